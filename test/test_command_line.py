@@ -26,7 +26,8 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.command_line import without_ros_arguments
-from xplane_bridge.nodes.parameters import BadParameterError, describe, parse
+from xplane_bridge.nodes.parameter_texts import parse
+from xplane_bridge.nodes.parameters import BadParameterError, describe
 from xplane_bridge.nodes.registry import nodes, parameter_table
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, Field, field, fields
 from difflib import get_close_matches
 import math
-from typing import Any, get_args, get_type_hints, TypeVar
+from typing import Any, TypeVar
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -32,7 +32,6 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 import yaml
 
-from xplane_bridge import plain_yaml
 from xplane_bridge.nodes import qos, registry
 from xplane_bridge.plain_yaml import shown
 
@@ -42,8 +41,6 @@ _HIGHEST = 1e300
 _MOST_ELEMENTS = 4096
 _LONGEST_TEXT = 4096
 ONLY_UNCONFIGURED = 'may be set only while the node is unconfigured'
-_TRUE = ('true', '1', 'yes', 'on')
-_FALSE = ('false', '0', 'no', 'off')
 
 
 def parameter(
@@ -90,7 +87,7 @@ def declare(node: Node, table: type[Any]) -> dict[str, str]:
     """
     problems = {}
     for item in fields(table):
-        name, default = _name(item), _ros_value(item.default)
+        name, default = name_of(item), _ros_value(item.default)
         given = node._parameter_overrides.get(name)
         if isinstance(item.default, tuple) and given is not None and given.value is None:
             # An empty list has no type in a file; without one it would be dumped as "null".
@@ -107,9 +104,9 @@ def declare(node: Node, table: type[Any]) -> dict[str, str]:
 def _problem(
     item: Field[Any], given: dict[str, Parameter], error: ParameterException
 ) -> str:
-    name = _name(item)
+    name = name_of(item)
     try:
-        _checked(item, given[name].value)
+        checked(item, given[name].value)
     except BadParameterError as better:
         return str(better)
     return f'parameter {name}: {error.args[0]}'
@@ -150,17 +147,17 @@ def read(node: Node, table: type[Table]) -> Table:
     given = {}
     for item in fields(table):  # type: ignore[arg-type]
         try:
-            given[item.name] = node.get_parameter(_name(item)).value
+            given[item.name] = node.get_parameter(name_of(item)).value
         except ParameterUninitializedException:
             raise BadParameterError(
-                f'parameter {_name(item)}: the value given has no type') from None
+                f'parameter {name_of(item)}: the value given has no type') from None
     return build(table, given)
 
 
 def build(table: type[Table], given: dict[str, Any]) -> Table:
     """Return ``table`` with the values of ``given``, checked. Raises BadParameterError."""
     values = {
-        item.name: _checked(item, given[item.name])
+        item.name: checked(item, given[item.name])
         for item in fields(table)  # type: ignore[arg-type]
     }
     try:
@@ -177,7 +174,7 @@ def change(table: Table, changes: Sequence[Parameter]) -> Table:
 
     Raises BadParameterError.
     """
-    by_name = {_name(item): item for item in fields(table)}  # type: ignore[arg-type]
+    by_name = {name_of(item): item for item in fields(table)}  # type: ignore[arg-type]
     values = {item.name: getattr(table, item.name) for item in by_name.values()}
     for given in changes:
         values[by_name[given.name].name] = given.value
@@ -188,7 +185,7 @@ class Declared:
     """The parameters of a table as a node has declared them: what may be set, and when."""
 
     def __init__(self, table: type[Any]) -> None:
-        self._items = {_name(item): item for item in fields(table)}
+        self._items = {name_of(item): item for item in fields(table)}
 
     def __contains__(self, name: str) -> bool:
         """Return whether the table has a parameter of that name."""
@@ -200,7 +197,7 @@ class Declared:
 
     def check(self, given: Parameter) -> None:
         """Raise BadParameterError for an invalid value; others may yet make it so."""
-        _checked(self._items[given.name], given.value)
+        checked(self._items[given.name], given.value)
 
     def typed(self, given: Parameter) -> Parameter:
         """
@@ -210,7 +207,7 @@ class Declared:
         """
         default = self._items[given.name].default if given.name in self else None
         if isinstance(default, float) and isinstance(given.value, str):
-            number = _parsed_number(given.value)
+            number = parsed_number(given.value)
             if not isinstance(number, str):
                 return Parameter(given.name, value=float(number))
         return given
@@ -222,7 +219,7 @@ class Declared:
         item = self._items[new.name]
         try:
             # NaN equals NaN here.
-            return repr(_checked(item, old.value)) == repr(_checked(item, new.value))
+            return repr(checked(item, old.value)) == repr(checked(item, new.value))
         except BadParameterError:
             return False
 
@@ -243,43 +240,17 @@ class Described:
 def describe(table: type[Any]) -> list[Described]:
     """Return descriptions of the parameters of ``table``, the node's own ones first."""
     def shared(item: Field[Any]) -> bool:
-        return '.' in _name(item) or item.name not in table.__annotations__
+        return '.' in name_of(item) or item.name not in table.__annotations__
 
     return [
-        Described(_name(item), _as_yaml(item.default), item.metadata['description'],
+        Described(name_of(item), _as_yaml(item.default), item.metadata['description'],
                   _allowed(item), item.metadata['live'])
         for item in sorted(fields(table), key=shared)
     ]
 
 
-def parse(table: type[Any], texts: dict[str, str]) -> dict[str, Any]:
-    """
-    Return values written by people for parameters of ``table``, by name.
-
-    Raises BadParameterError.
-    """
-    hints = get_type_hints(table)
-    by_name = {_name(item): item for item in fields(table)}
-    values = {}
-    for name, text in texts.items():
-        item = by_name[name]
-        value: Any = text
-        if isinstance(item.default, bool):
-            value = _parsed_boolean(text)
-        elif isinstance(item.default, int | float):
-            value = _parsed_number(text)
-        elif isinstance(item.default, tuple):
-            value = _parsed_list(name, text, get_args(hints[item.name])[0])
-        values[name] = _checked(item, value)
-    return values
-
-
-def _parsed_boolean(text: str) -> bool | str:
-    lower = text.strip().lower()
-    return True if lower in _TRUE else False if lower in _FALSE else text
-
-
-def _parsed_number(text: str) -> int | float | str:
+def parsed_number(text: str) -> int | float | str:
+    """Return the number that a text means, or the text itself."""
     bare = text.strip().lower().removeprefix('+')
     # As in YAML.
     if bare in ('.nan', '.inf', '-.inf'):
@@ -294,25 +265,6 @@ def _parsed_number(text: str) -> int | float | str:
             math.isinf(number) and not bare.endswith(('inf', 'infinity')))
         return text if too_large else number
     return text
-
-
-def _parsed_list(name: str, text: str, kind: type) -> list[Any]:
-    try:
-        found = plain_yaml.load(text) if text.strip().startswith('[') else [text]
-    except ValueError:
-        found = None
-    if not isinstance(found, list) or any(isinstance(one, list | dict) for one in found):
-        raise BadParameterError(
-            f'parameter {name}: expected a list such as [a, "b[0]"], got {shown(text)}')
-    if kind is str:
-        return [str(one) for one in found]
-    values = [_parsed_number(str(one)) for one in found]
-    for value in values:
-        if not isinstance(value, int | float) or kind is int and not isinstance(value, int):
-            raise BadParameterError(
-                f'parameter {name}: expected {"whole " if kind is int else ""}numbers, '
-                f'got {shown(value)}')
-    return [kind(value) for value in values]
 
 
 def _as_yaml(default: Any) -> str:
@@ -332,7 +284,8 @@ def _allowed(item: Field[Any]) -> str:
     return '' if high is None else f'at most {high}'
 
 
-def _name(item: Field[Any]) -> str:
+def name_of(item: Field[Any]) -> str:
+    """Return the name of the parameter that a field declares."""
     return str(item.metadata['name'] or item.name)
 
 
@@ -346,11 +299,11 @@ def _descriptor(item: Field[Any]) -> ParameterDescriptor:
     if meta['choices']:
         text += ' One of: ' + ', '.join(meta['choices']) + '.'
     descriptor = ParameterDescriptor(
-        name=_name(item),
+        name=name_of(item),
         description=text,
         additional_constraints='' if meta['live'] else ONLY_UNCONFIGURED,
         # A YAML file may say 50 for 50.0 or for the choice '50', and an empty list has no type;
-        # types are checked in _checked() instead.
+        # types are checked in checked() instead.
         dynamic_typing=isinstance(item.default, float | tuple)
         or any(map(str.isdecimal, meta['choices'])),
     )
@@ -369,9 +322,9 @@ def _descriptor(item: Field[Any]) -> ParameterDescriptor:
     return descriptor
 
 
-def _checked(item: Field[Any], value: Any) -> Any:
+def checked(item: Field[Any], value: Any) -> Any:
     """Return ``value`` converted to the type of the field's default. Raises BadParameterError."""
-    name, meta, default = _name(item), item.metadata, item.default
+    name, meta, default = name_of(item), item.metadata, item.default
     if isinstance(default, tuple):
         return _checked_list(name, value)
     if isinstance(default, bool):

@@ -39,12 +39,18 @@ from xplane_bridge.nodes.autopilot.parameters import (
     wanted_of,
 )
 from xplane_bridge.nodes.autopilot.pilot import Pilot
-from xplane_bridge.nodes.autopilot.reports import JOYSTICK, OFF, Reports, target_values
+from xplane_bridge.nodes.autopilot.reports import (
+    autopilot_status,
+    envelope_status,
+    JOYSTICK,
+    OFF,
+    Reports,
+)
 from xplane_bridge.nodes.autopilot.route import waypoints_of_route
 from xplane_bridge.nodes.autopilot.telemetry import Telemetry
 from xplane_bridge.nodes.base import BridgeNode
 from xplane_bridge.nodes.controls import fill_controls
-from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
+from xplane_bridge.nodes.diagnostics import Status
 from xplane_bridge.nodes.running import run
 from xplane_bridge.nodes.updates import nanoseconds
 from xplane_bridge.nodes.waiting import Waiting
@@ -400,26 +406,13 @@ class AutopilotNode(BridgeNode[Any]):
 
     def diagnose(self) -> Sequence[Status]:
         """Return the state of the autopilot, of its envelope, and of the joystick."""
-        fresh = self._telemetry.is_fresh
         limits = self._cascade.limits if self._engaged and not self._pilot.in_charge else ()
         return (
-            Status(
-                'autopilot',
-                OK if fresh else STALE if not self._engaged else WARN,
-                ('engaged' if self._engaged else 'not engaged')
-                + ('' if fresh else '; no telemetry arrives'),
-                (
-                    ('level', self._level),
-                    ('updates', str(self._updates)),
-                    ('commands waiting for their stamp', str(len(self._waiting))),
-                    ('lockstep waits for', ', '.join(self._telemetry.waits_for)),
-                    *target_values(self._cascade.target),
-                )),
-            Status(
-                'envelope', WARN if limits else OK, '; '.join(limits) or 'within its limits',
-                (('commands limited', str(self._limited)),)),
-            self._pilot.diagnose(),
-        )
+            autopilot_status(
+                self._engaged, self._telemetry, self._cascade.target,
+                ('level', self._level), ('updates', str(self._updates)),
+                ('commands waiting for their stamp', str(len(self._waiting)))),
+            envelope_status(limits, self._limited), self._pilot.diagnose())
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
@@ -29,20 +30,35 @@ from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.msg import AutopilotTarget
 from xplane_bridge.nodes.autopilot.telemetry import Telemetry
 from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.latched import LATCHED
 from xplane_bridge.nodes.targets import TARGET_MASK
 
 OFF, JOYSTICK = 'off', 'joystick'
 
 
-def target_values(target: Target) -> tuple[tuple[str, str], ...]:
-    """Return a target for diagnostics."""
-    return (
+def autopilot_status(
+    engaged: bool, telemetry: Telemetry, target: Target, *values: tuple[str, str]
+) -> Status:
+    """Return the diagnostics status of the autopilot; ``values`` come first."""
+    fresh = telemetry.is_fresh
+    level = OK if fresh else WARN if engaged else STALE
+    text = 'engaged' if engaged else 'not engaged'
+    return Status('autopilot', level, text if fresh else f'{text}; no telemetry arrives', (
+        *values,
+        ('lockstep waits for', ', '.join(telemetry.waits_for)),
         ('target altitude, m', f'{target.altitude:.1f}'),
         ('target true heading, deg', f'{target.heading / DEGREE:.1f}'),
         ('target course, deg', f'{target.course / DEGREE:.1f}'),
         ('target airspeed, m/s', f'{target.airspeed:.1f}'),
-        ('target climb rate, m/s', f'{target.climb_rate:.1f}'))
+        ('target climb rate, m/s', f'{target.climb_rate:.1f}')))
+
+
+def envelope_status(limits: Sequence[str], limited: int) -> Status:
+    """Return the diagnostics status of the envelope, and of commands that it has limited."""
+    return Status(
+        'envelope', WARN if limits else OK, '; '.join(limits) or 'within its limits',
+        (('commands limited', str(limited)),))
 
 
 class Reports:
