@@ -35,6 +35,10 @@ FILES = {
         'One class per message of the protocol, in the order of its document.',
     'xplane_bridge/sessions/fdmdata/session.py':
         'What the bridge calls, what the link does, and how it is left; its parts have modules.',
+    'xplane_bridge/sessions/xpc/session.py':
+        'What the bridge calls, what the link does, and how it is left; its parts have modules.',
+    'xplane_bridge/sessions/xpc/taken.py':
+        'What is taken, from each command to the report that shows it given back.',
     'xplane_bridge/sessions/simpit/session.py':
         'Both what the bridge calls and what the serial link does; its parts have modules.',
 }

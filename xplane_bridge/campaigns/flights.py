@@ -28,9 +28,9 @@ import numpy as np
 
 from xplane_bridge.campaigns import rows
 from xplane_bridge.campaigns.contents import POLICY
-from xplane_bridge.campaigns.plan import jsbsim_version, package_version
 from xplane_bridge.campaigns.rows import Row
 from xplane_bridge.campaigns.task import Task
+from xplane_bridge.campaigns.versions import jsbsim_version, package_version
 from xplane_bridge.experiments import scenario
 from xplane_bridge.experiments.core import CoreRun
 from xplane_bridge.experiments.execution import ExperimentError

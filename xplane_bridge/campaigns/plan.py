@@ -26,7 +26,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
 import hashlib
-from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 import json
 from math import prod
@@ -39,6 +38,7 @@ from xplane_bridge.campaigns import contents, inspection, parameters, sections
 from xplane_bridge.campaigns.parameters import Parameter, Samples, Value
 from xplane_bridge.campaigns.sections import Aircraft, Controller, Sampling, Scenario
 from xplane_bridge.campaigns.task import Task
+from xplane_bridge.campaigns.versions import jsbsim_version, package_version, version_of
 from xplane_bridge.control.contents import digest
 from xplane_bridge.control.policy import load as load_policy
 from xplane_bridge.experiments import fields, scenario, settings
@@ -398,27 +398,3 @@ def flown_by(simulator: str, controller: str) -> Settings:
     return Settings(
         sim=simulator, lockstep=simulator != CORE,
         controller=AUTOPILOT if is_policy and simulator == CORE else controller)
-
-
-def package_version() -> str:
-    """Return the version of this package, '' if it is neither installed nor in its sources."""
-    try:
-        return version('xplane_bridge')
-    except PackageNotFoundError:
-        import configparser
-        found = configparser.ConfigParser()
-        found.read(os.path.join(sections.share(), 'setup.cfg'))
-        return found.get('metadata', 'version', fallback='')
-
-
-def jsbsim_version() -> str:
-    """Return the version of JSBSim, '' if it is not installed."""
-    return version_of('jsbsim')
-
-
-def version_of(name: str) -> str:
-    """Return the version of a Python package, '' if it is not installed."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ''

@@ -17,8 +17,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+import math
+import re
 
 from xplane_bridge.sessions.ulyssix import named_rate as checked
+
+_UNITS = {'': 1, 'k': 10**3, 'M': 10**6, 'G': 10**9, 'T': 10**12}
 
 
 def named_rate(text: str) -> tuple[str, float]:
@@ -27,3 +31,29 @@ def named_rate(text: str) -> tuple[str, float]:
         return checked(text)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
+
+
+def port(text: str) -> int:
+    """Return a UDP port. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
+        raise ArgumentTypeError(f'got {text}, expected 1 to 65535')
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Return a duration in seconds. Raises ArgumentTypeError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf:
+        raise ArgumentTypeError(f'got {text}, expected seconds')
+    return value
+
+
+def byte_count(text: str) -> int:
+    """Return the bytes in a text such as 500M. Raises ArgumentTypeError."""
+    found = re.fullmatch(r'(\d+(?:\.\d+)?)([kMGT]?)B?', text)
+    if not found:
+        raise ArgumentTypeError(f'got {text}, expected bytes, such as 500M or 2G')
+    return round(float(found[1]) * _UNITS[found[2]])

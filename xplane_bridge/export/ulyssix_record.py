@@ -16,14 +16,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timezone
 import errno
-import math
 from pathlib import Path
-import re
 import sys
 from tempfile import TemporaryFile
 import threading
@@ -32,7 +30,7 @@ from typing import TextIO
 
 from xplane_bridge.command_line import add_force_option, refuse_existing, terminal
 from xplane_bridge.export import quality_report
-from xplane_bridge.export.options import named_rate
+from xplane_bridge.export.options import byte_count, named_rate, port, seconds
 from xplane_bridge.export.ulyssix_files import LAYOUTS, make_output, Output, PERIODS
 from xplane_bridge.export.ulyssix_recorder import about, Recorder
 from xplane_bridge.export.ulyssix_sources import Arrival, Capture, Network, Source
@@ -45,7 +43,6 @@ from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER, Timeline, UlyssixSession
 
-_UNITS = {'': 1, 'k': 10**3, 'M': 10**6, 'G': 10**9, 'T': 10**12}
 # Of datagrams that are no packets: enough to see what they are (bytes).
 _MOST_GARBAGE = 256 * 1024
 _HINT = ('check that the publisher is running, that it sends to this computer (or to the group or '
@@ -73,23 +70,23 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--only', nargs='+', default=[], metavar='NAME',
         help='record these parameters; patterns with * and ?')
     parser.add_argument(
-        '--duration', type=_seconds, metavar='S', help='end after so many seconds')
+        '--duration', type=seconds, metavar='S', help='end after so many seconds')
     parser.add_argument(
-        '--size-limit', type=_bytes, metavar='BYTES',
+        '--size-limit', type=byte_count, metavar='BYTES',
         help='end when the file and the journal beside it have this size, such as 2G')
     parser.add_argument(
         '--keep-capture', action='store_true',
         help='keep the received datagrams in FILE.pcap, to be read again with another map')
     parser.add_argument('--quiet', action='store_true', help='no status line each second')
     parser.add_argument(
-        '--constant-after', type=_seconds, default=CONSTANT_AFTER, metavar='S',
+        '--constant-after', type=seconds, default=CONSTANT_AFTER, metavar='S',
         help='without a change for this long a parameter is constant or stuck (%(default)g)')
     _add_network(parser.add_argument_group('receiving').add_argument)
     _add_reading(parser.add_argument_group('reading packets').add_argument)
 
 
 def _add_network(add: Callable[..., object]) -> None:
-    add('--port', type=_port, default=0, help='UDP port that the publisher sends to')
+    add('--port', type=port, default=0, help='UDP port that the publisher sends to')
     add('--bind-address', default='', help='local address to listen on (all)')
     add('--group', default='', help='multicast group to join')
     add('--sender', default='', metavar='HOST[:PORT]', help='the only sender to listen to')
@@ -412,26 +409,3 @@ def _print_line(stream: TextIO, text: str) -> None:
         print(f'\r\x1b[K{printable(text, 150)}', end='', file=terminal(stream), flush=True)
     else:
         print(text, file=stream, flush=True)
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
-        raise ArgumentTypeError(f'got {text}, expected 1 to 65535')
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 <= value < math.inf:
-        raise ArgumentTypeError(f'got {text}, expected seconds')
-    return value
-
-
-def _bytes(text: str) -> int:
-    found = re.fullmatch(r'(\d+(?:\.\d+)?)([kMGT]?)B?', text)
-    if not found:
-        raise ArgumentTypeError(f'got {text}, expected bytes, such as 500M or 2G')
-    return round(float(found[1]) * _UNITS[found[2]])

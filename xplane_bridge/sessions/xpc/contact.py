@@ -31,7 +31,7 @@ _PROBE_PERIOD = 0.5
 # rest, which must not be what is given back: it is probed ever more seldom.
 _FIRST_PROBE_PERIOD = 1.0
 _PROBE_PERIOD_GROWTH = 3.0
-_LONGEST_PROBE_PERIOD = 60.0
+_LONGEST_PROBE_PERIOD = 30.0
 
 # Replies required from a peer that has fallen silent before commands continue: they tell whether
 # it is the same.
