@@ -206,9 +206,40 @@ class Bag(Recording):
         return self.export(path, folder)
 
 
+class Campaign:
+    """A campaign's folder, of which the table, or the identity, is the mutant."""
+
+    def seeds(self, folder):
+        """Return both, each marked by its first byte."""
+        from pyarrow import parquet
+
+        from xplane_bridge.campaigns import rows
+        path = folder / 'seed.parquet'
+        parquet.write_table(rows.arrow(list(rows.synthetic(12))), path)
+        self._valid = {
+            b't': ('table.parquet', path.read_bytes()),
+            b'i': ('rows/identity.json', b'{"identity": "0", "plan": "plan.yaml"}')}
+        return [mark + content for mark, (_, content) in self._valid.items()]
+
+    def read(self, data, folder):
+        """Make the report of one mutant; return what is told to people."""
+        from xplane_bridge.campaigns.main import main
+        path = folder / 'mutant'
+        shutil.rmtree(path, ignore_errors=True)
+        (path / 'rows').mkdir(parents=True)
+        for name, content in self._valid.values():
+            (path / name).write_bytes(content)
+        (path / self._valid.get(data[:1], ('table.parquet', b''))[0]).write_bytes(data[1:])
+        told = io.StringIO()
+        with redirect_stderr(told), redirect_stdout(io.StringIO()), suppress(SystemExit):
+            main(['report', str(path)])
+        return told.getvalue().strip()
+
+
 KINDS = {
     'scenario': _scenario, 'plan': _plan, 'map': _map, 'gains': _gains, 'sensors': _sensors,
-    'policy': _policy, 'aircraft': Aircraft, 'mcap': Recording, 'bag': Bag}
+    'policy': _policy, 'aircraft': Aircraft, 'mcap': Recording, 'bag': Bag,
+    'campaign': Campaign}
 
 
 def run(kind, seed, count, folder):

@@ -15,6 +15,7 @@
 """Every YAML block of a page is read by what it is for, whether a command on it runs or not."""
 
 from itertools import pairwise
+from pathlib import Path
 import shlex
 
 from docs_blocks import blocks, joined, PAGES, place
@@ -70,7 +71,9 @@ def check_parameters(content):
 
 
 @pytest.mark.parametrize('name', YAML)
-def test_a_file_on_a_page_is_read_as_it_stands(name, tmp_path):
+def test_a_file_on_a_page_is_read_as_it_stands(name, tmp_path, monkeypatch):
+    # Pages are read at the top of the repository.
+    monkeypatch.chdir(Path(__file__).parent.parent)
     file = tmp_path / 'page.yaml'
     file.write_text('\n'.join(BLOCKS[name].lines) + '\n')
     content = plain_yaml.load_file(str(file))

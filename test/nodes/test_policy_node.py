@@ -160,7 +160,7 @@ def test_in_lockstep_it_answers_once_when_all_of_a_state_is_there(ros, tmp_path)
 
 
 @pytest.mark.parametrize(('attribute', 'rate', 'sentence'), [
-    ('Told', 7.0, 'the policy raised RuntimeError: no idea'),
+    ('Told', 7.0, 'the policy raised RuntimeError: no idea ({}/mine.py, line 12)'),
     ('spoilt', 2.0, "the action's elevator is nan"),
 ])
 def test_an_action_that_is_none_is_counted_and_not_commanded(
@@ -172,7 +172,7 @@ def test_an_action_that_is_none_is_counted_and_not_commanded(
     vehicle.state(rate)
     level, message, values = ros.diagnosed(
         'policy', lambda level, *_: level == WARN, vehicle.node)
-    assert message == f'engaged; no command: {sentence}'
+    assert message == f'engaged; no command: {sentence.format(tmp_path)}'
     assert values['actions refused'] == '1'
     vehicle.state()
     assert vehicle.answered(2) == [1, 3]
