@@ -103,6 +103,9 @@ class Harness:
             stop.set_result(None)
             thread.join(DEADLINE)
             executor.shutdown()
+            if hasattr(node, 'session'):
+                # Its peer may have gone before: then it would wait for it in vain.
+                node.session.release_timeout = 0.0
             if hasattr(node, 'shut_down'):
                 node.shut_down()
             node.destroy_node()
