@@ -18,7 +18,7 @@ import os
 
 import pytest
 
-from xplane_bridge import plain_files
+from xplane_bridge import maps, plain_files
 from xplane_bridge.export.main import main
 from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError
@@ -47,6 +47,8 @@ def test_a_fifo_is_no_capture_and_no_recording(fifo, capsys):
         ReplayLoop(str(fifo), None, print, print)
     assert main([str(fifo), '--to', 'csv']) == 2
     assert 'Not a regular file' in capsys.readouterr().err
+    with pytest.raises(OSError, match='Not a regular file'):
+        maps.load(str(fifo))
 
 
 def test_a_file_is_read_up_to_its_bound(tmp_path):

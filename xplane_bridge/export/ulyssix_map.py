@@ -22,7 +22,7 @@ import sys
 
 import numpy as np
 
-from xplane_bridge import maps
+from xplane_bridge import maps, plain_files
 from xplane_bridge.command_line import add_force_option, refuse_existing
 from xplane_bridge.links.capture import CaptureError, read_datagrams
 from xplane_bridge.maps.first_map import first_map, Seen
@@ -102,7 +102,7 @@ class Survey:
         session = UlyssixSession(timeline, names=self._names)
         session.start(0.0)
         damage, packets = '', 0
-        with path.open('rb') as stream:
+        with plain_files.open_regular(path) as stream:
             try:
                 for datagram in read_datagrams(stream):
                     if datagram.missing or port not in (0, datagram.destination[1]):

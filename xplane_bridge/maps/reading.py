@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge import plain_yaml
+from xplane_bridge import plain_files, plain_yaml
 from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.maps.expression import Expression
 from xplane_bridge.maps.quantities import FRAMES, QUANTITIES
@@ -140,7 +140,7 @@ def load(path: str) -> ParameterMap:
 
     Raises MapError for any mistake, ImportError if pint is missing, OSError if it is not readable.
     """
-    with open(path, 'rb') as stream:
+    with plain_files.open_regular(path) as stream:
         return parse(stream.read(_LARGEST_FILE + 1), os.path.basename(path))
 
 
