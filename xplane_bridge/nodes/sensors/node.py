@@ -71,12 +71,12 @@ class SensorsNode(BridgeNode[SensorsParameters]):
         self._odom_frame = ''
         self._heard_at = -_OLDEST
         self._delivered = dict.fromkeys(SENSED, 0)
-        # In lockstep: updates of which something is missing, and of the last one its stamp, the
-        # newest of the IMU, and all that was published.
+        # In lockstep: updates of which something is missing, the stamp of the last one, the newest
+        # of the IMU, and the newest message of each topic, the last one last.
         self._incomplete: dict[int, dict[str, Any]] = {}
         self._stamp = -1
         self._held: ImuReading | None = None
-        self._published: list[tuple[str, Any]] = []
+        self._published: dict[str, Any] = {}
         self._handled: set[str] = set()
         kinds = {
             'fix': NavSatFix, _VELOCITY: TwistWithCovarianceStamped, 'imu/data': Imu,
@@ -134,13 +134,12 @@ class SensorsNode(BridgeNode[SensorsParameters]):
         if stamp == self._stamp:
             # The simulator waits for its command, and repeats the state: who is new here, or has
             # lost something, hears it now.
-            for name, sent in self._published:
+            for name, sent in list(self._published.items()):
                 self._outputs[name].publish(sent)
             # fix_velocity of the first state may come with its repetition only.
             update = {name: one for name, one in update.items() if name not in self._handled}
         else:
             self._stamp, self._handled = stamp, set()
-            self._published.clear()
         for name, handler in self._handlers.items():
             if name in update:
                 self._handled.add(name)
@@ -195,8 +194,9 @@ class SensorsNode(BridgeNode[SensorsParameters]):
     def _publish(self, topic: str, message: Any) -> None:
         self._delivered[topic] += 1
         if self.parameters.lockstep:
-            self._published.append((
-                topic, message if isinstance(message, bytes) else serialize_message(message)))
+            self._published.pop(topic, None)
+            self._published[topic] = (
+                message if isinstance(message, bytes) else serialize_message(message))
         self._outputs[topic].publish(message)
 
     def diagnose(self) -> Sequence[Status]:
