@@ -35,7 +35,7 @@ ALLOWED = {
     'simulators': {'control', 'protocols', 'links', 'command_line', 'optional'},
     'control': {'conversions', 'optional', 'plain_yaml'},
     'sensors': {'conversions', 'command_line', 'optional', 'plain_yaml'},
-    'maps': {'conversions', 'optional', 'plain_yaml'},
+    'maps': {'conversions', 'optional', 'plain_files', 'plain_yaml'},
     'dissect': {'protocols', 'links', 'simulators', 'command_line'},
     'nodes': {
         'sessions', 'conversions', 'maps', 'links', 'protocols', 'simulators', 'sensors',
