@@ -19,6 +19,7 @@ from pathlib import Path
 import shlex
 
 from docs_blocks import blocks, joined, PAGES, place
+from nested_parameters import flattened
 import pytest
 
 from xplane_bridge import plain_yaml
@@ -33,17 +34,6 @@ LAUNCHED = {'aircraft', 'log_level', 'namespace', 'params_file', 'respawn', 'sen
 # A file of another program is marked with for=PROGRAM.
 YAML = [name for name, block in BLOCKS.items()
         if block.language == 'yaml' and 'for' not in block.options]
-
-
-def flattened(values, prefix=''):
-    """Return parameters under the names that ROS gives to nested ones."""
-    found = {}
-    for name, value in values.items():
-        if isinstance(value, dict):
-            found |= flattened(value, f'{prefix}{name}.')
-        else:
-            found[f'{prefix}{name}'] = value
-    return found
 
 
 def tables():

@@ -17,8 +17,8 @@
 
 import hashlib
 import os
-from pathlib import Path
 
+from process_table import running
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
@@ -47,18 +47,6 @@ def task(key, **given):
         'scenario': 'level', 'content': CONTENT, 'simulator': 'xpc', 'controller': 'autopilot',
         'aircraft': 'c172p', 'seed': 1, 'time_limit': 60.0}
     return Task(**values | given)
-
-
-def running(text):
-    """Return the ids of the processes that have a text in their command line."""
-    found = []
-    for path in Path('/proc').glob('[0-9]*/cmdline'):
-        try:
-            if text.encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
 
 
 def test_a_flight_passes_and_leaves_nothing(tmp_path):

@@ -14,7 +14,6 @@
 
 """An experiment as a user runs it: flown, recorded, judged and read back."""
 
-from contextlib import suppress
 import json
 import math
 import os
@@ -26,6 +25,7 @@ import sys
 import time
 
 import numpy as np
+from process_table import running
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
@@ -87,16 +87,6 @@ def fly(tmp_path, *arguments, scenario=SHORT, duration=4.0, name='flight', timeo
                  *arguments) as child:
         output, _ = child.communicate(timeout=timeout)
     return child.returncode, output
-
-
-def running(text):
-    """Return the ids of the processes that have a text in their command line."""
-    found = []
-    for path in Path('/proc').glob('[0-9]*/cmdline'):
-        with suppress(OSError):
-            if text.encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-    return found
 
 
 @pytest.mark.parametrize(('sim', 'options'), [

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 
+from process_table import running
 import pytest
 
 from xplane_bridge.links import supervisor
@@ -30,18 +31,6 @@ DEADLINE = 30.0
 # It leaves its session, ignores interrupts, and loses its parent.
 STRAY = ('setsid sh -c "trap \\"\\" INT TERM; echo > {1}; sleep {0}; sleep {0}" & '
          'read x < {1}; echo ready; ')
-
-
-def running(text):
-    """Return the ids of the processes that have a text in their command line."""
-    found = []
-    for path in Path('/proc').glob('[0-9]*/cmdline'):
-        try:
-            if text.encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
 
 
 def wait_until(predicate, what):

@@ -24,6 +24,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from lifecycle_msgs.srv import ChangeState
+from nested_parameters import flattened
 from parameter_dumps import dumped, loaded
 from rclpy.lifecycle import TransitionCallbackReturn
 
@@ -88,14 +89,3 @@ def test_a_node_loads_its_dump_in_any_state_and_its_template_while_unconfigured(
         assert loaded(ros, name, path) == []
     assert ros.run_in(node, node.trigger_configure) == TransitionCallbackReturn.SUCCESS
     assert dumped(ros, name, tmp_path / 'again.yaml').read_text() == file.read_text()
-
-
-def flattened(values, prefix=''):
-    """Return parameters under the names that ROS gives to nested ones."""
-    found = {}
-    for name, value in values.items():
-        if isinstance(value, dict):
-            found |= flattened(value, f'{prefix}{name}.')
-        else:
-            found[f'{prefix}{name}'] = value
-    return found

@@ -125,10 +125,11 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         for watchdog in self.watchdogs():
             watchdog.disarm()
         self.link.call(self.session.stop)
-        self.link.wait_for(
+        has_ended = self.link.wait_for(
             lambda: not self.session.leaving, self.session.release_timeout + _GRACE)
         with self.link.lock:
-            self.left = self.session.left
+            self.left = self.session.left if has_ended else Left(
+                self.session.owed, 'the link was too busy to give it back', True)
         if not self.left.owed:
             return
         sentence = f'may stay as it was left: {", ".join(self.left.owed)}; {self.left.reason}'
