@@ -25,13 +25,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, TypeAlias
 
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.foreign import Kinds
+from xplane_bridge.sessions.machine import Do, What
 
 MOST_READ = 2000
 """Maximum number of datarefs in one read; in all pending reads, twice as many."""
@@ -41,6 +42,9 @@ RELEASE_TIMEOUT = 3.0
 
 LONGEST_READ = 60.0
 """Seconds after which a read ends, complete or not."""
+
+_BY_OWNER = frozenset({What.START, What.STOP, What.SHOWN, What.EXPIRED})
+"""The owner knows about the states that these lead to, and is not told."""
 
 _NO_CONTROLS = 'this peer accepts no controls'
 
@@ -170,6 +174,8 @@ class Session(ABC):
     sentences: ClassVar[Mapping[PeerState, str]]
     """The meaning of each state of this peer, for people."""
 
+    _peer: Any
+
     def __init__(self, statistics: Statistics) -> None:
         self.statistics = statistics
         self.peer_state = PeerState.UNKNOWN
@@ -270,11 +276,15 @@ class Session(ABC):
         except ProtocolError as error:
             self.statistics.reject(self._kind(data, error), error)
             return ()
-        return self._take(channel, message, sender, now)
+        return self._hear(channel, message, sender, now)
 
-    @abstractmethod
     def poll(self, now: float) -> Sequence[Outgoing]:
         """Return what to send now."""
+        self._expired += self._happen(self._peer.look(now), now)
+        outgoing = self._send(now)
+        self._deadline = now if self._expired else soonest(
+            self._peer.deadline, *self._deadlines(now))
+        return outgoing
 
     def next_deadline(self) -> float | None:
         """Return when poll() must be called next; None if only data matter."""
@@ -284,6 +294,39 @@ class Session(ABC):
         """Return the events caused by poll() or a call: time-outs, changes of state."""
         events, self._expired = self._expired, []
         return events
+
+    # The director: what happens changes the state, and what the table says is done about it.
+
+    def _happen(self, whats: Iterable[What], now: float, reason: str = '') -> list[Any]:
+        """
+        Let things happen, one after the other; return the events.
+
+        ``reason`` says why what ends has ended; without, it is the absence of the peer. Each is
+        taken from ``whats`` when the one before it has been dealt with.
+        """
+        events: list[Any] = []
+        for what in whats:
+            actions = self._peer.process(what, now)
+            state = PeerState(self._peer.state.shown)
+            if state is not self.peer_state:
+                self.peer_state = state
+                if what not in _BY_OWNER:
+                    events.append(PeerChanged(state))
+            for action in actions:
+                events += self._do(action, reason or self._peer.absence, now)
+        return events
+
+    def _do(self, action: Do, reason: str, now: float) -> Sequence[Any]:
+        """Do what the table says; return the events."""
+        raise NotImplementedError(f'{type(self).__name__} cannot {action}')
+
+    def _send(self, now: float) -> list[Outgoing]:
+        """Return what to send now."""
+        return []
+
+    def _deadlines(self, now: float) -> Iterable[float | None]:
+        """Return when something is due, apart from what the peer shows."""
+        return ()
 
     # Implemented by each protocol.
 
@@ -296,13 +339,18 @@ class Session(ABC):
         """Return the kind of a malformed datagram, one of a few, or as the sender names it."""
 
     @abstractmethod
-    def _take(
+    def _hear(
         self, channel: str, message: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         """Handle one message; return the events that it completes."""
 
 
 # Shared by sessions.
+
+def soonest(*times: float | None) -> float | None:
+    """Return the first of these times, None if there is none."""
+    return min((at for at in times if at is not None), default=None)
+
 
 class Tickets:
     """Numbers that tie a result to its request, unique within a session."""

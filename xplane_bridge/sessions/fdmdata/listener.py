@@ -59,7 +59,7 @@ class FdmdataListener(FdmdataSession):
         if isinstance(reply, ErrorReply):
             return []
         self.statistics.replies += 1
-        self._hear(reply, now)
+        self._note(reply, now)
         events = []
         for name, wanted in self._plan.entries.items():
             if name == WATCH or reply.command not in wanted.commands:

@@ -352,7 +352,7 @@ class FdmdataSession(Session):
             return 'response code'
         return Command(data[1]).name.lower() if data[1] in list(Command) else 'command'
 
-    def _take(
+    def _hear(
         self, channel: str, reply: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         if isinstance(reply, fdmdata.ErrorReply):
@@ -392,18 +392,18 @@ class FdmdataSession(Session):
         if self._state is PeerState.AWAY:
             if now >= self._probe_at:
                 self._probe_at = now + _PROBE_PERIOD
-                outgoing += self._send({}, [Command.THERMOMETER], now)
+                outgoing += self._request({}, [Command.THERMOMETER], now)
             return self._soonest(self._probe_at)
         again = self._leases.due(now)
         is_due = self._plan.deadline <= now
         missing = self._leases.missing(now) if again or is_due else {}
         for command in again:
             if command in missing:
-                outgoing += self._send({}, [command], now)
+                outgoing += self._request({}, [command], now)
         if is_due:
             entries = self._plan.due(now)
             wanted = {command for commands in entries.values() for command in commands}
-            outgoing += self._send(entries, sorted(wanted.difference(missing)), now)
+            outgoing += self._request(entries, sorted(wanted.difference(missing)), now)
         return self._soonest(
             self._plan.deadline, self._leases.deadline, self._polls.deadline,
             None if self._waiting_since is None else self._waiting_since + SILENCE,
@@ -414,7 +414,7 @@ class FdmdataSession(Session):
             at for at in (*deadlines, self._motion.deadline, self._leave_at if self.leaving
                           else None) if at is not None)
 
-    def _send(
+    def _request(
         self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
     ) -> list[Outgoing]:
         outgoing = self._polls.send(entries, commands, now)
@@ -467,14 +467,14 @@ class FdmdataSession(Session):
             self._polls.refuse(channel)
         elif (poll := self._polls.take(channel, reply)) is not None:
             self._refused.discard(reply.command)
-            self._hear(reply, now)
+            self._note(reply, now)
             if self._track is not None and self._track.jumps_to(reply, now):
                 self._recognize(now, same=False, events=events, why=_ELSEWHERE)
             events += self._give_out(poll)
         self._waiting_since = now if self._polls else None
         return events
 
-    def _hear(self, reply: SensorReply, now: float) -> None:
+    def _note(self, reply: SensorReply, now: float) -> None:
         self._leases.heard((reply.command,), now)
         changed = self._health.hear(reply, now)
         if reply.command in RESTLESS:

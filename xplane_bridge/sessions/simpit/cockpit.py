@@ -239,7 +239,7 @@ class CockpitSession(Session):
         row = self.profile.find('bridge', data.channel) if self.profile else None
         return row.name if row else str(data.channel)
 
-    def _take(
+    def _hear(
         self, channel: str, message: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         packet, message = message

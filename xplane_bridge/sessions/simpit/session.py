@@ -562,7 +562,7 @@ class SimpitSession(Session):
         profile, packet = data
         return str(profile.find('peer', packet.channel).name)
 
-    def _take(
+    def _hear(
         self, channel: str, message: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         packet, message = message

@@ -160,7 +160,7 @@ class UlyssixSession(Session):
         found = re.match(r'[a-z ]*?[a-z]+(?=:| at | \d)', text)
         return found.group() if found else 'other'
 
-    def _take(
+    def _hear(
         self, channel: str, packet: ulyssix.Packet, sender: Address | None, now: float
     ) -> list[Any]:
         for flag in packet.flags:

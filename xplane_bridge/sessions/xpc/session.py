@@ -106,7 +106,7 @@ class XpcSession(Session):
                 f'{_SMALLEST_BUDGET:g}'
             )
         super().__init__(Statistics())
-        self._peer = Peer(address, plugin_version, hears_beacons, port)
+        self._peer: Peer = Peer(address, plugin_version, hears_beacons, port)
         self._lockstep = lockstep
         self._lifetime = lifetime
         self._round_trip = make_round_trip()
@@ -388,7 +388,7 @@ class XpcSession(Session):
             return 'no tag'
         return tag if tag in xpc.MESSAGES['peer'] else 'unknown tag'
 
-    def _take(
+    def _hear(
         self, channel: str, reply: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         events: list[Any] = []

@@ -268,7 +268,7 @@ class XplaneUdpSession(Session):
         tag = data[:4].decode('latin-1')
         return tag if len(tag) == 4 and tag.isascii() and tag.isalnum() else 'no label'
 
-    def _take(
+    def _hear(
         self, channel: str, message: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         if channel == BEACON_CHANNEL:

@@ -109,7 +109,7 @@ class SkylarkSession(Session):
         """Name the kind of a malformed datagram: its tag."""
         return data[:4].decode('latin-1')
 
-    def _take(
+    def _hear(
         self, channel: str, report: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         if not self._active:

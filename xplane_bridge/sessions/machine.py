@@ -1,0 +1,175 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+State machine of a conversation: the words of its table, and where it stands.
+
+Each protocol has a table in its ``states.py``, made of the words in this module. A table contains
+neither times nor conditions: the protocol's Peer turns messages and time into what happens, and
+its Session does what the table says.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+
+class State(Enum):
+    """Where a conversation stands; ``shown`` is the PeerState that its owner sees."""
+
+    def __init__(self, sentence: str, shown: str) -> None:
+        self.sentence = sentence
+        self.shown = shown
+
+    OFF = 'not started, or ended', 'unknown'
+    SEARCHING = 'the address of the peer is not known', 'searching'
+    CLOSED = 'the port is not open', 'closed'
+    WAITING = 'nothing was heard yet', 'unknown'
+    WAITING_LONG = 'asked for a while, and nothing was heard yet', 'unknown'
+    ANSWERING = 'the peer answers, and is known', 'answering'
+    DOUBTED = 'something answers, and may be another peer', 'answering'
+    STREAMING = 'the peer sends what was requested', 'streaming'
+    LOADING = 'the peer answers nothing, but shows that it runs', 'loading'
+    SILENT = 'the peer has stopped sending', 'silent'
+    AWAY = 'the peer has stopped answering', 'away'
+    ABSENT = 'nothing has ever answered', 'away'
+    LEAVING = 'giving back to a peer that was heard', 'leaving'
+    LEAVING_LOADING = 'giving back to a peer that answers nothing, but runs', 'leaving'
+    LEAVING_AWAY = 'giving back to a peer that answers nothing', 'leaving'
+
+
+class What(Enum):
+    """What happens."""
+
+    START = 'the owner starts it'
+    STOP = 'the owner stops it'
+    SHOWN = 'nothing is left to be given back: the peer shows it, or nothing was taken'
+    EXPIRED = 'the time to give back is over'
+
+    FOUND = 'the address of the peer is known'
+    MOVED = 'the peer has another address'
+    LEFT = 'the peer at the old address was left'
+    OPENED = 'the port was opened'
+    UNPLUGGED = 'the port was closed'
+
+    HEARD = 'the peer is heard'
+    STALLED = 'a reply is overdue'
+    MUTE = 'nothing answers, but there are signs that the peer runs'
+    GONE = 'nothing answers, and there is no sign of the peer'
+
+    ODD = 'something does not fit the peer that is known'
+    SAME = 'it is the same peer as before'
+    OTHER = 'it is another peer than before'
+
+    FLYING = 'the peer has a vehicle that can be commanded'
+    LANDED = 'the peer has no vehicle any more'
+    QUIET = 'the peer has stopped sending about its vehicle'
+
+
+class Do(Enum):
+    """What is done about it."""
+
+    BEGIN = 'request everything'
+    RESUME = 'request everything again'
+    AGAIN = 'request again what a restarted peer has forgotten'
+    CHECK = 'ask who answers'
+    DROP = 'end waiting commands'
+    END = 'end waiting reads'
+    FORGET = 'forget what is outstanding'
+    FORGET_FRAME = 'forget what is outstanding, and let one frame pass'
+    HOLD = 'keep what was taken until it is known who answers'
+    RESTORE = 'count what was kept as taken again'
+    DISOWN = 'forget what was taken: it was taken from another peer'
+    PAY = 'give back what is owed'
+    LEAVE = 'give back what was taken'
+    LOOK_BACK = 'note what the peer has not shown to be given back, and forget it'
+    CLOSE = 'close the channels'
+    HURRY = 'ask again at once'
+    TELL = 'tell the owner'
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table: the next state, and what to do, in this order."""
+
+    state: State
+    actions: tuple[Do, ...] = ()
+
+
+Table: TypeAlias = Mapping[State, Mapping[What, Cell]]
+"""The cells of each state that do something; anything else changes nothing."""
+
+
+def to(state: State, *actions: Do) -> Cell:
+    """Return the cell that leads to ``state``."""
+    return Cell(state, actions)
+
+
+def total(table: Table) -> dict[State, dict[What, Cell]]:
+    """Return a table with a cell for each happening: by default the state stays."""
+    return {
+        state: {what: row.get(what, Cell(state)) for what in What}
+        for state, row in table.items()}
+
+
+class Machine:
+    """Where a conversation stands in its table."""
+
+    def __init__(self, table: Table, state: State = State.OFF) -> None:
+        self._cells = total(table)
+        self.state = state
+
+    def process(self, what: What) -> tuple[Do, ...]:
+        """Go to the next state; return what to do."""
+        cell = self._cells[self.state][what]
+        self.state = cell.state
+        return cell.actions
+
+
+class Peer(ABC):
+    """
+    The peer of a conversation: whether it is there, is the same, and what it speaks.
+
+    It turns messages and time into what happens, and knows nothing of what follows.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._machine = Machine(table)
+
+    @property
+    def state(self) -> State:
+        """Return where the conversation stands."""
+        return self._machine.state
+
+    @property
+    @abstractmethod
+    def absence(self) -> str:
+        """Return why the peer accepts no commands now; empty if it does."""
+
+    def look(self, now: float) -> Iterable[What]:
+        """Yield what has happened because time passed."""
+        return ()
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when look() has something at the latest, None if only messages matter."""
+        return None
+
+    def process(self, what: What, now: float) -> tuple[Do, ...]:
+        """Let something happen; return what to do."""
+        return self._machine.process(what)
