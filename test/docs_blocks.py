@@ -62,6 +62,7 @@ NEEDS = {
     'cluster': 'machines with SSH or Slurm',
     'dask': 'the process table, which a session has not; test_cluster.py runs the same',
     'yours': 'a controller of your own',
+    'checkout': 'a checkout of another commit',
 }
 
 # First words of commands; a block or a phrase that begins with one is a command.

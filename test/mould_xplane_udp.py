@@ -28,13 +28,11 @@ from xplane_bridge.sessions.xplane_udp import (
     WatchedDatarefs,
     XplaneUdpSession,
 )
-from xplane_bridge.sessions.xplane_udp.reports import (
-    INTERNAL_VERSION,
-    OVERRIDE,
-    PAUSED,
-    planepath,
-    TIME,
-)
+
+TIME = 'sim/time/total_running_time_sec'
+PAUSED = 'sim/time/paused'
+OVERRIDE = 'sim/operation/override/override_joystick'
+INTERNAL_VERSION = 'sim/version/xplane_internal_version'
 
 SCALE = 10_000
 NUMBER = 'test/number'
@@ -53,6 +51,11 @@ TRIMS = ('elevator_trim', 'aileron_trim')
 # Rows shown in version 6: time, trims, attitude and position.
 ROWS = wire.rows_for(SIX, ('total_time', *TRIMS, 'pitch', 'latitude_deg'))
 USERS_ROWS = (1, 30)
+
+
+def planepath(aircraft):
+    """Return the dataref that stops the flight model of an aircraft."""
+    return f'sim/operation/override/override_planepath[{aircraft}]'
 
 
 class XPlane12(Peer):

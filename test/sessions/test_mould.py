@@ -21,13 +21,16 @@ from hypothesis import strategies as st
 from mould import Incident, KINDS, lose, LOSSES, play, sent_for
 from mould_fdmdata import FdmdataAdapter
 from mould_simpit import SimpitAdapter
+from mould_traces import trace, TRACES
+from mould_ulyssix import UlyssixAdapter
 from mould_xpc import XpcAdapter
 from mould_xplane_udp import Xplane6Adapter, Xplane12Adapter, Xplane12PausedAdapter
 import pytest
 
 ADAPTERS = {
     'xpc': XpcAdapter, 'fdmdata': FdmdataAdapter, 'xplane_udp 6': Xplane6Adapter,
-    'xplane_udp 12': Xplane12Adapter, 'simpit': SimpitAdapter}
+    'xplane_udp 12': Xplane12Adapter, 'simpit': SimpitAdapter,
+    'ulyssix': UlyssixAdapter}
 # The same examples each time; MOULD_EXAMPLES runs more, and others.
 _EXAMPLES = int(os.environ.get('MOULD_EXAMPLES', '0'))
 
@@ -59,3 +62,11 @@ def test_what_must_be_true_in_the_end_survives_each_loss(protocol, must):
             lose(adapter(), must, data, loss)
         for channel in replies:
             lose(adapter(), must, channel, loss, reply=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', [name for _, name, *_ in TRACES])
+def test_a_trace_of_the_same_commit_is_the_same(name):
+    (first, *_), (second, *_) = list(trace(1, name)), list(trace(1, name))
+    assert first == second
+    assert first[0] == name
