@@ -218,10 +218,11 @@ def test_controls_levers_and_other_commands_do_not_starve_each_other():
     world.adapter.repeats = True
     sent = []
     world.loses_sent = lambda channel, data: sent.append((world.now, data))
+    world.peer.cells.values |= {f'elevator of {aircraft}': 0.0 for aircraft in range(5)}
     lever = 'sim/cockpit2/controls/parking_brake_ratio'
     for step in range(100):
-        world.session.set_controls({'elevator': step / 200.0}, world.now)
-        world.session.set_controls({'elevator': step / 200.0}, world.now, 3)
+        for aircraft in range(5):
+            world.session.set_controls({'elevator': step / 200.0}, world.now, aircraft)
         if step % 25 == 0:
             world.session.set_levers({lever: (step / 100.0,)}, world.now)
             world.session.send(xpc.Text(0, 0, str(step)), world.now)
