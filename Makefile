@@ -14,6 +14,8 @@ WHEELS := $(DISTRO)
 endif
 
 RUN := tools/in_ros.sh $(ROOT)
+# A run of all tests starts thousands of processes: each would compile every module that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 # colcon's own -l makes a build crawl on a machine that is otherwise busy.
 JOBS := MAKEFLAGS=-j$(shell nproc)
 # As in any install space the executables are not on PATH; `ros2 run`, which looks here, has no wheel.
