@@ -63,6 +63,24 @@ def test_a_command_that_overtakes_its_state_waits_for_it():
     assert not relay.conduct.counts['unknown']
 
 
+def test_a_command_that_is_sent_twice_before_its_state_is_a_duplicate():
+    relay, passed = engaged()
+    for _ in range(3):
+        relay.command(1.0, GOOD, 0.0)
+    relay.state(1.0, 0.0)
+    assert passed == [(1.0, GOOD)]
+    assert (relay.conduct.counts['duplicate'], relay.conduct.counts['unknown']) == (2, 0)
+
+
+def test_commands_that_wait_for_a_state_are_few():
+    relay, passed = engaged()
+    for _ in range(100):
+        relay.command(1.0, GOOD, 0.0)
+    relay.state(1.0, 0.0)
+    assert relay.conduct.counts['unknown'] == 96
+    assert passed == [(1.0, GOOD)]
+
+
 def test_stamps_of_no_state_neither_pass_nor_keep_the_right_ones_from_passing():
     relay, passed = engaged()
     relay.command(1795366061.5, GOOD, 0.0)

@@ -32,6 +32,8 @@ from xplane_bridge.experiments.conduct import AWAITED, Conduct
 # A lost datagram: the simulator sends its state again, at least this often for this long (s).
 _REPEATED = 20
 _REPEAT_AFTER = 1.0
+# Commands that wait for one state; more are judged without it.
+_MOST_EARLY = 8
 
 
 class Relay:
@@ -51,8 +53,8 @@ class Relay:
         self._standing: dict[str, float] = {}
         self._hold_at = -math.inf
         self._held: tuple[float, dict[str, float]] | None = None
-        # Topics overtake each other: a command whose state is still under way to here.
-        self._early: tuple[float, dict[str, float]] | None = None
+        # Topics overtake each other: commands whose one state is still under way to here.
+        self._early: list[tuple[float, dict[str, float]]] = []
         self._forwarded = -math.inf
         self._forwarded_at = 0.0
         self._repeats = 0
@@ -78,16 +80,18 @@ class Relay:
         """Take a command of the controller."""
         with self.lock:
             if stamp > self.conduct.newest and self.conduct.engaged:
-                self.finish(now)
-                self._early = stamp, values
+                if len(self._early) == _MOST_EARLY or any(
+                        stamp != other for other, _ in self._early):
+                    self.finish(now)
+                self._early.append((stamp, values))
             else:
                 self._take(stamp, values, now)
 
     def finish(self, now: float) -> None:
-        """Take a command that has waited for its state, whether that has come or not."""
+        """Take the commands that have waited for their state, whether that has come or not."""
         with self.lock:
-            if self._early is not None:
-                (stamp, values), self._early = self._early, None
+            early, self._early = self._early, []
+            for stamp, values in early:
                 self._take(stamp, values, now)
 
     def hold(self, until: float, now: float) -> None:
