@@ -33,8 +33,8 @@ import time
 
 # Another computer's address in the docs; in a private network namespace it is this one.
 ADDRESS = '192.168.1.20'
-# Long: a loaded machine takes 20 s to start a node.
-DEADLINE = 75.0
+# Long: a loaded machine takes 20 s to start a node. Only what fails waits for it.
+DEADLINE = 150.0
 # Exit codes after Ctrl-C: of the shell, of Python, of ros2.
 _INTERRUPTED = (0, 2, 130, -signal.SIGINT)
 # Exit code of ros2_stand_in.py for an unknown command.
@@ -42,6 +42,8 @@ NOT_KNOWN = 64
 _TRACEBACK = re.compile(
     r'^(?!.*Exception ignored).*\n.*Traceback \(most recent call last\)'
     r'|\A.*Traceback \(most recent call last\)', re.MULTILINE)
+# What rclpy makes of an interrupt that arrives while it converts a message.
+_INTERRUPTED_TAKE = re.compile(r"RuntimeError: Unable to convert call argument '0' to Python object")
 _NUMBER = r'[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|inf)'
 
 _ENDLESS = re.compile(
@@ -365,6 +367,8 @@ def foreground(line, folder, expected, code, observer, lost=lambda: None):
 
 def check_end(child, code, allowed):
     """Raise DocsError for an exit code other than success, or for a traceback."""
+    if -signal.SIGINT in allowed and _INTERRUPTED_TAKE.search(child.text):
+        return
     if code not in allowed:
         raise DocsError(f'exit code {code}: {child.line}')
     # Python reports ignored exceptions, such as Ctrl-C in a finalizer of ros2 itself, in the same
