@@ -26,6 +26,9 @@ import ros_tools
 
 from xplane_bridge.links import domain
 
+# Tests start thousands of processes, and its threads cost each of them 0.1 s.
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+
 try:
     import hypothesis
 except ImportError:

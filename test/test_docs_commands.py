@@ -51,7 +51,7 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group('docs')]
 HERE = Path(__file__).resolve().parent
 OWN_NETWORK = ['unshare', '--user', '--map-root-user', '--net', '--pid', '--fork',
                '--kill-child']
-TIME_LIMIT = 100.0
+TIME_LIMIT = 300.0
 # On a loaded machine each command takes seconds to start.
 TIME_A_COMMAND = 15.0
 # Exit code of the ros2 stand-in for an unknown command.
