@@ -43,7 +43,8 @@ _TRACEBACK = re.compile(
     r'^(?!.*Exception ignored).*\n.*Traceback \(most recent call last\)'
     r'|\A.*Traceback \(most recent call last\)', re.MULTILINE)
 # What rclpy makes of an interrupt that arrives while it converts a message.
-_INTERRUPTED_TAKE = re.compile(r"RuntimeError: Unable to convert call argument '0' to Python object")
+_INTERRUPTED_TAKE = re.compile(
+    r"RuntimeError: Unable to convert call argument '0' to Python object")
 _NUMBER = r'[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|inf)'
 
 _ENDLESS = re.compile(
