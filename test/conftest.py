@@ -26,7 +26,7 @@ import ros_tools
 
 from xplane_bridge.links import domain
 
-# Tests start thousands of processes, and its threads cost each of them 0.1 s.
+# Tests start thousands of processes; OpenBLAS's threads cost each of them some 0.1 s.
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 try:

@@ -80,8 +80,8 @@ class Relay:
         """Take a command of the controller."""
         with self.lock:
             if stamp > self.conduct.newest and self.conduct.engaged:
-                if len(self._early) == _MOST_EARLY or any(
-                        stamp != other for other, _ in self._early):
+                if self._early and (
+                        stamp != self._early[0][0] or len(self._early) == _MOST_EARLY):
                     self.finish(now)
                 self._early.append((stamp, values))
             else:
