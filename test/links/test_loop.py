@@ -229,9 +229,21 @@ def test_mistake_of_an_event_is_reported_and_ends_nothing(rig):
 def test_mistake_of_the_session_is_reported_and_ends_nothing(rig):
     rig.loop.start()
     rig.loop.call(rig.session.send, 'a', b'bad')
-    assert isinstance(rig.failures.get(timeout=DEADLINE), KeyError)
+    assert isinstance(rig.failures.get(timeout=DEADLINE).__cause__, KeyError)
     rig.loop.call(rig.session.send, 'a', b'on')
     assert rig.event() == ('a', b'on')
+
+
+def test_mistakes_in_a_row_are_counted_until_a_call_of_their_kind_returns(rig):
+    rig.loop.start()
+    counts = []
+    for data in (b'bad', b'bad', b'bad', b'on', b'bad'):
+        rig.loop.call(rig.session.send, 'a', data)
+        if data == b'bad':
+            counts.append(rig.failures.get(timeout=DEADLINE).in_a_row)
+        else:
+            assert rig.event() == ('a', data)
+    assert counts == [1, 2, 3, 1]
 
 
 def test_mistake_in_poll_is_reported_and_the_session_is_polled_again_soon(rig):
@@ -239,8 +251,10 @@ def test_mistake_in_poll_is_reported_and_the_session_is_polled_again_soon(rig):
     rig.session.deadline = 0.0
     rig.session.mistakes = 2
     rig.loop.call(rig.session.send, 'a', b'later')
-    for _ in range(2):
-        assert isinstance(rig.failures.get(timeout=DEADLINE), IndexError)
+    for in_a_row in (1, 2):
+        error = rig.failures.get(timeout=DEADLINE)
+        assert isinstance(error.__cause__, IndexError)
+        assert error.in_a_row == in_a_row
     assert {rig.event(), rig.event()} == {'due', ('a', b'later')}
     assert rig.session.polls < 20
 

@@ -23,7 +23,7 @@ import os
 import select
 import threading
 import time
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from xplane_bridge.links.peer import LearntPort
 from xplane_bridge.links.udp import Counters, UdpSocket
@@ -40,6 +40,8 @@ _BURST = 64
 
 
 Address: TypeAlias = tuple[str, int]
+
+_T = TypeVar('_T')
 
 
 class Session(Protocol):
@@ -64,12 +66,27 @@ class Session(Protocol):
         """Return the events caused by poll() or a call: time-outs, changes of state."""
 
 
+class SessionError(Exception):
+    """
+    A session has raised ``__cause__`` in the link's thread: a mistake in this package.
+
+    ``in_a_row`` is how many calls of this kind (receive, poll ...) have raised, this one included,
+    since one returned.
+    """
+
+    def __init__(self, error: Exception, in_a_row: int) -> None:
+        super().__init__(f'{type(error).__name__}: {error}')
+        self.__cause__ = error
+        self.in_a_row = in_a_row
+
+
 class SessionLoop(ABC):
     """
     A thread that runs a session, and that other threads can call into.
 
     ``on_event(event, stamp_ns)`` and ``on_failure(error)`` run in the loop's thread, outside the
-    lock; events caused by a call are delivered there too, and remaining ones by close().
+    lock; events caused by a call are delivered there too, and remaining ones by close(). What the
+    session raises there is a failure, a SessionError, and does not end the thread.
 
     Other threads must hold ``lock`` to call the session, or use ``call``.
     """
@@ -95,6 +112,9 @@ class SessionLoop(ABC):
         self._sleeping_until = 0.0
         # When poll() last raised something, None if the last call did not.
         self._failed_at: float | None = None
+        # How many calls of the session have raised in a row, by name; those that returned are not
+        # here.
+        self._raised: dict[str, int] = {}
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
 
     def start(self) -> None:
@@ -174,28 +194,36 @@ class SessionLoop(ABC):
         """Return the session's time, in seconds."""
         return time.monotonic()
 
+    def _try(
+        self, failures: list[Exception], function: Callable[..., _T], *given: Any
+    ) -> _T | None:
+        """Return what the session's function returns, or None and record what it raised."""
+        name = function.__name__
+        try:
+            result = function(*given)
+        except Exception as error:
+            in_a_row = self._raised[name] = self._raised.get(name, 0) + 1
+            failures.append(SessionError(error, in_a_row))
+            return None
+        if self._raised:
+            self._raised.pop(name, None)
+        return result
+
     def _receive(
         self, channel: str, data: bytes, sender: Address | None, failures: list[Exception]
     ) -> Sequence[Any]:
         """Pass a datagram to the session; return its events, or record what went wrong."""
-        try:
-            return self._session.receive(channel, data, sender, self._now())
-        except Exception as error:
-            failures.append(error)
-            return ()
+        return self._try(
+            failures, self._session.receive, channel, data, sender, self._now()) or ()
 
     def _poll(
         self, now: float, failures: list[Exception]
     ) -> Sequence[tuple[str, bytes | None]]:
         """Return what the session has to send, or record what went wrong."""
-        try:
-            outgoing = self._session.poll(now)
-            self._failed_at = None
-        except Exception as error:
-            failures.append(error)
-            self._failed_at, outgoing = now, ()
+        outgoing = self._try(failures, self._session.poll, now)
+        self._failed_at = now if outgoing is None else None
         self._polled.notify_all()
-        return outgoing
+        return outgoing or ()
 
     def _next_deadline(self) -> float | None:
         """Return when to poll the session next, None if only data matter."""

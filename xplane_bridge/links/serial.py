@@ -84,8 +84,8 @@ class SerialLoop(SessionLoop):
     and lost(). ``on_event(event, stamp_ns)`` runs in the loop's thread, outside the lock, with the
     time at which the bytes that completed the event were read, or the current time for an event
     caused by time; PortChanged is delivered the same way. close() delivers the remaining ones
-    itself. ``on_failure(error)`` is called for errors in the callbacks or in the session's
-    receive(); they do not end the loop.
+    itself. ``on_failure(error)`` is called for errors in the callbacks or in the session; they do
+    not end the loop.
 
     Other threads must hold ``lock`` to call the session, or use ``call``: neither waits for the
     port. Raises ValueError if the port or the baud rate is invalid.
@@ -259,6 +259,7 @@ class SerialLoop(SessionLoop):
             self._say(False, str(error))
             return
         self._retry = _FIRST_RETRY
+        failures: list[Exception] = []
         with self.lock:
             if not self._running:
                 port.close(discard=True)
@@ -267,7 +268,8 @@ class SerialLoop(SessionLoop):
             self._failed = None
             self._pending.clear()
             self._counters.opened += 1
-            self._session.opened(time.monotonic())
+            self._try(failures, self._session.opened, time.monotonic())
+        self._hand_out((), 0, failures)
         self._say(True, f'{port.path}: open')
 
     @contextlib.contextmanager
@@ -281,12 +283,14 @@ class SerialLoop(SessionLoop):
 
     def _lose(self, error: OSError) -> None:
         """Close a port that has failed, and notify the session."""
+        failures: list[Exception] = []
         with self.lock:
             port, self._port = self._port, None
             self._pending.clear()
             self._failed = None
             self._counters.lost += 1
-            self._session.lost(time.monotonic())
+            self._try(failures, self._session.lost, time.monotonic())
+        self._hand_out((), 0, failures)
         if port is not None:
             port.close(discard=True)
         self._retry_at = time.monotonic() + self._retry

@@ -22,7 +22,7 @@ import time
 from typing import Any, ClassVar, Generic, TypeVar
 
 from xplane_bridge.conversions.plausibility import Plausibility
-from xplane_bridge.links.loop import SessionLoop
+from xplane_bridge.links.loop import SessionError, SessionLoop
 from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.nodes.base import BridgeNode, CaptureParameters
 from xplane_bridge.nodes.clock import SimulatorClock
@@ -35,6 +35,7 @@ from xplane_bridge.nodes.datagrams import (
     values_status,
 )
 from xplane_bridge.nodes.diagnostics import ERROR, LONGEST_LINE, OK, STALE, Status, WARN
+from xplane_bridge.nodes.faults import Faults, MOST_IN_A_ROW
 from xplane_bridge.nodes.lists import named
 from xplane_bridge.nodes.plausibility import plausibility_status
 from xplane_bridge.nodes.stamps import write_stamp
@@ -94,6 +95,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         self.session.release_timeout = getattr(
             self.parameters, 'release_timeout', RELEASE_TIMEOUT)
         self.left = Left()
+        self.faults = Faults()
         self.link = self.make_replay() if self.plays_capture else self.make_link()
         self.pending = Pending(self)
         self.simulator_clock: SimulatorClock | None = None
@@ -223,8 +225,24 @@ class Bridge(BridgeNode[P], Generic[P, S]):
             handler(event, stamp_ns)
 
     def on_failure(self, error: Exception) -> None:
-        """Log what went wrong with one datagram."""
-        self.warn('failure', f'{type(error).__name__} while handling a {self.piece}: {error}')
+        """
+        Log what went wrong with one datagram, or in the session.
+
+        The system's refusals are warnings. All else is a mistake in this package: a session that
+        makes ten in a row has ended, and the node with it.
+        """
+        if isinstance(error, OSError):
+            self.warn('failure', f'{type(error).__name__} while handling a {self.piece}: {error}')
+            return
+        if found := self.faults.note(error):
+            self.get_logger().error(f'a mistake in this package, please report it:\n{found}')
+        if isinstance(error, SessionError) and error.in_a_row == MOST_IN_A_ROW:
+            self.exit_code = 1
+            self.get_logger().fatal(
+                f'the session with {self.peer} has failed {MOST_IN_A_ROW} times in a row, '
+                f'and the node ends: {printable(str(error), LONGEST_LINE)}')
+            if self.quit is not None:
+                self.quit()
 
     def _on_done(self, event: ReadDone | CommandDone, _: int) -> None:
         self.pending.end(event)
@@ -258,6 +276,8 @@ class Bridge(BridgeNode[P], Generic[P, S]):
                 *self.diagnose_commands(now),
                 *self.diagnose_more(now),
             ]
+        if self.faults.count:
+            lines.append(self.faults.status())
         if isinstance(self.link, ReplayLoop):
             # This acquires the lock itself.
             lines.append(capture_status(self.link))

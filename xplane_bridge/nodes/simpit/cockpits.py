@@ -120,7 +120,7 @@ class _Cockpit:
         self.session = CockpitSession(profile=port.profile, line_rate=port.baud / _BITS)
         self._topics = topics
         self.link = SerialLoop(
-            self.session, port.port, port.baud, self._on_event, self._on_failure,
+            self.session, port.port, port.baud, self._on_event, node.on_failure,
             name=f'cockpit {port.port}')
 
     # In the thread of its link.
@@ -157,9 +157,6 @@ class _Cockpit:
             with self.link.lock:
                 self.session.statistics.dropped.add(message.tag)
                 self.session.statistics.last_error = str(error)
-
-    def _on_failure(self, error: Exception) -> None:
-        self._node.on_failure(error)
 
     def _say(self, kind: str, text: str) -> None:
         self._node.inform(
