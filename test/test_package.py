@@ -139,6 +139,22 @@ def test_what_tests_skip_without_is_installed_for_make_test():
     assert {names.get(name, name) for name in wanted - others if not ROS.match(name)} <= installed
 
 
+def test_a_wheel_has_the_data_files_that_are_in_the_package():
+    given = ConfigParser()
+    given.read(ROOT / 'setup.cfg')
+    patterns = {
+        name: value.split() for name, value in given['options.package_data'].items()}
+    package = ROOT / 'xplane_bridge'
+    held = {
+        path.relative_to(ROOT).as_posix() for name, found in patterns.items()
+        for pattern in found for path in ROOT.joinpath(*name.split('.')).glob(pattern)}
+    data = {
+        path.relative_to(ROOT).as_posix() for path in package.rglob('*')
+        if path.is_file() and path.suffix not in ('.py', '.pyc')}
+    assert data
+    assert data == held
+
+
 def test_messages_are_found_in_the_folder_of_the_checkout(tmp_path):
     """Python searches the current folder first, where no messages are built."""
     messages = pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
