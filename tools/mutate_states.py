@@ -31,6 +31,8 @@ import sys
 
 ROOT = Path(__file__).resolve().parents[1]
 VARIABLE = 'STATES_MUTANT'
+# Seconds for one test: some mutants make a conversation that never ends.
+LONGEST_TEST = 20
 
 
 def mutants(table):
@@ -77,7 +79,7 @@ def mutate():
 def survives(protocol, name, arguments):
     """Return whether the tests pass with a mutant, or with none if it has no name."""
     environment = os.environ | {
-        VARIABLE: f'{protocol}: {name}',
+        VARIABLE: f'{protocol}: {name}', 'PYTEST_TIMEOUT': str(LONGEST_TEST),
         'PYTHONPATH': os.pathsep.join((str(ROOT), str(ROOT / 'tools')))}
     return subprocess.run(
         [sys.executable, '-P', '-m', 'pytest', '-q', '-x', '-p', 'mutate_states', *arguments],
