@@ -67,6 +67,8 @@ class Contact:
         """Start over."""
         self.settle()
         self._unseen = frozenset()
+        self._is_silent = False
+        self.unread = 0
 
     def settle(self) -> None:
         """Stop waiting for replies."""
