@@ -20,9 +20,11 @@ test says.
 """
 
 from fake_xpc import BEACON
-from mould_xpc import CellPlugin, PLACE, STATE
+from mould_xpc import CellPlugin, PLACE, STATE, THROTTLE
+import pytest
 
 from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.base import PeerAbsentError
 from xplane_bridge.sessions.xpc import BEACON_CHANNEL, Polled, XpcSession
 
 STEP = 0.02
@@ -100,3 +102,18 @@ def test_a_start_after_silence_probes_as_the_first_one_does():
     scene.session.start(scene.now)
     scene.run(0.98)
     assert [round(at - again, 2) for at in scene.probes()] == first
+
+
+def test_controls_are_refused_after_the_end_also_in_lockstep():
+    scene = Scene(lockstep=True).run(1.0)
+    scene.session.set_controls({'elevator': 0.5}, scene.now)
+    scene.run(1.0)
+    scene.session.stop(scene.now)
+    with pytest.raises(PeerAbsentError, match='not started'):
+        scene.session.set_controls({'elevator': 0.5}, scene.now)
+    with pytest.raises(PeerAbsentError, match='not started'):
+        scene.session.set_levers({THROTTLE: (-2.0,)}, scene.now)
+    scene.run(4.0)
+    assert not scene.session.taken
+    with pytest.raises(PeerAbsentError, match='not started'):
+        scene.session.set_controls({'elevator': 0.5}, scene.now)

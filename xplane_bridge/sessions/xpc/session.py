@@ -275,7 +275,7 @@ class XpcSession(Session):
         soon as it does, within its lifetime.
         """
         xpc.encode(to_controls(controls, vehicle))
-        if not (self._lockstep and self._peer.answered):
+        if not (self._lockstep and self._peer.silent and self._peer.answered):
             self._presence.refuse_absence()
         self._commands.set_controls(controls, vehicle, now)
 
@@ -287,7 +287,7 @@ class XpcSession(Session):
         releases the throttles that controls force.
         """
         xpc.encode(xpc.SetDatarefs(tuple(datarefs.items())))
-        if not (self._lockstep and self._peer.answered):
+        if not (self._lockstep and self._peer.silent and self._peer.answered):
             self._presence.refuse_absence()
         self._commands.set_levers(datarefs, now)
 
