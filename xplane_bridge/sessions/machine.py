@@ -89,6 +89,7 @@ class Do(Enum):
     AGAIN = 'request again what a restarted peer has forgotten'
     CHECK = 'ask who answers'
     DROP = 'end waiting commands'
+    LAPSE = 'end waiting commands, but those that a simulator in lockstep waits for'
     END = 'end waiting reads'
     FORGET = 'forget what is outstanding'
     FORGET_FRAME = 'forget what is outstanding, and let one frame pass'
