@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import CommandDone, Outgoing, RELEASE_TIMEOUT, Tickets
 from xplane_bridge.sessions.round_trip import RoundTrip
-from xplane_bridge.sessions.xpc.contact import Contact
 from xplane_bridge.sessions.xpc.events import PluginVersion, Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
 from xplane_bridge.sessions.xpc.items import (
@@ -34,6 +33,7 @@ from xplane_bridge.sessions.xpc.items import (
     THROTTLE,
 )
 from xplane_bridge.sessions.xpc.outbox import CANNOT_CONFIRM, Outbox
+from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.plugin_version import adapt
 from xplane_bridge.sessions.xpc.reads import batches
 from xplane_bridge.sessions.xpc.taken import Taken
@@ -75,19 +75,19 @@ class Commands:
     """
     Send commands as fast as the plugin can accept them, and give back what they have taken.
 
-    Commands wait in the Outbox for the budget (Flow) and for a peer that answers (Contact). What
+    Commands wait in the Outbox for the budget (Flow) and for a peer that answers (Peer). What
     X-Plane shall have in the end (Taken) is sent again until its reports show it: this never waits
     for the budget, but happens only when the same X-Plane answers. In ``lockstep`` controls are
     followed by a poll, and only what is given back is repeated.
     """
 
     def __init__(
-        self, flow: Flow, contact: Contact, turns: Turns, statistics: Statistics,
+        self, flow: Flow, peer: Peer, turns: Turns, statistics: Statistics,
         tickets: Tickets, round_trip: RoundTrip, *, lifetime: float, lockstep: bool,
         polled: Collection[str] = REPORTED,
     ) -> None:
         self._flow = flow
-        self._contact = contact
+        self._peer = peer
         self._turns = turns
         self._statistics = statistics
         self._tickets = tickets
@@ -317,7 +317,7 @@ class Commands:
         while self._outbox:
             # A waiting read gets its share too.
             leave = 1 if self._turns.reads.is_due(now, self.left_count, held=False) else 0
-            if self._contact.holds(now):
+            if self._peer.is_doubted:
                 return self._outbox.deadline
             at = self._flow.when_command(now, leave=leave)
             if at is None or at > now:
@@ -377,7 +377,7 @@ class Commands:
             self._statistics.requests += 1
             outgoing.append((channel, xpc.encode(xpc.GetDatarefs(batch))))
             self._flow.ask(channel)
-            self._contact.ask(now)
+            self._peer.ask(now)
         while len(self._asked) > _LARGEST_ASKED:
             # Its reply was lost.
             self._close(next(iter(self._asked)))

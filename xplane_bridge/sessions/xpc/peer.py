@@ -12,229 +12,332 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Identity of the peer: whether it is there, which plugin, and whether it is still the same."""
+"""The plugin: whether it answers, whether it is still the same, and when it must be asked."""
 
 from __future__ import annotations
 
-from collections import deque
-import math
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.sessions import machine
+from xplane_bridge.sessions.base import Left
+from xplane_bridge.sessions.machine import Do, State, What
+from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import PluginVersion
+from xplane_bridge.sessions.xpc.identity import Identity
+from xplane_bridge.sessions.xpc.states import TABLE
 
-# The plugin sends a beacon once per second.
-BEACON_TIMEOUT = 3.5
-# More than this between two, and X-Plane may have been restarted.
-_MISSED = 1.5
+# Without any reply for this long, the peer counts as away. Even before, when it has as many
+# requests as it can read in a frame, it is only probed now and then with a small one. Both are
+# longer over a slow network.
+_SILENCE = 1.0
+_STALL = 0.25
+_SILENCE_TIMEOUTS = 2.0
+_PROBE_PERIOD = 0.5
+# A plugin that loads keeps what it is sent, reads 20 of them in its first frame and drops the
+# rest, which must not be what is given back: it is probed ever more seldom.
+_FIRST_PROBE_PERIOD = 1.0
+_PROBE_PERIOD_GROWTH = 3.0
+_LONGEST_PROBE_PERIOD = 30.0
+# To give back takes up to four datagrams, and one to ask what X-Plane has. Until the plugin
+# answers, it is not repeated beyond this: of more than 20 it drops the last ones.
+_LARGEST = 5
+_MOST_UNREAD = 14
 
-# X-Plane's running time may seem to go back by this much if replies are late or out of order.
-_LATE = 0.5
+_UNDO = 'activate the node again and call its service release_all'
+_NOT_STARTED = 'the session is not started'
 
-# After a gap of this long it is also checked that the running time has not gone ahead of ours, by
-# more than rounding and a simulator that hurries.
-_GAP = 0.25
-_AHEAD = 2.0
-_HURRY = 1.25
-# Over how long the pace of the running time is measured.
-_PACE_WINDOW = 1.0
+_SILENT = frozenset({State.LOADING, State.AWAY})
+_WAITING = frozenset({State.WAITING, State.WAITING_LONG})
+_PRESENT = frozenset({State.ANSWERING, State.DOUBTED})
+_LEAVING = frozenset({State.LEAVING, State.LEAVING_LOADING, State.LEAVING_AWAY})
 
-# How long only another identity must have been seen: the known one would have replied.
-_CONFIRMED = 0.05
+_T = TypeVar('_T')
 
 
-class Peer:
+class Peer(machine.Peer):
     """
-    What is known about the plugin.
+    What is known about the plugin at ``address``: states.py has the states and what follows.
 
-    ::
-
-        UNKNOWN ---an answer---> ANSWERING ---silence, beacons come---> LOADING
-                                  ^  ^   '----silence-----> AWAY         |  ^
-                                  |  '-----an answer---------'  '--------|--'  beacons come or end
-                                  '-----an answer------------------------'
-
-    and LEAVING after stop(): see Leaving.
-
-    ``chosen`` is the version if it was set, ``hears_beacons`` says whether beacons can be
-    received; beacons that name another ``port`` are another X-Plane's. The hear_...() methods
-    return why this is a different instance of X-Plane, or an empty string. The owner then calls
-    forget() and repeats the call. A single message may be garbage, or forged: another identity
-    counts when it is repeated without the known one in between.
+    A reply that is overdue casts doubt on who will answer; after more time the plugin is silent,
+    and is loading if its beacons come. Then it is probed by small requests.
     """
 
     def __init__(
-        self, address: str, chosen: PluginVersion | None, hears_beacons: bool, port: int | None
+        self, address: str, plugin_version: PluginVersion | None, round_trip: RoundTrip, *,
+        hears_beacons: bool, port: int | None, identifies: bool,
     ) -> None:
-        self.state = PeerState.UNKNOWN
-        self.beacon: xpc.Beacon | None = None
-        self.answered = False
-        self.address = address
-        self._chosen = chosen
-        self._hears_beacons = hears_beacons
-        self._port = port
-        self._since = 0.0
-        self._listened = False
-        self._beacon_at: float | None = None
-        # What was known before it disappeared, to tell whether the same one returns.
-        self._beacon_before: xpc.Beacon | None = None
-        self._bits: int | None = None
-        self._bits_before: int | None = None
-        # The last two, of which the lower counts.
-        self._running_times: deque[float] = deque(maxlen=2)
-        self._time_at: float | None = None
-        self._window = (math.inf, 0.0)
-        self._pace = 1.0
-        self._doubts: dict[str, float] = {}
-        self._rival: tuple[int, str] | None = None
+        super().__init__(TABLE)
+        self.identity = Identity(
+            plugin_version, hears_beacons=hears_beacons, port=port, identifies=identifies)
+        # Why the last one was another X-Plane than before.
+        self.other = ''
+        self._address = address
+        self._round_trip = round_trip
+        self._has_answered = False
+        # The state before the last change.
+        self._before = State.OFF
+        # Since when a reply is outstanding, and when one was last requested.
+        self._waiting_since: float | None = None
+        self._asked_at = 0.0
+        self._probe_at = 0.0
+        self._probe_period = _FIRST_PROBE_PERIOD
+        # How many datagrams a peer that does not answer may not have read.
+        self._unread = 0
+        self._has_left = False
+
+    # Whether it is there.
 
     @property
-    def silent(self) -> bool:
-        """Return whether it was polled and did not answer."""
-        return self.state in (PeerState.LOADING, PeerState.AWAY)
+    def is_started(self) -> bool:
+        """Return whether the conversation is not ended, nor about to end."""
+        return self.state is not State.OFF and not self.is_leaving
 
     @property
-    def sends_beacons(self) -> bool:
-        """Return whether a beacon was heard: it would show that X-Plane runs, if it loads."""
-        return bool(self.beacon or self._beacon_before)
+    def is_leaving(self) -> bool:
+        """Return whether all is given back, until X-Plane shows it or time is up."""
+        return self.state in _LEAVING
 
     @property
-    def doubts(self) -> frozenset[str]:
-        """Return which replies ('position', 'state') may come from another X-Plane."""
-        return frozenset(self._doubts)
+    def is_silent(self) -> bool:
+        """Return whether it was asked and did not answer."""
+        return self.state in _SILENT
 
     @property
-    def plugin_version(self) -> PluginVersion | None:
-        """Return the plugin's version, None while unknown (docs/wire/xpc.md, section 6)."""
-        if self._chosen is not None:
-            return self._chosen
-        if self._bits == 64:
-            return PluginVersion.RC6
-        if self._bits == 32:
-            if self.beacon is not None:
-                return PluginVersion.RC5
-            if not self._hears_beacons or self._listened:
-                return PluginVersion.V1_2_1
-        return None
+    def has_stopped_answering(self) -> bool:
+        """Return whether it is silent, and has answered since the start."""
+        return self.is_silent and self._has_answered
+
+    @property
+    def is_doubted(self) -> bool:
+        """Return whether commands wait until it is known who answers."""
+        return self.state in (State.WAITING_LONG, State.DOUBTED)
+
+    def answers(self, now: float) -> bool:
+        """Return whether it answers, in time, and is known to be the same."""
+        return self.state is State.ANSWERING and not self._has_stalled(now)
 
     @property
     def absence(self) -> str:
         """Return why it accepts no commands; empty if it does."""
-        if self.state is PeerState.ANSWERING:
+        if self.state in _PRESENT:
             return ''
-        if self.state is PeerState.UNKNOWN:
-            return f'waiting for the first reply from X-Plane Connect at {self.address}'
-        if self.state is PeerState.LOADING:
-            return f'X-Plane at {self.address} is loading or in a menu, and answers nothing'
-        return f'nothing answers at {self.address}'
+        if self.state in _WAITING:
+            return f'waiting for the first reply from X-Plane Connect at {self._address}'
+        if self.state is State.LOADING:
+            return f'X-Plane at {self._address} is loading or in a menu, and answers nothing'
+        if self.state is State.AWAY:
+            return f'nothing answers at {self._address}'
+        return _NOT_STARTED
 
-    def start(self, now: float) -> None:
-        """Start listening."""
-        self.state = PeerState.UNKNOWN
-        self.answered = False
-        self._listen_from(now)
+    # What happens.
 
-    def quiet(self, now: float) -> PeerState:
-        """Return the state of a peer that does not answer."""
-        heard = self._beacon_at is not None and now - self._beacon_at < BEACON_TIMEOUT
-        return PeerState.LOADING if heard else PeerState.AWAY
+    def look(self, now: float) -> Iterator[What]:
+        """Yield what has happened because time passed."""
+        if not self.is_started:
+            return
+        yield from self._notice_stall(now)
+        self.identity.listen(now)
+        if self.is_silent or (at := self._silent_at) is not None and now >= at:
+            until = self.identity.beacons_until
+            yield What.GONE if until is None or now >= until else What.MUTE
 
     @property
-    def quiet_until(self) -> float | None:
-        """Return when a loading peer counts as away unless a beacon comes."""
-        if self.state is PeerState.LOADING and self._beacon_at is not None:
-            return self._beacon_at + BEACON_TIMEOUT
-        return None
+    def deadline(self) -> float | None:
+        """Return when look() has something at the latest, None if only messages matter."""
+        if self.state is State.LOADING:
+            return self.identity.beacons_until
+        return self._silent_at if self.is_started and not self.is_silent else None
 
-    def become(self, state: PeerState, now: float) -> None:
-        """Change the state."""
-        if self.state is PeerState.AWAY and state is PeerState.ANSWERING:
-            self._listen_from(now)
-        if state is PeerState.AWAY:
-            # It may be another X-Plane that returns.
-            self._beacon_before, self.beacon = self.beacon or self._beacon_before, None
-            self._bits_before, self._bits = self._bits or self._bits_before, None
-        self.answered |= state is PeerState.ANSWERING
-        self.state = state
+    def hear(
+        self, reply: xpc.Reply, says_state: bool, running_time: float | None, now: float, *,
+        unanswered: bool,
+    ) -> Iterator[What]:
+        """
+        Yield what a reply shows about who has sent it.
 
-    def forget(self, now: float) -> None:
-        """Forget everything: this is another instance of X-Plane."""
-        self.beacon = self._beacon_before = self._beacon_at = self._rival = None
-        self._bits = self._bits_before = None
-        self._running_times.clear()
-        self._time_at = None
-        self._window = (math.inf, 0.0)
-        self._doubts.clear()
-        self._listen_from(now)
+        ``says_state`` if it is one with X-Plane's state, and maybe its running time;
+        ``unanswered`` if others are outstanding.
+        """
+        yield from self._notice_stall(now)
+        self._waiting_since = None
+        if unanswered:
+            self._wait_from(now)
+        if not self.is_leaving:
+            self._unread = 0
+        if self.is_silent:
+            self.identity.doubt()
+            self._waiting_since = None
+        if self.is_silent or self.state in _WAITING:
+            yield What.HEARD
+        if isinstance(reply, xpc.PositionReply):
+            yield from self._judge(self.identity.hear_position, reply, now)
+        elif says_state:
+            yield from self._judge(self.identity.hear_time, running_time, now)
+        if self.identity.is_odd:
+            yield What.ODD
+        elif self.state is State.DOUBTED and self.identity.is_known:
+            yield What.SAME
 
-    def listen(self, now: float) -> None:
-        """Record that time passes: beacons would have arrived by now."""
-        self._listened |= now - self._since > BEACON_TIMEOUT
+    def hear_report(self) -> Iterator[What]:
+        """Yield what the report about something given back shows: that the peer answers."""
+        if self.is_leaving:
+            self._unread = 0
+            yield What.HEARD
 
-    def has_missed_beacons(self, now: float) -> bool:
-        """Return whether the last beacon is older than it should be."""
-        return self._beacon_at is not None and now > self._beacon_at + _MISSED
+    def hear_beacon(self, beacon: xpc.Beacon, now: float) -> Iterator[What]:
+        """Yield what a beacon shows about its sender."""
+        if self.is_silent and self.identity.has_missed_beacons(now):
+            self._probe_from(now)
+        if self.is_leaving and self.identity.is_its(beacon):
+            yield What.MUTE
+        yield from self._judge(self.identity.hear_beacon, beacon, now)
 
-    def is_its(self, beacon: xpc.Beacon) -> bool:
-        """Return whether a beacon is not that of another X-Plane on the same computer."""
-        return self._port in (None, beacon.port)
+    def _judge(
+        self, hear: Callable[[_T, float], str], said: _T, now: float
+    ) -> Iterator[What]:
+        """Yield that this is another X-Plane, if what it said shows that."""
+        if other := hear(said, now):
+            self.other = other
+            self.identity.forget(now)
+            yield What.OTHER
+            hear(said, now)
 
-    def hear_beacon(self, beacon: xpc.Beacon, now: float) -> str:
-        """Handle a beacon; another identity counts when it arrives twice in a row."""
-        if not self.is_its(beacon):
-            return ''
-        self._beacon_at = now
-        known = self.beacon or self._beacon_before
-        if known is not None and _identity(known) != _identity(beacon):
-            if self._rival != _identity(beacon):
-                self._rival = _identity(beacon)
-                return ''
-            return f'its beacon now reports X-Plane {beacon.xplane_version}'
-        self._rival = None
-        self.beacon = beacon
-        return ''
+    def _notice_stall(self, now: float) -> Iterator[What]:
+        if self._has_stalled(now):
+            self.identity.doubt()
+            yield What.STALLED
 
-    def hear_position(self, reply: xpc.PositionReply, now: float) -> str:
-        """Handle a position; its precision is the plugin's."""
-        known = self._bits or self._bits_before
-        if known in (None, reply.precision):
-            self._bits = reply.precision
-            self._doubts.pop('position', None)
-            return ''
-        if now < self._doubts.setdefault('position', now) + _CONFIRMED:
-            return ''
-        return f'its positions now have {reply.precision} bits'
+    def process(self, what: What, now: float) -> tuple[Do, ...]:
+        """Let something happen; return what to do."""
+        before = self.state
+        actions = super().process(what, now)
+        if what is What.OTHER:
+            self._waiting_since = None
+        if self.state is not before:
+            self._before = before
+            self._enter(before, now)
+        return actions
 
-    def hear_time(self, seconds: float, now: float) -> str:
-        """Handle X-Plane's running time. It goes back when X-Plane restarts."""
-        if not math.isfinite(seconds):
-            return ''
-        before = min(self._running_times, default=seconds)
-        gap = 0.0 if self._time_at is None else now - self._time_at
-        latest = before + (_AHEAD + _HURRY * self._pace * gap if gap >= _GAP else math.inf)
-        if before - _LATE <= seconds <= latest:
-            self._doubts.pop('state', None)
-            self._running_times.append(seconds)
-            self._time_at = now
-            self._measure_pace(seconds, now, gap)
-            return ''
-        if now < self._doubts.setdefault('state', now) + _CONFIRMED:
-            return ''
-        return f'it has been running for {seconds:.1f} s, before for {before:.1f} s'
+    def _enter(self, before: State, now: float) -> None:
+        """Note what counts from now on, in the new state."""
+        if self.state is State.WAITING:
+            self._has_answered = False
+            self._waiting_since = None
+            self.identity.believe()
+            self.identity.listen_from(now)
+        elif self.state in _PRESENT:
+            self._has_answered = True
+            if before is State.AWAY:
+                self.identity.listen_from(now)
+        elif self.is_silent:
+            # One that shows a sign of life, or shows none any more, has read nothing yet.
+            self._probe_from(now)
+            if self.state is State.AWAY:
+                self.identity.lose()
+        elif self.is_leaving and before not in _LEAVING:
+            self._has_left = False
 
-    def _measure_pace(self, seconds: float, now: float, gap: float) -> None:
-        """Learn how fast the running time goes, without gaps: as ours, or that of a simulator."""
-        at, value = self._window
-        if gap >= _GAP or now < at:
-            self._window = now, seconds
-        elif now >= at + _PACE_WINDOW:
-            self._pace = max(1.0, (seconds - value) / (now - at))
-            self._window = now, seconds
+    # Replies that are outstanding.
 
-    def _listen_from(self, now: float) -> None:
-        self._since = now
-        self._listened = False
+    def ask(self, now: float) -> None:
+        """Record that a reply is outstanding."""
+        self._asked_at = now
+        if self._waiting_since is None:
+            self._wait_from(now)
 
+    def _wait_from(self, now: float) -> None:
+        self._waiting_since = now
+        self._probe_at = now + self._stall
 
-def _identity(beacon: xpc.Beacon) -> tuple[int, str]:
-    return beacon.xplane_version, beacon.plugin_version
+    @property
+    def _stall(self) -> float:
+        return max(_STALL, self._round_trip.usual_timeout)
+
+    def _has_stalled(self, now: float) -> bool:
+        """Return whether a reply is overdue, and another peer could be the one that replies."""
+        return self.identity.identifies and self._waiting_since is not None and (
+            now >= self._waiting_since + self._stall)
+
+    @property
+    def _silent_at(self) -> float | None:
+        """Return when the peer counts as silent, None if no reply is outstanding."""
+        if self._waiting_since is None:
+            return None
+        return self._waiting_since + max(
+            _SILENCE, _SILENCE_TIMEOUTS * self._round_trip.usual_timeout)
+
+    # Small requests that probe it.
+
+    @property
+    def idle_at(self) -> float:
+        """Return when to probe the peer if nothing else is requested before."""
+        return self._asked_at + _PROBE_PERIOD
+
+    @property
+    def probe_at(self) -> float:
+        """Return when to probe a peer that does not answer."""
+        return self._probe_at
+
+    def take_probe(self, now: float) -> bool:
+        """
+        Return whether to probe the peer now, and count it as probed.
+
+        One that may be loading has requests to answer when it goes on, and needs few probes.
+        """
+        if now < self._probe_at:
+            return False
+        if not self.is_silent:
+            # After a stall of 0.25 s, 0.5 s and 1 s.
+            since = now if self._waiting_since is None else self._waiting_since
+            self._probe_at = now + max(_STALL, min(_PROBE_PERIOD, now - since))
+            return True
+        if self.state is not State.LOADING and self.identity.sends_beacons:
+            self._probe_at = now + _PROBE_PERIOD
+            return True
+        self._probe_at = now + self._probe_period
+        self._probe_period = min(
+            _PROBE_PERIOD_GROWTH * self._probe_period, _LONGEST_PROBE_PERIOD)
+        self._unread += 1
+        return True
+
+    def probe_now(self, now: float) -> None:
+        """Probe a peer that answers at once: only a reply shows what it has read."""
+        if not self.is_silent:
+            self._probe_at = min(self._probe_at, now)
+
+    def _probe_from(self, now: float) -> None:
+        """Probe a silent peer now, and then ever more seldom: it has read nothing yet."""
+        self._unread = 0
+        self._probe_period = _FIRST_PROBE_PERIOD
+        self._probe_at = now
+
+    # The end.
+
+    def leave_unread(self, count: int) -> None:
+        """Record that so many more datagrams may not have been read."""
+        self._unread += count
+
+    @property
+    def may_give_back(self) -> bool:
+        """Return whether something may be given back, again or for the first time."""
+        return not self._has_left or self._unread + _LARGEST <= _MOST_UNREAD
+
+    def gave_back(self, count: int) -> None:
+        """Record that so many datagrams were sent to give back."""
+        self._unread += count
+        self._has_left = True
+
+    def look_back(self, owed: tuple[str, ...], timeout: float) -> Left:
+        """Return how the conversation has ended, with what is owed."""
+        if not owed:
+            return Left()
+        where = f'X-Plane at {self._address}'
+        if self._before is State.LEAVING:
+            return Left(owed, f'{where} answers, but does not show within {timeout:g} s '
+                        f'that it was given back; to undo it, {_UNDO}', is_error=True)
+        if self._before is State.LEAVING_LOADING:
+            return Left(owed, f'{where} is loading or in a menu, and has not read it yet; if it '
+                        f'does not show it when it goes on, {_UNDO}', is_error=True)
+        return Left(owed, f'{where} does not respond; if it still runs, {_UNDO}')

@@ -27,23 +27,28 @@ from xplane_bridge.sessions.base import (
     check_read,
     Left,
     Outgoing,
+    PeerAbsentError,
     PeerState,
     Session,
+    soonest,
     Tickets,
 )
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
+from xplane_bridge.sessions.machine import Do, What
 from xplane_bridge.sessions.xpc.commands import Commands
-from xplane_bridge.sessions.xpc.contact import Contact
-from xplane_bridge.sessions.xpc.events import PluginVersion, Polled, Statistics
-from xplane_bridge.sessions.xpc.flow import Flow
+from xplane_bridge.sessions.xpc.events import (
+    PeerReplaced,
+    PluginVersion,
+    Polled,
+    Statistics,
+)
+from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
 from xplane_bridge.sessions.xpc.items import JOYSTICK_OVERRIDE, REPORTED, SURFACES
-from xplane_bridge.sessions.xpc.leaving import Leaving
 from xplane_bridge.sessions.xpc.others import Others
 from xplane_bridge.sessions.xpc.outbox import to_controls
 from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.plugin_version import adapt
 from xplane_bridge.sessions.xpc.polls import make_round_trip
-from xplane_bridge.sessions.xpc.presence import Presence
 from xplane_bridge.sessions.xpc.reads import batches
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
 from xplane_bridge.sessions.xpc.turns import period_of, Turns
@@ -73,7 +78,7 @@ class XpcSession(Session):
     followed by a poll, ``rate`` does not count, and controls are sent even to a simulator that is
     silent because it waits for them.
 
-    Presence knows whether the plugin answers, and whether it is the same; Flow and Turns decide
+    Peer knows whether the plugin answers, and whether it is the same; Flow and Turns decide
     what may be sent when, Commands what was taken and is given back.
     """
 
@@ -106,7 +111,6 @@ class XpcSession(Session):
                 f'{_SMALLEST_BUDGET:g}'
             )
         super().__init__(Statistics())
-        self._peer: Peer = Peer(address, plugin_version, hears_beacons, port)
         self._lockstep = lockstep
         self._lifetime = lifetime
         self._round_trip = make_round_trip()
@@ -129,34 +133,33 @@ class XpcSession(Session):
             for poll in polls[:1]:
                 poll.pose = None
         self._flow = Flow(budget)
-        self._contact = Contact(
-            self._round_trip, identifies=bool(polls) and not lockstep)
+        self._peer: Peer = Peer(
+            address, plugin_version, self._round_trip, hears_beacons=hears_beacons, port=port,
+            identifies=bool(polls) and not lockstep)
         self._tickets = Tickets()
         self._turns = Turns(
             [poll for poll in polls if poll not in shared], self._others, self._flow,
             self.statistics, self._round_trip, lifetime)
         self._commands = Commands(
-            self._flow, self._contact, self._turns, self.statistics, self._tickets,
+            self._flow, self._peer, self._turns, self.statistics, self._tickets,
             self._round_trip, lifetime=lifetime, lockstep=lockstep,
             polled=REPORTED if polls else ())
-        # Not None: it is LEAVING.
-        self._leaving: Leaving | None = None
         self._left = Left()
-        self._presence = Presence(
-            self._peer, self._contact, self._flow, self._turns, self._commands,
-            lockstep=lockstep)
+        self._leave_until = 0.0
+        # When something is due, apart from what the peer shows.
+        self._due: list[float | None] = []
 
     # For the owner.
 
     @property
     def beacon(self) -> xpc.Beacon | None:
         """Return the plugin's last beacon, None if there was none."""
-        return self._peer.beacon
+        return self._peer.identity.beacon
 
     @property
     def plugin_version(self) -> PluginVersion | None:
         """Return the plugin's version, None while unknown (docs/wire/xpc.md, section 6)."""
-        return self._peer.plugin_version
+        return self._peer.identity.plugin_version
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -194,7 +197,7 @@ class XpcSession(Session):
     @property
     def leaving(self) -> bool:
         """Return whether stop() still waits until X-Plane shows what was given back."""
-        return self._leaving is not None
+        return self._peer.is_leaving
 
     @property
     def left(self) -> Left:
@@ -213,21 +216,15 @@ class XpcSession(Session):
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return where what is commanded, what is held and what is reported disagree."""
-        if self._presence.answers(now):
+        if self._peer.answers(now):
             return self._commands.contradictions(now)
         return ()
 
     def start(self, now: float) -> None:
         """Start polling."""
-        self._active = True
-        self._leaving = None
-        self._left = Left()
         self._commands.release_timeout = self.release_timeout
-        self._round_trip.reset()
-        self._commands.begin()
-        self._turns.begin(now)
-        self._presence.start(now)
-        self.peer_state = self._peer.state
+        self._left = Left()
+        self._expired += self._happen([What.START], now)
 
     def stop(self, now: float) -> None:
         """
@@ -235,17 +232,9 @@ class XpcSession(Session):
 
         Even to a silent X-Plane: one that is loading reads it when it resumes.
         """
-        state, unread = self._peer.state, self._flow.unread + self._contact.unread
-        self._commands.drop('the node was deactivated')
-        self._commands.give_back(None, now)
-        self._active = False
-        self._presence.stop(now)
-        self._expired += self._turns.reads.abandon('the node was deactivated')
-        if self._commands.owed:
-            self._leaving = Leaving(
-                state, self._peer.address, unread, now, self.release_timeout)
-            self._peer.become(PeerState.LEAVING, now)
-        self.peer_state = self._peer.state
+        self._expired += self._happen([What.STOP], now, 'the node was deactivated')
+        if not self._commands.owed:
+            self._expired += self._happen([What.SHOWN], now)
 
     def send(
         self, messages: xpc.Request | Sequence[xpc.Request], now: float, *, what: str = '',
@@ -258,7 +247,7 @@ class XpcSession(Session):
         read it; without, there is one only if it was not sent. Waiting commands are not sent any
         more if X-Plane falls silent or is replaced by another one.
         """
-        self._presence.refuse_absence()
+        self._refuse_absence()
         if isinstance(messages, xpc.Request):
             messages = [messages]
         return self._commands.put(
@@ -275,8 +264,8 @@ class XpcSession(Session):
         soon as it does, within its lifetime.
         """
         xpc.encode(to_controls(controls, vehicle))
-        if not (self._lockstep and self._peer.silent and self._peer.answered):
-            self._presence.refuse_absence()
+        if not (self._lockstep and self._peer.has_stopped_answering):
+            self._refuse_absence()
         self._commands.set_controls(controls, vehicle, now)
 
     def set_levers(self, datarefs: Mapping[str, tuple[float, ...]], now: float) -> None:
@@ -287,13 +276,13 @@ class XpcSession(Session):
         releases the throttles that controls force.
         """
         xpc.encode(xpc.SetDatarefs(tuple(datarefs.items())))
-        if not (self._lockstep and self._peer.silent and self._peer.answered):
-            self._presence.refuse_absence()
+        if not (self._lockstep and self._peer.has_stopped_answering):
+            self._refuse_absence()
         self._commands.set_levers(datarefs, now)
 
     def take_joystick(self, now: float) -> None:
         """Keep the user's joystick from overwriting commands, until release()."""
-        if self._lockstep and self._peer.silent:
+        if self._lockstep and self._peer.is_silent:
             # Controls continue, and must not be refused because of this.
             return
         if self._commands.wants_joystick():
@@ -321,7 +310,7 @@ class XpcSession(Session):
 
         Return the ticket of the CommandDone: when X-Plane shows it.
         """
-        self._presence.refuse_absence()
+        self._refuse_absence()
         self._commands.drop('everything is given back', sent=False)
         return self._commands.free(now)
 
@@ -339,7 +328,7 @@ class XpcSession(Session):
     def _read(
         self, requests: Sequence[xpc.Request], now: float, expires_at: float = math.inf
     ) -> int:
-        self._presence.refuse_absence()
+        self._refuse_absence()
         ticket = self._tickets.draw()
         self._turns.reads.add(ticket, requests, self._commands.put_count, now, expires_at)
         return ticket
@@ -355,29 +344,6 @@ class XpcSession(Session):
 
     # For the link.
 
-    def poll(self, now: float) -> list[Outgoing]:
-        """Return what to send now, by channel; None closes a channel."""
-        deadlines = [self._presence.watch(now, self._expired)]
-        self.peer_state = self._peer.state
-        outgoing: list[Outgoing] = []
-        if self._leaving is not None:
-            deadlines.append(self._leave(self._leaving, now, outgoing))
-        else:
-            deadlines.append(self._commands.send_again(
-                now, outgoing, answers=self._presence.answers(now)))
-            deadlines.append(self._commands.send(now, outgoing))
-        if self._active and self._peer.silent:
-            self._expired += self._turns.reads.abandon(self._peer.absence)
-            deadlines.append(self._probe(now, outgoing))
-        elif self._active:
-            deadlines.append(self._ask(now, outgoing))
-        self._deadline = min((at for at in deadlines if at is not None), default=None)
-        for channel in (*self._commands.closed(), *self._turns.closed()):
-            self._flow.forget(channel)
-            outgoing.append((channel, None))
-        self._expired += self._commands.ended()
-        return outgoing
-
     def _decode(self, channel: str, data: bytes) -> Any:
         return xpc.decode(data, 'peer')
 
@@ -391,44 +357,114 @@ class XpcSession(Session):
     def _hear(
         self, channel: str, reply: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
-        events: list[Any] = []
         if channel == BEACON_CHANNEL:
             if isinstance(reply, xpc.Beacon):
-                if self._leaving is not None and self._peer.is_its(reply):
-                    self._leaving.hear_beacon()
-                self._presence.hear_beacon(reply, now, events)
-            else:
-                self.statistics.unexpected += 1
-            return events
-        self._presence.hear(channel, reply, now, events)
-        self.peer_state = self._peer.state
+                return self._happen(self._peer.hear_beacon(reply, now), now)
+            self.statistics.unexpected += 1
+            return ()
+        serial = self._flow.answer(channel, now)
+        self._commands.has_read()
+        said = self._turns.said(channel, reply)
+        running_time, reported = said or (None, {})
+        events = self._happen(self._peer.hear(
+            reply, said is not None, running_time, now,
+            unanswered=self._flow.unanswered), now)
+        if reported and not self._peer.identity.has_odd_state:
+            self._commands.report(reported, now, serial)
         if channel == _PROBE_CHANNEL:
             self.statistics.replies += 1
         elif self._commands.asked_on(channel):
-            if self._leaving is not None:
-                self._leaving.hear()
+            events += self._happen(self._peer.hear_report(), now)
             self._commands.receive(channel, reply, now)
         else:
             events += self._turns.receive(channel, reply, now)
         return events
 
+    def _send(self, now: float) -> list[Outgoing]:
+        outgoing: list[Outgoing] = []
+        if self._peer.is_leaving:
+            self._due = [self._leave(now, outgoing)]
+        else:
+            self._due = [
+                self._commands.send_again(now, outgoing, answers=self._peer.answers(now)),
+                self._commands.send(now, outgoing)]
+        if self._peer.is_silent:
+            self._due.append(self._probe(now, outgoing))
+        elif self._peer.is_started:
+            self._due.append(self._ask(now, outgoing))
+        for channel in (*self._commands.closed(), *self._turns.closed()):
+            self._flow.forget(channel)
+            outgoing.append((channel, None))
+        self._expired += self._commands.ended()
+        return outgoing
+
+    def _deadlines(self, now: float) -> Sequence[float | None]:
+        return self._due
+
+    def _do(  # noqa: C901 -- one branch for each word of the table
+        self, action: Do, reason: str, now: float
+    ) -> Sequence[Any]:
+        # A peer that is present ends only what another one has not heard.
+        reason = reason or f'another X-Plane answers: {self._peer.other}'
+        match action:
+            case Do.BEGIN:
+                self._round_trip.reset()
+                self._turns.begin(now)
+            case Do.FORGET:
+                self._peer.leave_unread(self._flow.unread)
+                self._forget(now)
+            case Do.FORGET_FRAME:
+                self._forget(now + FRAME_GAP)
+            case Do.LAPSE:
+                if not self._lockstep:
+                    self._commands.drop(reason)
+            case Do.DROP:
+                self._commands.drop(reason)
+            case Do.END:
+                return self._turns.reads.abandon(reason)
+            case Do.DISOWN:
+                self._commands.forget()
+            case Do.LEAVE:
+                self._leave_until = now + self.release_timeout
+                self._commands.give_back(None, now)
+            case Do.LOOK_BACK:
+                self._left = self._peer.look_back(self._commands.owed, self.release_timeout)
+                self._commands.forget()
+            case Do.CLOSE:
+                self._commands.suspend()
+            case Do.HURRY:
+                self._turns.poll_now(now, first=True)
+            case Do.TELL:
+                return [PeerReplaced(self._peer.other)]
+            case _:
+                return super()._do(action, reason, now)
+        return ()
+
+    def _forget(self, until: float) -> None:
+        """Forget what is outstanding and what was learnt about the peer; then poll again."""
+        self._flow.reset()
+        self._commands.suspend()
+        self._turns.suspend(until)
+
+    def _refuse_absence(self) -> None:
+        """Raise PeerAbsentError if the plugin accepts no commands now."""
+        if absence := self._peer.absence:
+            raise PeerAbsentError(absence)
+
     # Leaving.
 
-    def _leave(self, leaving: Leaving, now: float, outgoing: list[Outgoing]) -> float | None:
+    def _leave(self, now: float, outgoing: list[Outgoing]) -> float | None:
         """Give back again, until X-Plane shows it or time is up; return when to continue."""
         at = self._commands.send_again(
-            now, outgoing, answers=leaving.may_send, all_asked=True)
+            now, outgoing, answers=self._peer.may_give_back, all_asked=True)
         if outgoing:
-            leaving.sent(len(outgoing))
-        if self._commands.owed and now < leaving.ends_at:
-            return leaving.ends_at if at is None or not leaving.may_send else min(
-                leaving.ends_at, at)
-        self._left = leaving.end(self._commands.owed)
-        self._leaving = None
-        self._commands.forget()
-        self._commands.suspend()
-        self._peer.become(PeerState.UNKNOWN, now)
-        self.peer_state = self._peer.state
+            self._peer.gave_back(len(outgoing))
+        if not self._commands.owed:
+            self._expired += self._happen([What.SHOWN], now)
+        elif now >= self._leave_until:
+            self._expired += self._happen([What.EXPIRED], now)
+        else:
+            return soonest(self._leave_until, at if self._peer.may_give_back else None)
         return None
 
     # Polling.
@@ -439,14 +475,14 @@ class XpcSession(Session):
         if self._flow.needs_reply:
             self._turns.poll_now(now, first=True)
         for request in self._turns.ask(
-                now, self._commands.left_count, self._contact.holds(now)):
+                now, self._commands.left_count, self._peer.is_doubted):
             outgoing.append(request)
-            self._contact.ask(now)
+            self._peer.ask(now)
         deadlines = self._turns.deadlines(now)
         # Even with a low polling rate it must be known whether it is there.
-        idle_at = self._contact.idle_at
+        idle_at = self._peer.idle_at
         if self._flow.needs_reply and not self._turns.polls:
-            self._contact.probe_now(now)
+            self._peer.probe_now(now)
         if None in deadlines or now >= idle_at:
             deadlines.append(self._probe(now, outgoing))
         else:
@@ -455,12 +491,11 @@ class XpcSession(Session):
 
     def _probe(self, now: float, outgoing: list[Outgoing]) -> float:
         """Probe the silent peer if it is time; return when to probe again."""
-        may_load = self._peer.state is PeerState.LOADING or not self._peer.sends_beacons
-        if self._contact.probe(now, may_load=may_load):
+        if self._peer.take_probe(now):
             self.statistics.requests += 1
             outgoing.append((_PROBE_CHANNEL, self._probe_request))
-            if not self._peer.silent:
+            if not self._peer.is_silent:
                 self._flow.charge(1, now)
                 self._flow.ask(_PROBE_CHANNEL)
-                self._contact.ask(now)
-        return self._contact.probe_at
+                self._peer.ask(now)
+        return self._peer.probe_at

@@ -1,0 +1,229 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Identity of the peer: which plugin it has, and whether it is still the same X-Plane."""
+
+from __future__ import annotations
+
+from collections import deque
+import math
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.xpc.events import PluginVersion
+
+# The plugin sends a beacon once per second.
+BEACON_TIMEOUT = 3.5
+# More than this between two, and X-Plane may have been restarted.
+_MISSED = 1.5
+
+# X-Plane's running time may seem to go back by this much if replies are late or out of order.
+_LATE = 0.5
+
+# After a gap of this long it is also checked that the running time has not gone ahead of ours, by
+# more than rounding and a simulator that hurries.
+_GAP = 0.25
+_AHEAD = 2.0
+_HURRY = 1.25
+# Over how long the pace of the running time is measured.
+_PACE_WINDOW = 1.0
+
+# How long only another identity must have been seen: the known one would have replied.
+_CONFIRMED = 0.05
+
+# The kinds of replies that tell one X-Plane from another.
+_POSITION, _STATE = 'position', 'state'
+
+
+class Identity:
+    """
+    What is known about the X-Plane that answers, and about its plugin.
+
+    ``chosen`` is the plugin's version if it was set, ``hears_beacons`` says whether beacons can be
+    received; beacons that name another ``port`` are another X-Plane's. ``identifies`` says whether
+    what is polled tells one X-Plane from another; otherwise the one that answers is believed.
+
+    The hear_...() methods return why this is a different instance of X-Plane, or an empty string.
+    The owner then calls forget() and repeats the call. A single message may be garbage, or forged:
+    another identity counts when it is repeated without the known one in between.
+    """
+
+    def __init__(
+        self, chosen: PluginVersion | None, *, hears_beacons: bool, port: int | None,
+        identifies: bool,
+    ) -> None:
+        self.beacon: xpc.Beacon | None = None
+        self._chosen = chosen
+        self._hears_beacons = hears_beacons
+        self._port = port
+        self.identifies = identifies
+        self._since = 0.0
+        self._listened = False
+        self._beacon_at: float | None = None
+        # What was known before it disappeared, to tell whether the same one returns.
+        self._beacon_before: xpc.Beacon | None = None
+        self._bits: int | None = None
+        self._bits_before: int | None = None
+        # The last two, of which the lower counts.
+        self._running_times: deque[float] = deque(maxlen=2)
+        self._time_at: float | None = None
+        self._window = (math.inf, 0.0)
+        self._pace = 1.0
+        # Since when replies of each kind do not fit, and which kinds must fit before it is known.
+        self._odd: dict[str, float] = {}
+        self._unseen: set[str] = set()
+        self._rival: tuple[int, str] | None = None
+
+    @property
+    def plugin_version(self) -> PluginVersion | None:
+        """Return the plugin's version, None while unknown (docs/wire/xpc.md, section 6)."""
+        if self._chosen is not None:
+            return self._chosen
+        if self._bits == 64:
+            return PluginVersion.RC6
+        if self._bits == 32:
+            if self.beacon is not None:
+                return PluginVersion.RC5
+            if not self._hears_beacons or self._listened:
+                return PluginVersion.V1_2_1
+        return None
+
+    # Whether it is known who answers.
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the replies since the last doubt() show who answers."""
+        return not self._unseen and not self.is_odd
+
+    @property
+    def is_odd(self) -> bool:
+        """Return whether the last replies of some kind may come from another X-Plane."""
+        return self.identifies and bool(self._odd)
+
+    @property
+    def has_odd_state(self) -> bool:
+        """Return whether the last reports may come from another X-Plane."""
+        return _STATE in self._odd
+
+    def doubt(self) -> None:
+        """Require a reply of each kind before it is known who answers."""
+        if self.identifies:
+            self._unseen = {_POSITION, _STATE}
+
+    def believe(self) -> None:
+        """Require no replies: nothing has answered before."""
+        self._unseen = set()
+
+    # Beacons.
+
+    @property
+    def sends_beacons(self) -> bool:
+        """Return whether a beacon was heard: it would show that X-Plane runs, if it loads."""
+        return bool(self.beacon or self._beacon_before)
+
+    @property
+    def beacons_until(self) -> float | None:
+        """Return until when the last beacon shows that X-Plane runs, None if there was none."""
+        return None if self._beacon_at is None else self._beacon_at + BEACON_TIMEOUT
+
+    def listen_from(self, now: float) -> None:
+        """Start listening for beacons."""
+        self._since = now
+        self._listened = False
+
+    def listen(self, now: float) -> None:
+        """Record that time passes: beacons would have arrived by now."""
+        self._listened |= now - self._since > BEACON_TIMEOUT
+
+    def has_missed_beacons(self, now: float) -> bool:
+        """Return whether the last beacon is older than it should be."""
+        return self._beacon_at is not None and now > self._beacon_at + _MISSED
+
+    def is_its(self, beacon: xpc.Beacon) -> bool:
+        """Return whether a beacon is not that of another X-Plane on the same computer."""
+        return self._port in (None, beacon.port)
+
+    # What it was, and what it is.
+
+    def lose(self) -> None:
+        """Record that it has disappeared: it may be another X-Plane that returns."""
+        self._beacon_before, self.beacon = self.beacon or self._beacon_before, None
+        self._bits_before, self._bits = self._bits or self._bits_before, None
+
+    def forget(self, now: float) -> None:
+        """Forget everything: this is another instance of X-Plane."""
+        self.beacon = self._beacon_before = self._beacon_at = self._rival = None
+        self._bits = self._bits_before = None
+        self._running_times.clear()
+        self._time_at = None
+        self._window = (math.inf, 0.0)
+        self._odd.clear()
+        self.listen_from(now)
+
+    def hear_beacon(self, beacon: xpc.Beacon, now: float) -> str:
+        """Handle a beacon; another identity counts when it arrives twice in a row."""
+        if not self.is_its(beacon):
+            return ''
+        self._beacon_at = now
+        known = self.beacon or self._beacon_before
+        if known is not None and _identity(known) != _identity(beacon):
+            if self._rival != _identity(beacon):
+                self._rival = _identity(beacon)
+                return ''
+            return f'its beacon now reports X-Plane {beacon.xplane_version}'
+        self._rival = None
+        self.beacon = beacon
+        return ''
+
+    def hear_position(self, reply: xpc.PositionReply, now: float) -> str:
+        """Handle a position; its precision is the plugin's."""
+        self._unseen.discard(_POSITION)
+        known = self._bits or self._bits_before
+        if known in (None, reply.precision):
+            self._bits = reply.precision
+            self._odd.pop(_POSITION, None)
+            return ''
+        if now < self._odd.setdefault(_POSITION, now) + _CONFIRMED:
+            return ''
+        return f'its positions now have {reply.precision} bits'
+
+    def hear_time(self, seconds: float | None, now: float) -> str:
+        """Handle X-Plane's running time, if it has one. It goes back when X-Plane restarts."""
+        self._unseen.discard(_STATE)
+        if seconds is None or not math.isfinite(seconds):
+            return ''
+        before = min(self._running_times, default=seconds)
+        gap = 0.0 if self._time_at is None else now - self._time_at
+        latest = before + (_AHEAD + _HURRY * self._pace * gap if gap >= _GAP else math.inf)
+        if before - _LATE <= seconds <= latest:
+            self._odd.pop(_STATE, None)
+            self._running_times.append(seconds)
+            self._time_at = now
+            self._measure_pace(seconds, now, gap)
+            return ''
+        if now < self._odd.setdefault(_STATE, now) + _CONFIRMED:
+            return ''
+        return f'it has been running for {seconds:.1f} s, before for {before:.1f} s'
+
+    def _measure_pace(self, seconds: float, now: float, gap: float) -> None:
+        """Learn how fast the running time goes, without gaps: as ours, or that of a simulator."""
+        at, value = self._window
+        if gap >= _GAP or now < at:
+            self._window = now, seconds
+        elif now >= at + _PACE_WINDOW:
+            self._pace = max(1.0, (seconds - value) / (now - at))
+            self._window = now, seconds
+
+
+def _identity(beacon: xpc.Beacon) -> tuple[int, str]:
+    return beacon.xplane_version, beacon.plugin_version

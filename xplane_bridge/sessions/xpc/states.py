@@ -1,0 +1,104 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Where a conversation with an X-Plane Connect plugin stands: its table of states.
+
+The plugin answers requests only. So whether it is there is seen from its replies, and from the
+beacons that it sends once per second, also while X-Plane is loading and answers nothing.
+"""
+
+from __future__ import annotations
+
+from xplane_bridge.sessions.machine import Do, State, Table, to, What
+
+_START = Do.BEGIN, Do.DISOWN, Do.FORGET
+# Nothing answers any more. In lockstep X-Plane may be silent because it waits for commands.
+_SILENCE = Do.LAPSE, Do.END, Do.FORGET
+# Another X-Plane has no history, and nothing was taken from it.
+_OTHER = Do.DISOWN, Do.TELL, Do.DROP, Do.END, Do.FORGET_FRAME
+# Also to a silent one: one that is loading reads it when it goes on.
+_LEAVE = Do.DROP, Do.LEAVE, Do.FORGET, Do.END
+
+# From the first reply after silence, commands wait until it is known whose it is; who cannot be
+# told from another is believed at once.
+TABLE: Table = {
+    State.OFF: {
+        What.START: to(State.WAITING, *_START),
+    },
+    State.WAITING: {
+        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        What.HEARD: to(State.ANSWERING),
+        What.STALLED: to(State.WAITING_LONG),
+        What.OTHER: to(State.WAITING, *_OTHER),
+        What.MUTE: to(State.LOADING, *_SILENCE),
+        What.GONE: to(State.AWAY, *_SILENCE),
+    },
+    State.WAITING_LONG: {
+        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        What.HEARD: to(State.DOUBTED),
+        What.OTHER: to(State.WAITING_LONG, *_OTHER),
+        What.MUTE: to(State.LOADING, *_SILENCE),
+        What.GONE: to(State.AWAY, *_SILENCE),
+    },
+    State.ANSWERING: {
+        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        What.STALLED: to(State.DOUBTED),
+        What.ODD: to(State.DOUBTED, Do.HURRY),
+        What.OTHER: to(State.ANSWERING, *_OTHER),
+        What.MUTE: to(State.LOADING, *_SILENCE),
+        What.GONE: to(State.AWAY, *_SILENCE),
+    },
+    State.DOUBTED: {
+        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        What.ODD: to(State.DOUBTED, Do.HURRY),
+        What.SAME: to(State.ANSWERING),
+        What.OTHER: to(State.DOUBTED, *_OTHER),
+        What.MUTE: to(State.LOADING, *_SILENCE),
+        What.GONE: to(State.AWAY, *_SILENCE),
+    },
+    State.LOADING: {
+        What.STOP: to(State.LEAVING_LOADING, *_LEAVE),
+        What.HEARD: to(State.DOUBTED, Do.FORGET_FRAME),
+        What.OTHER: to(State.LOADING, *_OTHER),
+        What.GONE: to(State.AWAY),
+    },
+    State.AWAY: {
+        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        What.HEARD: to(State.DOUBTED, Do.FORGET_FRAME),
+        What.OTHER: to(State.AWAY, *_OTHER),
+        What.MUTE: to(State.LOADING),
+    },
+    State.LEAVING: {
+        What.START: to(State.WAITING, *_START),
+        What.OTHER: to(State.LEAVING, Do.DISOWN),
+        What.SHOWN: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
+        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
+    },
+    State.LEAVING_LOADING: {
+        What.START: to(State.WAITING, *_START),
+        What.HEARD: to(State.LEAVING),
+        What.OTHER: to(State.LEAVING_LOADING, Do.DISOWN),
+        What.SHOWN: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
+        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
+    },
+    State.LEAVING_AWAY: {
+        What.START: to(State.WAITING, *_START),
+        What.HEARD: to(State.LEAVING),
+        What.MUTE: to(State.LEAVING_LOADING),
+        What.OTHER: to(State.LEAVING_AWAY, Do.DISOWN),
+        What.SHOWN: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
+        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
+    },
+}
