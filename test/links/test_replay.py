@@ -26,7 +26,7 @@ from xplane_bridge.links.udp import LinkError
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import PeerChanged, PeerState
 from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
-from xplane_bridge.sessions.xpc.taken import REPORTED
+from xplane_bridge.sessions.xpc.items import REPORTED
 
 DEADLINE = 60.0
 PUBLISHER, RECEIVER = ('10.0.0.1', 4000), ('10.0.0.2', 5000)

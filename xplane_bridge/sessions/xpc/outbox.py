@@ -16,21 +16,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any, TypeAlias
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import CommandDone, Tickets
+from xplane_bridge.sessions.base import CommandDone, soonest, Tickets
 from xplane_bridge.sessions.lifetimes import CommandQueue, DEFAULT_LIFETIME, expired, LatestValues
+from xplane_bridge.sessions.xpc.items import Key
 
-CANNOT_CONFIRM = 'sent; this protocol cannot confirm it'
-"""What is said of a command whose effect the plugin does not report."""
-
+# What is said of a command whose effect the plugin does not report.
+_CANNOT_CONFIRM = 'sent; this protocol cannot confirm it'
 _WHY = 'the budget of datagrams is used up, or X-Plane stopped answering'
 
-Sent: TypeAlias = tuple[xpc.Request, CommandDone | None]
-"""A command that is sent now, and what is reported in the end if somebody waits for it."""
+Pauses: TypeAlias = Mapping[Key, float]
+"""Whether aircraft are paused."""
+
+
+class Source(Enum):
+    """Which of the commands that wait; sources take turns."""
+
+    CONTROLS = 'controls'
+    SINGLE = 'single'
+    LEVERS = 'levers'
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A command whose effect somebody waits for: these pauses, None for all that is owed."""
+
+    done: CommandDone
+    pauses: Pauses | None
+    serial: int
+    ends_at: float
 
 
 def to_controls(values: Mapping[str, float], aircraft: int) -> xpc.Controls:
@@ -45,9 +64,9 @@ class Outbox:
     """
     Single commands, each of which counts, and the newest value of each control of each aircraft.
 
-    Sources take turns, so that none starves. An awaited command that X-Plane does not show is
-    reported as sent when a later request has been answered: the plugin reads in order of arrival.
-    ``serial`` counts commands that were sent.
+    Sources take turns, so that none starves. An awaited command ends when X-Plane shows its
+    effect. One whose effect X-Plane does not report ends as sent when a later request has been
+    answered: the plugin reads in order of arrival. ``serial`` counts commands that were sent.
     """
 
     def __init__(self, tickets: Tickets, lifetime: float = DEFAULT_LIFETIME) -> None:
@@ -57,10 +76,12 @@ class Outbox:
             tickets, lifetime=lifetime, why=_WHY)
         self._controls: dict[int, LatestValues[float]] = {}
         self._levers = LatestValues[tuple[float, ...]](lifetime)
-        # The sources, the next one first.
-        self._turns = [self._take_controls, self._take_single, self._take_levers]
+        # The next one first.
+        self._turns = list(Source)
         self._put = 0
+        # Sent, and not known to be read; sent, and not shown.
         self._unconfirmed: list[tuple[int, CommandDone]] = []
+        self._awaited: list[Awaited] = []
         self._ended: list[CommandDone] = []
 
     def __bool__(self) -> bool:
@@ -68,8 +89,8 @@ class Outbox:
 
     @property
     def awaits(self) -> bool:
-        """Return whether somebody waits for a command to be read."""
-        return bool(self._unconfirmed)
+        """Return whether somebody waits for a command to be read, or to be shown."""
+        return bool(self._unconfirmed or self._awaited)
 
     @property
     def put_count(self) -> int:
@@ -82,21 +103,31 @@ class Outbox:
         return self._put - len(self._queue)
 
     @property
-    def deadline(self) -> float | None:
-        """Return when expire() has something to do."""
-        deadlines = [self._queue.deadline, self._levers.deadline, *(
-            values.deadline for values in self._controls.values())]
-        return min((at for at in deadlines if at is not None), default=None)
+    def waits_until(self) -> float | None:
+        """Return when the first waiting command has waited too long, None if none waits."""
+        return soonest(self._queue.deadline, self._levers.deadline, *(
+            values.deadline for values in self._controls.values()))
 
-    def put(self, message: xpc.Request, what: str, now: float, awaited: bool) -> int:
-        """Queue a single command; return its ticket. ValueError if too many wait."""
-        ticket = self._queue.put(message, what, now, awaited=awaited)
-        self._put += 1
+    @property
+    def awaits_until(self) -> float | None:
+        """Return when the first awaited command must be shown, None if none is awaited."""
+        return soonest(*(awaited.ends_at for awaited in self._awaited))
+
+    def put(
+        self, messages: Sequence[xpc.Request], what: str, now: float, *, awaited: bool
+    ) -> int:
+        """
+        Queue single commands, all or none; return the ticket of the last, which is ``awaited``.
+
+        Raises ValueError if too many wait.
+        """
+        self._queue.check_room(what, len(messages))
+        ticket = 0
+        for place, message in enumerate(messages, 1):
+            ticket = self._queue.put(
+                message, what, now, awaited=awaited and place == len(messages))
+        self._put += len(messages)
         return ticket
-
-    def check_room(self, what: str, count: int) -> None:
-        """Raise ValueError if too many single commands wait to queue this many more."""
-        self._queue.check_room(what, count)
 
     def holds(self, message: xpc.Request) -> bool:
         """Return whether this very command waits."""
@@ -111,43 +142,56 @@ class Outbox:
         """Queue values of datarefs, the newest of each; return whether some were waiting."""
         return self._levers.set(datarefs, now)
 
-    def take(self, may: Callable[[xpc.Request], bool]) -> Sent | None:
-        """
-        Return what to send now, from each source in turns; None if nothing may be sent.
+    def heads(self) -> Iterator[tuple[Source, xpc.Request]]:
+        """Yield the next command of each source, that whose turn it is first."""
+        for source in tuple(self._turns):
+            message = self._head(source)
+            if message is not None:
+                yield source, message
 
-        What ``may`` not be sent yet waits, with what is behind it; the other sources go on.
-        """
-        for source in self._turns:
-            taken = source(may)
-            if taken is not None:
-                self._turns.remove(source)
-                self._turns.append(source)
-                return taken
+    def _head(self, source: Source) -> xpc.Request | None:
+        if source is Source.CONTROLS and self._controls:
+            aircraft = next(iter(self._controls))
+            return to_controls(self._controls[aircraft].values, aircraft)
+        if source is Source.SINGLE and self._queue:
+            return self._queue.first
+        if source is Source.LEVERS and self._levers:
+            # What is released comes first: while it is forced a handle has no effect.
+            return xpc.SetDatarefs(tuple(sorted(
+                self._levers.values.items(), key=lambda item: item[1][0] >= -1.0)))
         return None
 
-    def _take_controls(self, _: Callable[[xpc.Request], bool]) -> Sent | None:
-        if not self._controls:
-            return None
-        aircraft = next(iter(self._controls))
-        return to_controls(self._controls.pop(aircraft).take(), aircraft), None
+    def take(self, source: Source) -> CommandDone | None:
+        """Remove the head of a source, sent now; return its end if somebody waits for it."""
+        self._turns.remove(source)
+        self._turns.append(source)
+        if source is Source.CONTROLS:
+            del self._controls[next(iter(self._controls))]
+        elif source is Source.LEVERS:
+            self._levers.clear()
+        else:
+            self._queue.take()
+            done = [done for done in self._queue.ended() if not self._note(done)]
+            return done[0] if done else None
+        return None
 
-    def _take_levers(self, may: Callable[[xpc.Request], bool]) -> Sent | None:
-        if not self._levers:
-            return None
-        # What is released comes first: while it is forced a handle has no effect.
-        levers = xpc.SetDatarefs(tuple(sorted(
-            self._levers.values.items(), key=lambda item: item[1][0] >= -1.0)))
-        if not may(levers):
-            return None
-        self._levers.clear()
-        return levers, None
+    # Commands that were sent.
 
-    def _take_single(self, may: Callable[[xpc.Request], bool]) -> Sent | None:
-        if not self._queue or not may(self._queue.first):
-            return None
-        message = self._queue.take()
-        done = [done for done in self._queue.ended() if not self._note(done)]
-        return message, done[0] if done else None
+    def await_report(
+        self, done: CommandDone, pauses: Pauses | None, serial: int, ends_at: float
+    ) -> None:
+        """Report a command as done when X-Plane shows its effect: see Awaited."""
+        self._awaited.append(Awaited(done, pauses, serial, ends_at))
+
+    def awaited(self, serial: int) -> list[Awaited]:
+        """Return what a report may show that was asked for after so many commands."""
+        return [awaited for awaited in self._awaited if serial >= awaited.serial]
+
+    def confirm(self, awaited: Awaited, *, reported: bool) -> None:
+        """Report that X-Plane shows a command's effect, or that it does not report such."""
+        self._awaited.remove(awaited)
+        self._ended.append(replace(
+            awaited.done, message='X-Plane reports it' if reported else _CANNOT_CONFIRM))
 
     def confirm_later(self, done: CommandDone, serial: int) -> None:
         """Report an awaited command when the plugin has read number ``serial``."""
@@ -156,12 +200,16 @@ class Outbox:
     def has_read(self, serial: int) -> None:
         """Record that the plugin has read the commands up to this one."""
         self._ended += [
-            replace(done, message=CANNOT_CONFIRM)
+            replace(done, message=_CANNOT_CONFIRM)
             for at, done in self._unconfirmed if at <= serial]
         self._unconfirmed = [(at, done) for at, done in self._unconfirmed if at > serial]
 
-    def expire(self, now: float) -> None:
-        """End commands that have waited too long."""
+    def expire(self, now: float, timeout: float) -> None:
+        """End commands that have waited too long, and those not shown within ``timeout``."""
+        for awaited in [each for each in self._awaited if now >= each.ends_at]:
+            self._awaited.remove(awaited)
+            self._ended.append(replace(
+                awaited.done, error=f'sent; not shown within {timeout:g} s'))
         self._queue.expire(now)
         self._collect()
         for aircraft, values in list(self._controls.items()):
@@ -190,7 +238,11 @@ class Outbox:
         self._levers.clear()
 
     def lose(self, reason: str) -> None:
-        """End commands that were sent and may not have been read."""
+        """End commands that were sent and may not have been read, or are not shown."""
+        self._ended += [
+            replace(awaited.done, error=f'sent; not shown: {reason}')
+            for awaited in self._awaited]
+        self._awaited.clear()
         self._ended += [
             CommandDone(done.ticket, done.what, f'sent, but not known to be read: {reason}')
             for _, done in self._unconfirmed]

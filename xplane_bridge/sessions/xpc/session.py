@@ -25,17 +25,17 @@ from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.sessions.base import (
     Address,
     check_read,
+    CommandDone,
     Left,
     Outgoing,
     PeerAbsentError,
     PeerState,
     Session,
-    soonest,
     Tickets,
 )
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
 from xplane_bridge.sessions.machine import Do, What
-from xplane_bridge.sessions.xpc.commands import Commands
+from xplane_bridge.sessions.xpc.checks import Checks
 from xplane_bridge.sessions.xpc.events import (
     PeerReplaced,
     PluginVersion,
@@ -43,18 +43,26 @@ from xplane_bridge.sessions.xpc.events import (
     Statistics,
 )
 from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
-from xplane_bridge.sessions.xpc.items import JOYSTICK_OVERRIDE, REPORTED, SURFACES
+from xplane_bridge.sessions.xpc.items import (
+    CONTROLS,
+    JOYSTICK_OVERRIDE,
+    Key,
+    REPORTED,
+    SURFACES,
+)
 from xplane_bridge.sessions.xpc.others import Others
-from xplane_bridge.sessions.xpc.outbox import to_controls
+from xplane_bridge.sessions.xpc.outbox import Outbox, to_controls
 from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.plugin_version import adapt
 from xplane_bridge.sessions.xpc.polls import make_round_trip
 from xplane_bridge.sessions.xpc.reads import batches
+from xplane_bridge.sessions.xpc.taken import Taken
 from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
 from xplane_bridge.sessions.xpc.turns import period_of, Turns
 from xplane_bridge.sessions.xpc.watch import check_watched
 
 BEACON_CHANNEL = 'beacon'
+_COMMAND_CHANNEL = 'command'
 
 # A loading peer is probed on a separate channel: it answers all requests when X-Plane resumes.
 _PROBE_CHANNEL = 'probe'
@@ -79,7 +87,7 @@ class XpcSession(Session):
     silent because it waits for them.
 
     Peer knows whether the plugin answers, and whether it is the same; Flow and Turns decide
-    what may be sent when, Commands what was taken and is given back.
+    what may be sent when, the Outbox has what waits, Taken what was taken and is given back.
     """
 
     sentences = {
@@ -140,10 +148,11 @@ class XpcSession(Session):
         self._turns = Turns(
             [poll for poll in polls if poll not in shared], self._others, self._flow,
             self.statistics, self._round_trip, lifetime)
-        self._commands = Commands(
-            self._flow, self._peer, self._turns, self.statistics, self._tickets,
-            self._round_trip, lifetime=lifetime, lockstep=lockstep,
-            polled=REPORTED if polls else ())
+        self._checks = Checks(self.statistics, self._round_trip)
+        self._outbox = Outbox(self._tickets, lifetime)
+        self._taken = Taken(repeats=not lockstep)
+        # What shows what was taken without being asked for.
+        self._polled = REPORTED if polls else ()
         self._left = Left()
         self._leave_until = 0.0
         # When something is due, apart from what the peer shows.
@@ -164,7 +173,7 @@ class XpcSession(Session):
     @property
     def taken(self) -> tuple[str, ...]:
         """Return what release() would give back: 'throttle', 'elevator of aircraft 3' ..."""
-        return self._commands.taken
+        return self._taken.names
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -207,22 +216,21 @@ class XpcSession(Session):
     @property
     def owed(self) -> tuple[str, ...]:
         """Return what was given back and is not yet shown by X-Plane."""
-        return self._commands.owed
+        return self._taken.owed
 
     @property
     def foreign(self) -> tuple[str, ...]:
         """Return what X-Plane reports as taken by somebody else, or by nobody known."""
-        return self._commands.foreign
+        return self._taken.foreign_names
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return where what is commanded, what is held and what is reported disagree."""
         if self._peer.answers(now):
-            return self._commands.contradictions(now)
+            return self._taken.contradictions(now, self.release_timeout)
         return ()
 
     def start(self, now: float) -> None:
         """Start polling."""
-        self._commands.release_timeout = self.release_timeout
         self._left = Left()
         self._expired += self._happen([What.START], now)
 
@@ -233,7 +241,7 @@ class XpcSession(Session):
         Even to a silent X-Plane: one that is loading reads it when it resumes.
         """
         self._expired += self._happen([What.STOP], now, 'the node was deactivated')
-        if not self._commands.owed:
+        if not self._taken.owed:
             self._expired += self._happen([What.SHOWN], now)
 
     def send(
@@ -250,9 +258,10 @@ class XpcSession(Session):
         self._refuse_absence()
         if isinstance(messages, xpc.Request):
             messages = [messages]
-        return self._commands.put(
-            messages, what or messages[0].tag, now, awaited=awaited,
-            plugin_version=self.plugin_version)
+        adapted = [adapt(message, self.plugin_version) for message in messages]
+        for message in adapted:
+            xpc.encode(message)
+        return self._outbox.put(adapted, what or messages[0].tag, now, awaited=awaited)
 
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0
@@ -266,7 +275,8 @@ class XpcSession(Session):
         xpc.encode(to_controls(controls, vehicle))
         if not (self._lockstep and self._peer.has_stopped_answering):
             self._refuse_absence()
-        self._commands.set_controls(controls, vehicle, now)
+        if self._outbox.set_controls(controls, vehicle, now):
+            self.statistics.held_back += 1
 
     def set_levers(self, datarefs: Mapping[str, tuple[float, ...]], now: float) -> None:
         """
@@ -278,19 +288,21 @@ class XpcSession(Session):
         xpc.encode(xpc.SetDatarefs(tuple(datarefs.items())))
         if not (self._lockstep and self._peer.has_stopped_answering):
             self._refuse_absence()
-        self._commands.set_levers(datarefs, now)
+        if self._outbox.set_levers(self._taken.released_for(datarefs), now):
+            self.statistics.held_back += 1
 
     def take_joystick(self, now: float) -> None:
         """Keep the user's joystick from overwriting commands, until release()."""
         if self._lockstep and self._peer.is_silent:
             # Controls continue, and must not be refused because of this.
             return
-        if self._commands.wants_joystick():
+        if self._taken.wants_joystick() and not self._outbox.holds(JOYSTICK_OVERRIDE):
             self.send(JOYSTICK_OVERRIDE, now, what='override_joystick')
 
     def centre(self, now: float, vehicle: int = 0) -> None:
         """Centre the surfaces of an aircraft that commands have deflected, and no others."""
-        self._commands.give_back(vehicle, now, SURFACES)
+        self._outbox.drop_controls(vehicle)
+        self._taken.give_back(now, vehicle, SURFACES)
 
     def release(self, now: float, vehicle: int | None = None) -> None:
         """
@@ -301,8 +313,11 @@ class XpcSession(Session):
         X-Plane does.
         """
         if vehicle is None:
-            self._commands.drop('what was taken is given back', sent=False)
-        self._commands.give_back(vehicle, now)
+            self._outbox.drop('what was taken is given back')
+            self._taken.give_back(now)
+        else:
+            self._outbox.drop_controls(vehicle, (JOYSTICK_OVERRIDE,))
+            self._taken.give_back(now, vehicle, CONTROLS)
 
     def release_all(self, now: float) -> int:
         """
@@ -311,8 +326,12 @@ class XpcSession(Session):
         Return the ticket of the CommandDone: when X-Plane shows it.
         """
         self._refuse_absence()
-        self._commands.drop('everything is given back', sent=False)
-        return self._commands.free(now)
+        self._outbox.drop('everything is given back')
+        self._taken.free(now)
+        done = CommandDone(self._tickets.draw(), 'release_all')
+        self._outbox.await_report(
+            done, None, self._flow.sent_commands + 1, now + self.release_timeout)
+        return done.ticket
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
         """Read datarefs once, at most MOST_READ; return the ticket of the ReadDone to come."""
@@ -330,7 +349,7 @@ class XpcSession(Session):
     ) -> int:
         self._refuse_absence()
         ticket = self._tickets.draw()
-        self._turns.reads.add(ticket, requests, self._commands.put_count, now, expires_at)
+        self._turns.reads.add(ticket, requests, self._outbox.put_count, now, expires_at)
         return ticket
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
@@ -363,39 +382,59 @@ class XpcSession(Session):
             self.statistics.unexpected += 1
             return ()
         serial = self._flow.answer(channel, now)
-        self._commands.has_read()
+        self._outbox.has_read(self._flow.read_commands)
         said = self._turns.said(channel, reply)
         running_time, reported = said or (None, {})
         events = self._happen(self._peer.hear(
             reply, said is not None, running_time, now,
             unanswered=self._flow.unanswered), now)
         if reported and not self._peer.identity.has_odd_state:
-            self._commands.report(reported, now, serial)
+            self._report(reported, now, serial)
         if channel == _PROBE_CHANNEL:
             self.statistics.replies += 1
-        elif self._commands.asked_on(channel):
+        elif channel in self._checks:
             events += self._happen(self._peer.hear_report(), now)
-            self._commands.receive(channel, reply, now)
+            checked = self._checks.hear(channel, reply)
+            if checked is not None and checked.is_before:
+                self._taken.read_before(checked.values)
+            elif checked is not None:
+                self._report(checked.values, now, checked.serial)
         else:
             events += self._turns.receive(channel, reply, now)
         return events
 
+    def _report(
+        self, values: Mapping[str, tuple[float, ...]], now: float, serial: int
+    ) -> None:
+        """Compare what was taken with what X-Plane reports, asked after so many commands."""
+        self._taken.report(values, now, serial)
+        for awaited in self._outbox.awaited(serial):
+            shown = self._taken.shows(awaited.pauses)
+            if shown is not False:
+                self._outbox.confirm(awaited, reported=bool(shown))
+
     def _send(self, now: float) -> list[Outgoing]:
         outgoing: list[Outgoing] = []
+        self._taken.expire(now, self.release_timeout)
+        self._outbox.expire(now, self.release_timeout)
+        self._checks.expire(now)
+        self._due = []
         if self._peer.is_leaving:
-            self._due = [self._leave(now, outgoing)]
+            self._leave(now, outgoing)
         else:
-            self._due = [
-                self._commands.send_again(now, outgoing, answers=self._peer.answers(now)),
-                self._commands.send(now, outgoing)]
+            if self._peer.answers(now):
+                self._send_again(now, outgoing)
+            self._send_commands(now, outgoing)
         if self._peer.is_silent:
-            self._due.append(self._probe(now, outgoing))
+            self._probe(now, outgoing)
         elif self._peer.is_started:
-            self._due.append(self._ask(now, outgoing))
-        for channel in (*self._commands.closed(), *self._turns.closed()):
+            self._ask(now, outgoing)
+        for channel in (*self._checks.closed(), *self._turns.closed()):
             self._flow.forget(channel)
             outgoing.append((channel, None))
-        self._expired += self._commands.ended()
+        self._expired += self._outbox.ended()
+        self._due += (
+            self._checks.deadline, self._outbox.awaits_until, self._outbox.waits_until)
         return outgoing
 
     def _deadlines(self, now: float) -> Sequence[float | None]:
@@ -417,21 +456,21 @@ class XpcSession(Session):
                 self._forget(now + FRAME_GAP)
             case Do.LAPSE:
                 if not self._lockstep:
-                    self._commands.drop(reason)
+                    self._drop(reason)
             case Do.DROP:
-                self._commands.drop(reason)
+                self._drop(reason)
             case Do.END:
                 return self._turns.reads.abandon(reason)
             case Do.DISOWN:
-                self._commands.forget()
+                self._taken.clear()
             case Do.LEAVE:
                 self._leave_until = now + self.release_timeout
-                self._commands.give_back(None, now)
+                self._taken.give_back(now)
             case Do.LOOK_BACK:
-                self._left = self._peer.look_back(self._commands.owed, self.release_timeout)
-                self._commands.forget()
+                self._left = self._peer.look_back(self._taken.owed, self.release_timeout)
+                self._taken.clear()
             case Do.CLOSE:
-                self._commands.suspend()
+                self._checks.forget()
             case Do.HURRY:
                 self._turns.poll_now(now, first=True)
             case Do.TELL:
@@ -443,54 +482,137 @@ class XpcSession(Session):
     def _forget(self, until: float) -> None:
         """Forget what is outstanding and what was learnt about the peer; then poll again."""
         self._flow.reset()
-        self._commands.suspend()
+        self._checks.forget()
         self._turns.suspend(until)
+
+    def _drop(self, reason: str) -> None:
+        """End commands that wait, and those that were sent and may not have been read."""
+        self._outbox.drop(reason)
+        self._outbox.lose(reason)
+        self._taken.lose()
 
     def _refuse_absence(self) -> None:
         """Raise PeerAbsentError if the plugin accepts no commands now."""
         if absence := self._peer.absence:
             raise PeerAbsentError(absence)
 
-    # Leaving.
+    # Commands.
 
-    def _leave(self, now: float, outgoing: list[Outgoing]) -> float | None:
-        """Give back again, until X-Plane shows it or time is up; return when to continue."""
-        at = self._commands.send_again(
-            now, outgoing, answers=self._peer.may_give_back, all_asked=True)
+    def _leave(self, now: float, outgoing: list[Outgoing]) -> None:
+        """Give back again, until X-Plane shows it or time is up."""
+        if self._peer.may_give_back:
+            self._send_again(now, outgoing)
         if outgoing:
             self._peer.gave_back(len(outgoing))
-        if not self._commands.owed:
+        if not self._taken.owed:
             self._expired += self._happen([What.SHOWN], now)
         elif now >= self._leave_until:
             self._expired += self._happen([What.EXPIRED], now)
         else:
-            return soonest(self._leave_until, at if self._peer.may_give_back else None)
-        return None
+            self._due.append(self._leave_until)
+
+    def _send_again(self, now: float, outgoing: list[Outgoing]) -> None:
+        """Send what X-Plane shall have in the end and does not show."""
+        keys = self._taken.due(now, urgent=True)
+        at: float | None = now
+        if self._taken.due(now, urgent=False):
+            at = self._flow.when_command(now, leave=1)
+            if at is not None and at <= now:
+                keys += self._taken.due(now, urgent=False)
+        if keys:
+            messages = self._taken.messages(keys)
+            self._flow.charge(len(messages), now)
+            self._taken.sent(keys, now, self._flow.sent_commands, self._checks.patience)
+            outgoing += [(_COMMAND_CHANNEL, xpc.encode(message)) for message in messages]
+            self._check(keys, now, outgoing)
+        # What waits for the budget, or for a reply.
+        if self._taken.next_at is not None and at is not None:
+            self._due.append(max(self._taken.next_at, at))
+
+    def _check(self, keys: Sequence[Key], now: float, outgoing: list[Outgoing]) -> None:
+        """Ask what X-Plane has of what was just sent again."""
+        names = self._taken.datarefs_of(keys)
+        if self._peer.is_leaving:
+            # Nothing is polled any more.
+            names = names or REPORTED[:1]
+        else:
+            names = tuple(name for name in names if name not in self._polled)
+        if not names:
+            self._turns.poll_now(now, first=True)
+            return
+        outgoing += self._checks.read_after(names, now, self._flow)
+        self._peer.ask(now)
+
+    def _send_commands(self, now: float, outgoing: list[Outgoing]) -> None:
+        """Send waiting commands, of each source in turns."""
+        while self._outbox and not self._peer.is_doubted:
+            # A waiting read gets its share too.
+            leave = 1 if self._turns.reads.is_due(
+                now, self._outbox.left_count, held=False) else 0
+            at = self._flow.when_command(now, leave=leave)
+            if at is None or at > now:
+                self._due.append(at)
+                return
+            head = next((
+                head for head in self._outbox.heads()
+                if self._may_send(head[1], now, outgoing)), None)
+            if head is None:
+                return
+            if not self._flow.take_command(now, leave=leave):
+                # What is overridden was just asked for.
+                self._flow.charge(1, now)
+            source, message = head
+            self._send_command(message, self._outbox.take(source), now, outgoing)
+
+    def _may_send(self, message: xpc.Request, now: float, outgoing: list[Outgoing]) -> bool:
+        """Find out what a command overrides; it may be sent once that is known."""
+        names = self._taken.unread(message)
+        if names and not self._checks.awaits_before(names):
+            outgoing += self._checks.read_before(names, now, self._flow)
+            self._peer.ask(now)
+        return not names
+
+    def _send_command(
+        self, message: xpc.Request, done: CommandDone | None, now: float,
+        outgoing: list[Outgoing],
+    ) -> None:
+        message = self._taken.resolve(message)
+        serial = self._flow.sent_commands
+        pauses = self._taken.note(message, now, serial, self._checks.patience)
+        outgoing.append((_COMMAND_CHANNEL, xpc.encode(message)))
+        if done is not None and pauses:
+            self._outbox.await_report(done, pauses, serial, now + self.release_timeout)
+        elif done is not None:
+            self._outbox.confirm_later(done, serial)
+        if self._lockstep and isinstance(message, xpc.Controls):
+            self._turns.poll_now(now)
+        if self._outbox.awaits:
+            self._turns.poll_now(now, first=True)
 
     # Polling.
 
-    def _ask(self, now: float, outgoing: list[Outgoing]) -> float | None:
-        """Request telemetry, reads and watched datarefs; return when to check again."""
+    def _ask(self, now: float, outgoing: list[Outgoing]) -> None:
+        """Request telemetry, reads and watched datarefs."""
         self._expired += self._turns.give_up(now)
         if self._flow.needs_reply:
             self._turns.poll_now(now, first=True)
-        for request in self._turns.ask(
-                now, self._commands.left_count, self._peer.is_doubted):
-            outgoing.append(request)
+        requests = self._turns.ask(now, self._outbox.left_count, self._peer.is_doubted)
+        if requests:
+            outgoing += requests
             self._peer.ask(now)
         deadlines = self._turns.deadlines(now)
+        self._due += deadlines
         # Even with a low polling rate it must be known whether it is there.
         idle_at = self._peer.idle_at
         if self._flow.needs_reply and not self._turns.polls:
             self._peer.probe_now(now)
         if None in deadlines or now >= idle_at:
-            deadlines.append(self._probe(now, outgoing))
+            self._probe(now, outgoing)
         else:
-            deadlines.append(idle_at)
-        return min((at for at in deadlines if at is not None), default=None)
+            self._due.append(idle_at)
 
-    def _probe(self, now: float, outgoing: list[Outgoing]) -> float:
-        """Probe the silent peer if it is time; return when to probe again."""
+    def _probe(self, now: float, outgoing: list[Outgoing]) -> None:
+        """Probe the peer if it is time."""
         if self._peer.take_probe(now):
             self.statistics.requests += 1
             outgoing.append((_PROBE_CHANNEL, self._probe_request))
@@ -498,4 +620,4 @@ class XpcSession(Session):
                 self._flow.charge(1, now)
                 self._flow.ask(_PROBE_CHANNEL)
                 self._peer.ask(now)
-        return self._peer.probe_at
+        self._due.append(self._peer.probe_at)

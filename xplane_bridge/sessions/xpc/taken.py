@@ -435,8 +435,14 @@ class Taken:
         self._seen.discard(key)
         self._ours.pop(key, None)
 
-    def shows(self, pauses: Mapping[Key, float]) -> bool | None:
-        """Return whether the last report has these pauses, None if X-Plane reports none."""
+    def shows(self, pauses: Mapping[Key, float] | None) -> bool | None:
+        """
+        Return whether the last report has these pauses; or with None, all that is owed.
+
+        None if X-Plane reports no pauses.
+        """
+        if pauses is None:
+            return not self.owed
         held = self._reported.get(HELD)
         if not held:
             return None
