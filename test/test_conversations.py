@@ -41,10 +41,8 @@ NOT_YET = {
     ('told', 'ulyssix'): NO_TABLE,
     ('told', 'xplane_udp'): NO_TABLE,
     ('rank_of_imports', 'simpit'): 'Its dialogue conducts.',
-    ('rank_of_imports', 'xpc'): 'Its commands and its presence conduct.',
     ('rank_of_imports', 'xplane_udp'): 'Its conversation and its commander conduct.',
     ('rank_of_parts', 'simpit'): 'Its dialogue conducts.',
-    ('rank_of_parts', 'xpc'): 'Its commands and its presence conduct.',
     ('rank_of_parts', 'xplane_udp'): 'Its conversation and its commander conduct.',
 }
 # Rows of the table in docs/architecture.md; OTHERS stands for the files that are not named there.

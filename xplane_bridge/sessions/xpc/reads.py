@@ -138,6 +138,10 @@ class Reads:
     def __bool__(self) -> bool:
         return bool(self._queue or self._asked)
 
+    def __contains__(self, channel: str) -> bool:
+        """Return whether a reply is expected on this channel."""
+        return channel in self._asked
+
     @property
     def names(self) -> int:
         """Return how many datarefs wait to be read."""

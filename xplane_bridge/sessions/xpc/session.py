@@ -35,7 +35,6 @@ from xplane_bridge.sessions.base import (
 )
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
 from xplane_bridge.sessions.machine import Do, What
-from xplane_bridge.sessions.xpc.checks import Checks
 from xplane_bridge.sessions.xpc.events import (
     PeerReplaced,
     PluginVersion,
@@ -50,15 +49,13 @@ from xplane_bridge.sessions.xpc.items import (
     REPORTED,
     SURFACES,
 )
-from xplane_bridge.sessions.xpc.others import Others
 from xplane_bridge.sessions.xpc.outbox import Outbox, to_controls
 from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.plugin_version import adapt
 from xplane_bridge.sessions.xpc.polls import make_round_trip
 from xplane_bridge.sessions.xpc.reads import batches
+from xplane_bridge.sessions.xpc.requests import period_of, Requests
 from xplane_bridge.sessions.xpc.taken import Taken
-from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
-from xplane_bridge.sessions.xpc.turns import period_of, Turns
 from xplane_bridge.sessions.xpc.watch import check_watched
 
 BEACON_CHANNEL = 'beacon'
@@ -68,8 +65,6 @@ _COMMAND_CHANNEL = 'command'
 _PROBE_CHANNEL = 'probe'
 
 _SMALLEST_BUDGET = 10.0
-# How often a simulator in lockstep is polled while no commands arrive.
-_LOCKSTEP_RATE = 10.0
 
 
 class XpcSession(Session):
@@ -86,7 +81,7 @@ class XpcSession(Session):
     followed by a poll, ``rate`` does not count, and controls are sent even to a simulator that is
     silent because it waits for them.
 
-    Peer knows whether the plugin answers, and whether it is the same; Flow and Turns decide
+    Peer knows whether the plugin answers, and whether it is the same; Flow and Requests decide
     what may be sent when, the Outbox has what waits, Taken what was taken and is given back.
     """
 
@@ -122,37 +117,17 @@ class XpcSession(Session):
         self._lockstep = lockstep
         self._lifetime = lifetime
         self._round_trip = make_round_trip()
-        period = period_of(_LOCKSTEP_RATE if lockstep else rate)
-        polls = [
-            AircraftPoll(
-                number, polled, period, self.statistics, () if place else REPORTED,
-                self._round_trip)
-            for place, (number, polled) in enumerate(aircraft.items())
-        ]
-        # The first identifies the peer, by what only it is asked for.
-        shared = [poll for poll in polls[1:] if poll.pose is not None]
-        sizes = {name: size for polled in aircraft.values() for name, size in polled.sizes.items()}
-        self._others = Others(
-            shared, sizes, period, self.statistics, self._round_trip)
+        self._requests = Requests(
+            aircraft, self.statistics, self._round_trip, rate=rate, lifetime=lifetime,
+            lockstep=lockstep)
         self._probe_request = xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
-        if lockstep:
-            # The pose of the datarefs is single precision. Which of the two replies comes first
-            # must not decide what is flown by.
-            for poll in polls[:1]:
-                poll.pose = None
-        self._flow = Flow(budget)
         self._peer: Peer = Peer(
             address, plugin_version, self._round_trip, hears_beacons=hears_beacons, port=port,
-            identifies=bool(polls) and not lockstep)
+            identifies=self._requests.polls and not lockstep)
+        self._flow = Flow(budget)
         self._tickets = Tickets()
-        self._turns = Turns(
-            [poll for poll in polls if poll not in shared], self._others, self._flow,
-            self.statistics, self._round_trip, lifetime)
-        self._checks = Checks(self.statistics, self._round_trip)
         self._outbox = Outbox(self._tickets, lifetime)
         self._taken = Taken(repeats=not lockstep)
-        # What shows what was taken without being asked for.
-        self._polled = REPORTED if polls else ()
         self._left = Left()
         self._leave_until = 0.0
         # When something is due, apart from what the peer shows.
@@ -178,17 +153,17 @@ class XpcSession(Session):
     @property
     def wanted(self) -> tuple[str, ...]:
         """Return the names of all values that are polled continuously."""
-        return tuple(key for leases in self._turns.leases for key in leases.keys)
+        return self._requests.wanted
 
     @property
     def shared(self) -> tuple[int, ...]:
         """Return the numbers of the aircraft that are polled in requests of several."""
-        return self._others.shared
+        return self._requests.shared
 
     @property
     def frame_rate(self) -> float | None:
         """Return how many frames X-Plane draws per second, None while unknown."""
-        frame = self._turns.frame
+        frame = self._requests.frame
         return None if frame is None else 1.0 / frame
 
     @property
@@ -198,10 +173,7 @@ class XpcSession(Session):
 
     def missing(self, now: float) -> dict[str, float]:
         """Return those of ``wanted`` that do not arrive, with since when."""
-        missing: dict[str, float] = {}
-        for leases in self._turns.leases:
-            missing.update(leases.missing(now))
-        return missing
+        return self._requests.missing(now)
 
     @property
     def leaving(self) -> bool:
@@ -335,7 +307,7 @@ class XpcSession(Session):
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
         """Read datarefs once, at most MOST_READ; return the ticket of the ReadDone to come."""
-        check_read(len(names), self._turns.reads.names)
+        check_read(len(names), self._requests.reads.names)
         return self._read([xpc.GetDatarefs(batch) for batch in batches(names, {})], now)
 
     def read_terrain(self, request: xpc.GetTerrain | xpc.PlaceAndProbe, now: float) -> int:
@@ -349,7 +321,7 @@ class XpcSession(Session):
     ) -> int:
         self._refuse_absence()
         ticket = self._tickets.draw()
-        self._turns.reads.add(ticket, requests, self._outbox.put_count, now, expires_at)
+        self._requests.reads.add(ticket, requests, self._outbox.put_count, now, expires_at)
         return ticket
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
@@ -359,7 +331,7 @@ class XpcSession(Session):
         At most MOST_WATCHED; no names stop it.
         """
         check_watched(names)
-        self._turns.set_watch(tuple(names), period_of(rate), now)
+        self._requests.watch(tuple(names), period_of(rate), now)
 
     # For the link.
 
@@ -383,7 +355,7 @@ class XpcSession(Session):
             return ()
         serial = self._flow.answer(channel, now)
         self._outbox.has_read(self._flow.read_commands)
-        said = self._turns.said(channel, reply)
+        said = self._requests.said(channel, reply)
         running_time, reported = said or (None, {})
         events = self._happen(self._peer.hear(
             reply, said is not None, running_time, now,
@@ -392,15 +364,15 @@ class XpcSession(Session):
             self._report(reported, now, serial)
         if channel == _PROBE_CHANNEL:
             self.statistics.replies += 1
-        elif channel in self._checks:
+        elif channel in self._requests.checks:
             events += self._happen(self._peer.hear_report(), now)
-            checked = self._checks.hear(channel, reply)
+            checked = self._requests.checks.hear(channel, reply)
             if checked is not None and checked.is_before:
                 self._taken.read_before(checked.values)
             elif checked is not None:
                 self._report(checked.values, now, checked.serial)
         else:
-            events += self._turns.receive(channel, reply, now)
+            events += self._requests.hear(channel, reply, now)
         return events
 
     def _report(
@@ -417,7 +389,7 @@ class XpcSession(Session):
         outgoing: list[Outgoing] = []
         self._taken.expire(now, self.release_timeout)
         self._outbox.expire(now, self.release_timeout)
-        self._checks.expire(now)
+        self._requests.checks.expire(now)
         self._due = []
         if self._peer.is_leaving:
             self._leave(now, outgoing)
@@ -429,12 +401,12 @@ class XpcSession(Session):
             self._probe(now, outgoing)
         elif self._peer.is_started:
             self._ask(now, outgoing)
-        for channel in (*self._checks.closed(), *self._turns.closed()):
+        for channel in self._requests.closed():
             self._flow.forget(channel)
             outgoing.append((channel, None))
         self._expired += self._outbox.ended()
         self._due += (
-            self._checks.deadline, self._outbox.awaits_until, self._outbox.waits_until)
+            self._requests.checks.deadline, self._outbox.awaits_until, self._outbox.waits_until)
         return outgoing
 
     def _deadlines(self, now: float) -> Sequence[float | None]:
@@ -448,7 +420,7 @@ class XpcSession(Session):
         match action:
             case Do.BEGIN:
                 self._round_trip.reset()
-                self._turns.begin(now)
+                self._requests.begin(now)
             case Do.FORGET:
                 self._peer.leave_unread(self._flow.unread)
                 self._forget(now)
@@ -460,7 +432,7 @@ class XpcSession(Session):
             case Do.DROP:
                 self._drop(reason)
             case Do.END:
-                return self._turns.reads.abandon(reason)
+                return self._requests.reads.abandon(reason)
             case Do.DISOWN:
                 self._taken.clear()
             case Do.LEAVE:
@@ -470,9 +442,9 @@ class XpcSession(Session):
                 self._left = self._peer.look_back(self._taken.owed, self.release_timeout)
                 self._taken.clear()
             case Do.CLOSE:
-                self._checks.forget()
+                self._requests.checks.forget()
             case Do.HURRY:
-                self._turns.poll_now(now, first=True)
+                self._requests.poll_now(now, first=True)
             case Do.TELL:
                 return [PeerReplaced(self._peer.other)]
             case _:
@@ -482,8 +454,7 @@ class XpcSession(Session):
     def _forget(self, until: float) -> None:
         """Forget what is outstanding and what was learnt about the peer; then poll again."""
         self._flow.reset()
-        self._checks.forget()
-        self._turns.suspend(until)
+        self._requests.forget(until)
 
     def _drop(self, reason: str) -> None:
         """End commands that wait, and those that were sent and may not have been read."""
@@ -522,7 +493,7 @@ class XpcSession(Session):
         if keys:
             messages = self._taken.messages(keys)
             self._flow.charge(len(messages), now)
-            self._taken.sent(keys, now, self._flow.sent_commands, self._checks.patience)
+            self._taken.sent(keys, now, self._flow.sent_commands, self._requests.checks.patience)
             outgoing += [(_COMMAND_CHANNEL, xpc.encode(message)) for message in messages]
             self._check(keys, now, outgoing)
         # What waits for the budget, or for a reply.
@@ -536,18 +507,19 @@ class XpcSession(Session):
             # Nothing is polled any more.
             names = names or REPORTED[:1]
         else:
-            names = tuple(name for name in names if name not in self._polled)
+            polled = REPORTED if self._requests.polls else ()
+            names = tuple(name for name in names if name not in polled)
         if not names:
-            self._turns.poll_now(now, first=True)
+            self._requests.poll_now(now, first=True)
             return
-        outgoing += self._checks.read_after(names, now, self._flow)
+        outgoing += self._requests.checks.read_after(names, now, self._flow)
         self._peer.ask(now)
 
     def _send_commands(self, now: float, outgoing: list[Outgoing]) -> None:
         """Send waiting commands, of each source in turns."""
         while self._outbox and not self._peer.is_doubted:
             # A waiting read gets its share too.
-            leave = 1 if self._turns.reads.is_due(
+            leave = 1 if self._requests.reads.is_due(
                 now, self._outbox.left_count, held=False) else 0
             at = self._flow.when_command(now, leave=leave)
             if at is None or at > now:
@@ -567,8 +539,8 @@ class XpcSession(Session):
     def _may_send(self, message: xpc.Request, now: float, outgoing: list[Outgoing]) -> bool:
         """Find out what a command overrides; it may be sent once that is known."""
         names = self._taken.unread(message)
-        if names and not self._checks.awaits_before(names):
-            outgoing += self._checks.read_before(names, now, self._flow)
+        if names and not self._requests.checks.awaits_before(names):
+            outgoing += self._requests.checks.read_before(names, now, self._flow)
             self._peer.ask(now)
         return not names
 
@@ -578,33 +550,34 @@ class XpcSession(Session):
     ) -> None:
         message = self._taken.resolve(message)
         serial = self._flow.sent_commands
-        pauses = self._taken.note(message, now, serial, self._checks.patience)
+        pauses = self._taken.note(message, now, serial, self._requests.checks.patience)
         outgoing.append((_COMMAND_CHANNEL, xpc.encode(message)))
         if done is not None and pauses:
             self._outbox.await_report(done, pauses, serial, now + self.release_timeout)
         elif done is not None:
             self._outbox.confirm_later(done, serial)
         if self._lockstep and isinstance(message, xpc.Controls):
-            self._turns.poll_now(now)
+            self._requests.poll_now(now)
         if self._outbox.awaits:
-            self._turns.poll_now(now, first=True)
+            self._requests.poll_now(now, first=True)
 
     # Polling.
 
     def _ask(self, now: float, outgoing: list[Outgoing]) -> None:
         """Request telemetry, reads and watched datarefs."""
-        self._expired += self._turns.give_up(now)
+        self._expired += self._requests.give_up(now)
         if self._flow.needs_reply:
-            self._turns.poll_now(now, first=True)
-        requests = self._turns.ask(now, self._outbox.left_count, self._peer.is_doubted)
+            self._requests.poll_now(now, first=True)
+        requests = self._requests.due(
+            now, self._flow, self._outbox.left_count, self._peer.is_doubted)
         if requests:
             outgoing += requests
             self._peer.ask(now)
-        deadlines = self._turns.deadlines(now)
+        deadlines = self._requests.deadlines(now, self._flow)
         self._due += deadlines
         # Even with a low polling rate it must be known whether it is there.
         idle_at = self._peer.idle_at
-        if self._flow.needs_reply and not self._turns.polls:
+        if self._flow.needs_reply and not self._requests.polls:
             self._peer.probe_now(now)
         if None in deadlines or now >= idle_at:
             self._probe(now, outgoing)

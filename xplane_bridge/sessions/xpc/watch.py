@@ -96,6 +96,10 @@ class Watch:
         self._unsent = list(self._groups)
         self._sent_at = None
 
+    def __contains__(self, channel: str) -> bool:
+        """Return whether this channel is in use."""
+        return channel in self._groups
+
     @property
     def channels(self) -> tuple[str, ...]:
         """Return the channels in use."""

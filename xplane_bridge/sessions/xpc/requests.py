@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Scheduling of continuous and single requests: telemetry first, then the others."""
+"""What is requested of the plugin, continuously and once: telemetry first, then the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 import math
 from typing import Any
 
@@ -25,8 +25,10 @@ from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.lifetimes import expired
 from xplane_bridge.sessions.round_trip import RoundTrip
-from xplane_bridge.sessions.xpc.events import Statistics
+from xplane_bridge.sessions.xpc.checks import Checks
+from xplane_bridge.sessions.xpc.events import Polled, Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
+from xplane_bridge.sessions.xpc.items import REPORTED
 from xplane_bridge.sessions.xpc.others import Others
 from xplane_bridge.sessions.xpc.polls import StatePoll, stem_of
 from xplane_bridge.sessions.xpc.reads import Reads
@@ -35,6 +37,8 @@ from xplane_bridge.sessions.xpc.watch import Watch
 
 # Telemetry has priority; but after this many polls, reads and watched datarefs get a turn.
 _PASSED_OVER = 4
+# How often a simulator in lockstep is polled while no commands arrive.
+_LOCKSTEP_RATE = 10.0
 
 _Request = tuple[str, bytes]
 
@@ -44,38 +48,52 @@ class _Beside:
     """Requests with lower priority than telemetry: reads, watched datarefs."""
 
     is_due: Callable[[float], bool]
-    start: Callable[[float, bool], _Request | None]
+    start: Callable[[float, Flow, bool], _Request | None]
     # How many telemetry polls were sent while it was due.
     passed_over: int = 0
 
 
-class Turns:
+class Requests:
     """
     Share the allowed requests, by budget and frame, among telemetry, reads and watched datarefs.
 
-    Telemetry is polled when due. Reads and the watch share the rest in turns; if that is too
-    little, each still gets a turn after some telemetry polls. A read that changes something waits
-    no longer than ``lifetime`` seconds. In the same way the first of the telemetry polls has
-    priority over ``others``, and of these the requests of several aircraft over those of one.
+    Telemetry of ``aircraft`` is polled when due, ``rate`` times per second, or in ``lockstep``
+    after controls. Reads and the watch share the rest in turns; if that is too little, each still
+    gets a turn after some telemetry polls. A read that changes something waits no longer than
+    ``lifetime`` seconds. In the same way the first of the telemetry polls has priority over the
+    others, and of these the requests of several aircraft over those of one. What is asked because
+    of commands (Checks) never waits.
     """
 
     def __init__(
-        self, polls: Sequence[AircraftPoll], others: Others, flow: Flow, statistics: Statistics,
-        round_trip: RoundTrip, lifetime: float,
+        self, aircraft: Mapping[int, Polled], statistics: Statistics, round_trip: RoundTrip, *,
+        rate: float, lifetime: float, lockstep: bool,
     ) -> None:
         self.reads = Reads(statistics, round_trip)
+        self.checks = Checks(statistics, round_trip)
+        self._statistics = statistics
         self._round_trip = round_trip
+        self._lifetime = lifetime
         self._watch: Watch | None = None
         self._watch_serial = 0
         self._closing: list[str] = []
-        self._alone = polls
-        self._others = others
+        period = period_of(_LOCKSTEP_RATE if lockstep else rate)
+        # The first identifies the peer, by what only it is asked for.
+        polls = [
+            AircraftPoll(
+                # The pose of the datarefs is single precision. Which of the two replies comes
+                # first must not decide what is flown by.
+                number, polled if place or not lockstep else replace(polled, pose=None), period,
+                statistics, () if place else REPORTED, round_trip)
+            for place, (number, polled) in enumerate(aircraft.items())]
+        shared = [poll for poll in polls[1:] if poll.pose is not None]
+        sizes = {name: size for polled in aircraft.values() for name, size in polled.sizes.items()}
+        self._alone = [poll for poll in polls if poll not in shared]
+        self._others = Others(shared, sizes, period, statistics, round_trip)
         self._regrouped(())
         self._poll_of_stem = {
-            stem: poll for poll in polls for stem in (poll.position_stem, poll.state_stem)}
-        self._flow = flow
-        self._statistics = statistics
-        self._lifetime = lifetime
+            stem: poll for poll in self._alone
+            for stem in (poll.position_stem, poll.state_stem)}
         # Lower-priority requests, the next one first.
         self._beside = [
             _Beside(self._read_is_due, self._start_read),
@@ -87,10 +105,26 @@ class Turns:
         self._held = False
 
     @property
-    def leases(self) -> list[Leases[str]]:
-        """Return the leases of everything that is polled continuously."""
+    def wanted(self) -> tuple[str, ...]:
+        """Return the names of all values that are polled continuously."""
+        return tuple(key for leases in self._leases for key in leases.keys)
+
+    def missing(self, now: float) -> dict[str, float]:
+        """Return those of ``wanted`` that do not arrive, with since when."""
+        missing: dict[str, float] = {}
+        for leases in self._leases:
+            missing.update(leases.missing(now))
+        return missing
+
+    @property
+    def _leases(self) -> list[Leases[str]]:
         watched = [self._watch.leases] if self._watch is not None else []
         return [*(poll.leases for poll in (*self._alone, *self._others.members)), *watched]
+
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """Return the numbers of the aircraft that are polled in requests of several."""
+        return self._others.shared
 
     @property
     def frame(self) -> float | None:
@@ -99,7 +133,7 @@ class Turns:
 
     @property
     def polls(self) -> bool:
-        """Return whether any telemetry is polled."""
+        """Return whether any telemetry is polled, and with it what shows what was taken."""
         return bool(self._polls)
 
     def begin(self, now: float) -> None:
@@ -108,15 +142,16 @@ class Turns:
             poll.begin(now)
         self._others.begin(now)
 
-    def suspend(self, until: float) -> None:
+    def forget(self, until: float) -> None:
         """Forget what is outstanding and what was learnt about the peer; then start over."""
+        self.checks.forget()
         for poll in self._alone:
             poll.suspend(until)
         self._regrouped(self._others.suspend(until))
         if self._watch is not None:
-            self.set_watch(self._watch.names, self._watch.period, until)
+            self.watch(self._watch.names, self._watch.period, until)
 
-    def set_watch(self, names: tuple[str, ...], period: float, now: float) -> None:
+    def watch(self, names: tuple[str, ...], period: float, now: float) -> None:
         """Poll these datarefs on new channels: late replies on the old ones are ignored."""
         if self._watch is not None:
             self._closing.extend(self._watch.channels)
@@ -150,8 +185,8 @@ class Turns:
         poll = self._poll_of_stem.get(stem_of(channel))
         return None if poll is None else poll.said(channel, reply)
 
-    def receive(self, channel: str, reply: xpc.Reply, now: float) -> Sequence[Any]:
-        """Handle a reply; return the events that it completes."""
+    def hear(self, channel: str, reply: xpc.Reply, now: float) -> Sequence[Any]:
+        """Handle a reply to anything but Checks; return the events that it completes."""
         poll = self._poll_of_stem.get(stem_of(channel))
         event: Any = None
         if poll is not None:
@@ -162,9 +197,9 @@ class Turns:
             updates = self._others.receive(channel, reply, now)
             self._statistics.updates.update(update.vehicle for update in updates)
             return updates
-        elif channel.startswith('read '):
+        elif channel in self.reads:
             event = self.reads.receive(channel, reply, now)
-        elif self._watch is not None and channel in self._watch.channels:
+        elif self._watch is not None and channel in self._watch:
             event = self._watch.receive(channel, reply, now)
         else:
             self._statistics.unexpected += 1
@@ -192,11 +227,11 @@ class Turns:
     def closed(self) -> list[str]:
         """Return the channels to close, since the last call."""
         closing, self._closing = self._closing, []
-        return closing + self.reads.close_given_up()
+        return self.checks.closed() + closing + self.reads.close_given_up()
 
     # Requests.
 
-    def ask(self, now: float, commands: int, held: bool) -> list[_Request]:
+    def due(self, now: float, flow: Flow, commands: int, held: bool) -> list[_Request]:
         """
         Return the requests to send now, with their channels.
 
@@ -207,22 +242,22 @@ class Turns:
             # It may be another X-Plane, whose datarefs have other sizes.
             self._closing.extend(self._watch.relearn())
         self._commands, self._held = commands, held
-        self._flow.stalled = self._round_trip.backs_off
-        self._flow.distance = max((poll.pace.distance for poll in self._polls), default=0.0)
+        flow.stalled = self._round_trip.backs_off
+        flow.distance = max((poll.pace.distance for poll in self._polls), default=0.0)
         requests: list[_Request] = []
         if not self.reads and self._watch is None:
-            self._ask_aircraft(now, requests)
+            self._ask_aircraft(now, flow, requests)
             return requests
-        while self._ask_beside(now, requests, owed=True):
+        while self._ask_beside(now, flow, requests, owed=True):
             pass
-        self._ask_aircraft(now, requests)
-        while self._ask_beside(now, requests):
+        self._ask_aircraft(now, flow, requests)
+        while self._ask_beside(now, flow, requests):
             pass
         return requests
 
-    def deadlines(self, now: float) -> list[float | None]:
+    def deadlines(self, now: float, flow: Flow) -> list[float | None]:
         """
-        Return when to send or to time out next; known after ask().
+        Return when to send or to time out next; known after due().
 
         None is among them if a reply decides when telemetry or the watch may send.
         """
@@ -232,13 +267,13 @@ class Turns:
             deadlines.append(self._others.regroup_at)
         if (ready := self._ready_poll(now)) is not None:
             deadlines.append(
-                self._flow.when_poll(ready.cost, now, leave=self._leave_for_first(ready)))
+                flow.when_poll(ready.cost, now, leave=self._leave_for_first(ready)))
         if (at := self.reads.deadline(now)) is not None:
             deadlines.append(at)
-        if self._read_is_due(now) and (at := self._flow.when_read(now)) is not None:
+        if self._read_is_due(now) and (at := flow.when_read(now)) is not None:
             deadlines.append(at)
         if self._watch_is_due(now):
-            deadlines.append(self._flow.when_watch(now, room=self._room_for_telemetry))
+            deadlines.append(flow.when_watch(now, room=self._room_for_telemetry))
         elif self._watch is not None:
             deadlines.append(self._watch.deadline)
         return deadlines
@@ -260,26 +295,26 @@ class Turns:
             return 0
         return self._polls[0].cost
 
-    def _ask_aircraft(self, now: float, requests: list[_Request]) -> None:
+    def _ask_aircraft(self, now: float, flow: Flow, requests: list[_Request]) -> None:
         """Poll aircraft; none of one rank overtakes another."""
         waiting = [beside for beside in self._beside if beside.is_due(now)]
-        while (ready := self._ready_poll(now)) and self._flow.take_poll(
+        while (ready := self._ready_poll(now)) and flow.take_poll(
                 ready.cost, now, leave=self._leave_for_first(ready)):
             self._held_poll = None
             self._pass_over(ready, now)
             for beside in waiting:
                 beside.passed_over += 1
             for request in ready.start(now):
-                self._flow.ask(request[0])
+                flow.ask(request[0])
                 requests.append(request)
-        self._count_held(now)
+        self._count_held(now, flow)
 
-    def _count_held(self, now: float) -> None:
+    def _count_held(self, now: float, flow: Flow) -> None:
         """Count a poll that is due, and has to wait for the budget."""
         ready = self._ready_poll(now)
         if ready is None or ready is self._held_poll:
             return
-        at = self._flow.when_poll(ready.cost, now, leave=self._leave_for_first(ready))
+        at = flow.when_poll(ready.cost, now, leave=self._leave_for_first(ready))
         if at is not None and at > now:
             self._held_poll = ready
             self._statistics.held_by_budget += 1
@@ -293,7 +328,7 @@ class Turns:
             self._passed_over[rank + 1] += 1
 
     def _ask_beside(
-        self, now: float, requests: list[_Request], *, owed: bool = False
+        self, now: float, flow: Flow, requests: list[_Request], *, owed: bool = False
     ) -> bool:
         """
         Request one part of a read or of the watch, in turns; return whether one was requested.
@@ -303,12 +338,12 @@ class Turns:
         for beside in self._beside:
             if owed and beside.passed_over < _PASSED_OVER:
                 continue
-            request = beside.start(now, owed)
+            request = beside.start(now, flow, owed)
             if request is not None:
                 beside.passed_over = 0
                 self._beside.remove(beside)
                 self._beside.append(beside)
-                self._flow.ask(request[0])
+                flow.ask(request[0])
                 requests.append(request)
                 return True
         return False
@@ -316,16 +351,16 @@ class Turns:
     def _read_is_due(self, now: float) -> bool:
         return self.reads.is_due(now, self._commands, held=self._held)
 
-    def _start_read(self, now: float, owed: bool) -> _Request | None:
-        if not self._read_is_due(now) or not self._flow.take_read(now, owed=owed):
+    def _start_read(self, now: float, flow: Flow, owed: bool) -> _Request | None:
+        if not self._read_is_due(now) or not flow.take_read(now, owed=owed):
             return None
         return self.reads.start(now, self._commands, held=self._held)
 
     def _watch_is_due(self, now: float) -> bool:
         return self._watch is not None and not self._watch.waiting and now >= self._watch.due
 
-    def _start_watch(self, now: float, owed: bool) -> _Request | None:
-        if self._watch is None or not self._watch_is_due(now) or not self._flow.take_watch(
+    def _start_watch(self, now: float, flow: Flow, owed: bool) -> _Request | None:
+        if self._watch is None or not self._watch_is_due(now) or not flow.take_watch(
                 now, room=self._room_for_telemetry, owed=owed):
             return None
         return self._watch.start(now)
