@@ -25,7 +25,7 @@ from xplane_bridge.sessions.base import PeerChanged, PeerState
 from xplane_bridge.sessions.xpc import Polled, XpcSession
 from xplane_bridge.sessions.xpc.events import Statistics
 from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
-from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
+from xplane_bridge.sessions.xpc.requests.telemetry import AircraftPoll
 
 POSITION = xpc.PositionReply(
     gear_handle=0, lat=40.0, lon=8.0, alt=100.0, pitch=1.0, roll=2.0, heading=3.0, gear=1.0,

@@ -19,7 +19,7 @@ import pytest
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc.events import Polled, Statistics
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
-from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
+from xplane_bridge.sessions.xpc.requests.telemetry import AircraftPoll
 
 NAMES = ('lat', 'lon', 'el', 'sim/time/total_running_time_sec', 'sim/time/paused')
 POLLED = Polled(NAMES, NAMES[:3])

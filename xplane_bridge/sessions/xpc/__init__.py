@@ -22,9 +22,9 @@ from xplane_bridge.sessions.xpc.events import (
     Telemetry,
     WatchedDatarefs,
 )
+from xplane_bridge.sessions.xpc.requests.watch import check_watched
 from xplane_bridge.sessions.xpc.rows import to_requests
 from xplane_bridge.sessions.xpc.session import BEACON_CHANNEL, XpcSession
-from xplane_bridge.sessions.xpc.watch import check_watched
 
 __all__ = [
     'BEACON_CHANNEL', 'PeerReplaced', 'PluginVersion', 'Polled', 'Statistics',

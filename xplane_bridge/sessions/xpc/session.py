@@ -52,11 +52,11 @@ from xplane_bridge.sessions.xpc.items import (
 from xplane_bridge.sessions.xpc.outbox import Outbox, to_controls
 from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.plugin_version import adapt
-from xplane_bridge.sessions.xpc.polls import make_round_trip
-from xplane_bridge.sessions.xpc.reads import batches
 from xplane_bridge.sessions.xpc.requests import period_of, Requests
+from xplane_bridge.sessions.xpc.requests.polls import make_round_trip
+from xplane_bridge.sessions.xpc.requests.reads import batches
+from xplane_bridge.sessions.xpc.requests.watch import check_watched
 from xplane_bridge.sessions.xpc.taken import Taken
-from xplane_bridge.sessions.xpc.watch import check_watched
 
 BEACON_CHANNEL = 'beacon'
 _COMMAND_CHANNEL = 'command'

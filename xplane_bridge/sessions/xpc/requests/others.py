@@ -21,8 +21,8 @@ from collections.abc import Collection, Mapping, Sequence
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Statistics, Telemetry
-from xplane_bridge.sessions.xpc.polls import StatePoll, stem_of
-from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
+from xplane_bridge.sessions.xpc.requests.polls import StatePoll, stem_of
+from xplane_bridge.sessions.xpc.requests.telemetry import AircraftPoll
 
 _HEADER = 6
 _MOST_NAMES = 255

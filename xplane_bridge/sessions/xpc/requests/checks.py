@@ -25,7 +25,7 @@ from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
 from xplane_bridge.sessions.xpc.items import HELD, THROTTLE
-from xplane_bridge.sessions.xpc.reads import batches
+from xplane_bridge.sessions.xpc.requests.reads import batches
 
 _LARGEST = 8
 # X-Plane's own, whose sizes are fixed: scalars, or arrays of aircraft or engines.

@@ -24,7 +24,7 @@ from typing import Any
 from xplane_bridge.sessions.channels import ChannelPool
 from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Statistics
-from xplane_bridge.sessions.xpc.pace import Pace
+from xplane_bridge.sessions.xpc.requests.pace import Pace
 
 # Replies take up to a frame; below 10 frames per second X-Plane itself slows its time down. A
 # frame that lasts twice as long as the others is common, and must not be requested twice.

@@ -25,15 +25,15 @@ from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.lifetimes import expired
 from xplane_bridge.sessions.round_trip import RoundTrip
-from xplane_bridge.sessions.xpc.checks import Checks
 from xplane_bridge.sessions.xpc.events import Polled, Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
 from xplane_bridge.sessions.xpc.items import REPORTED
-from xplane_bridge.sessions.xpc.others import Others
-from xplane_bridge.sessions.xpc.polls import StatePoll, stem_of
-from xplane_bridge.sessions.xpc.reads import Reads
-from xplane_bridge.sessions.xpc.telemetry import AircraftPoll
-from xplane_bridge.sessions.xpc.watch import Watch
+from xplane_bridge.sessions.xpc.requests.checks import Checks
+from xplane_bridge.sessions.xpc.requests.others import Others
+from xplane_bridge.sessions.xpc.requests.polls import StatePoll, stem_of
+from xplane_bridge.sessions.xpc.requests.reads import Reads
+from xplane_bridge.sessions.xpc.requests.telemetry import AircraftPoll
+from xplane_bridge.sessions.xpc.requests.watch import Watch
 
 # Telemetry has priority; but after this many polls, reads and watched datarefs get a turn.
 _PASSED_OVER = 4

@@ -22,8 +22,8 @@ import struct
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Polled, Statistics, Telemetry
-from xplane_bridge.sessions.xpc.polls import make_round_trip, Poll, StatePoll, stem_of
-from xplane_bridge.sessions.xpc.watch import patient_leases
+from xplane_bridge.sessions.xpc.requests.polls import make_round_trip, Poll, StatePoll, stem_of
+from xplane_bridge.sessions.xpc.requests.watch import patient_leases
 
 # Position and datarefs that disagree this often in a row are not from different frames: this
 # X-Plane's two representations of a position differ, so agreement is no longer required.

@@ -23,7 +23,7 @@ from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Statistics, WatchedDatarefs
 from xplane_bridge.sessions.xpc.flow import FRAME_GAP
-from xplane_bridge.sessions.xpc.reads import batches
+from xplane_bridge.sessions.xpc.requests.reads import batches
 
 # How long a reply may take near the plugin, whose frames may pause.
 _SHORTEST_TIMEOUT = 0.25
