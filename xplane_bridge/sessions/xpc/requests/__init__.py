@@ -79,16 +79,17 @@ class Requests:
         self._closing: list[str] = []
         period = period_of(_LOCKSTEP_RATE if lockstep else rate)
         # The first identifies the peer, by what only it is asked for.
-        polls = [
+        shared = {
+            number: polled for place, (number, polled) in enumerate(aircraft.items())
+            if place and polled.pose is not None}
+        sizes = {name: size for polled in aircraft.values() for name, size in polled.sizes.items()}
+        self._alone = [
             AircraftPoll(
                 # The pose of the datarefs is single precision. Which of the two replies comes
                 # first must not decide what is flown by.
-                number, polled if place or not lockstep else replace(polled, pose=None), period,
-                statistics, () if place else REPORTED, round_trip)
-            for place, (number, polled) in enumerate(aircraft.items())]
-        shared = [poll for poll in polls[1:] if poll.pose is not None]
-        sizes = {name: size for polled in aircraft.values() for name, size in polled.sizes.items()}
-        self._alone = [poll for poll in polls if poll not in shared]
+                number, replace(polled, pose=None) if lockstep else polled, period, statistics,
+                () if place else REPORTED, round_trip)
+            for place, (number, polled) in enumerate(aircraft.items()) if number not in shared]
         self._others = Others(shared, sizes, period, statistics, round_trip)
         self._regrouped(())
         self._poll_of_stem = {

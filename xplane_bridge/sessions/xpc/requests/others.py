@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.round_trip import RoundTrip
-from xplane_bridge.sessions.xpc.events import Statistics, Telemetry
+from xplane_bridge.sessions.xpc.events import Polled, Statistics, Telemetry
 from xplane_bridge.sessions.xpc.requests.polls import StatePoll, stem_of
 from xplane_bridge.sessions.xpc.requests.telemetry import AircraftPoll
 
@@ -37,13 +37,12 @@ class GroupPoll(StatePoll):
     """Poll several aircraft with one GETD, so that all are of the same frame."""
 
     def __init__(
-        self, stem: str, members: Sequence[AircraftPoll], period: float, statistics: Statistics,
+        self, stem: str, names: tuple[str, ...], period: float, statistics: Statistics,
         round_trip: RoundTrip,
     ) -> None:
-        self.names = _names(members)
-        request = xpc.encode(xpc.GetDatarefs(self.names))
+        self.names = names
+        request = xpc.encode(xpc.GetDatarefs(names))
         super().__init__({stem: request}, period, statistics, round_trip)
-        self.members = tuple(members)
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> dict[str, float] | None:
         """Handle a reply; return its values by name, None if it is not of another frame."""
@@ -70,19 +69,22 @@ class Others:
     """
 
     def __init__(
-        self, members: Sequence[AircraftPoll], sizes: Mapping[str, int], period: float,
+        self, aircraft: Mapping[int, Polled], sizes: Mapping[str, int], period: float,
         statistics: Statistics, round_trip: RoundTrip,
     ) -> None:
-        self.members = tuple(members)
+        self.members = tuple(
+            AircraftPoll(number, polled, period, statistics, round_trip=round_trip)
+            for number, polled in aircraft.items())
         self._round_trip = round_trip
         self._sizes = sizes
         self._period = period
         self._statistics = statistics
         self._serial = 0
         self._groups: dict[str, GroupPoll] = {}
+        self._members_of: dict[str, tuple[AircraftPoll, ...]] = {}
         self._alone: dict[str, AircraftPoll] = {}
         # How often in a row the datarefs of an aircraft gave no pose.
-        self._failures = dict.fromkeys((member.aircraft for member in members), 0)
+        self._failures = dict.fromkeys(aircraft, 0)
         self.regroup_at: float | None = None
         self._group()
 
@@ -95,7 +97,7 @@ class Others:
     def shared(self) -> tuple[int, ...]:
         """Return the numbers of the aircraft in groups."""
         return tuple(
-            member.aircraft for group in self._groups.values() for member in group.members)
+            member.aircraft for members in self._members_of.values() for member in members)
 
     def begin(self, now: float) -> None:
         """Want every value from now on."""
@@ -116,9 +118,10 @@ class Others:
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> list[Telemetry]:
         """Handle a reply on one of these channels; return the telemetry that it completes."""
-        group = self._groups.get(stem_of(channel))
+        stem = stem_of(channel)
+        group = self._groups.get(stem)
         if group is None:
-            member = self._alone[stem_of(channel)]
+            member = self._alone[stem]
             update = member.receive(channel, reply, now)
             if update is None:
                 return []
@@ -128,7 +131,7 @@ class Others:
         if values is None:
             return []
         updates = []
-        for member in group.members:
+        for member in self._members_of[stem]:
             pose = None if member.pose is None else member.pose(values)
             if pose is not None:
                 member.hear(values, now)
@@ -165,14 +168,17 @@ class Others:
             stem: member for member in self.members if self._fails(member)
             for stem in (member.position_stem, member.state_stem)}
         self._groups.clear()
+        self._members_of.clear()
         for members in _share(
                 [member for member in self.members if not self._fails(member)], self._sizes):
             # A late reply to an earlier group must not be taken for one to this.
             self._serial += 1
             stem = f'others {self._serial}'
-            group = GroupPoll(stem, members, self._period, self._statistics, self._round_trip)
+            group = GroupPoll(
+                stem, _names(members), self._period, self._statistics, self._round_trip)
             group.suspend(due)
             self._groups[stem] = group
+            self._members_of[stem] = tuple(members)
         alone = self._alone.values()
         return [channel for poll in before if poll not in alone for channel in poll.close()]
 
