@@ -37,7 +37,7 @@ from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.fdmdata.controls import HeldControls
-from xplane_bridge.sessions.xpc.outbox import to_controls
+from xplane_bridge.sessions.xpc.commands import to_controls
 from xplane_bridge.sessions.xplane_udp.commands import control_datarefs, control_rows
 from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.datarefs import DatarefStore

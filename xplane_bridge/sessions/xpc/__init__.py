@@ -14,6 +14,7 @@
 
 """Conversations with NASA's X-Plane Connect plugin."""
 
+from xplane_bridge.sessions.xpc.commands import to_requests
 from xplane_bridge.sessions.xpc.events import (
     PeerReplaced,
     PluginVersion,
@@ -23,7 +24,6 @@ from xplane_bridge.sessions.xpc.events import (
     WatchedDatarefs,
 )
 from xplane_bridge.sessions.xpc.requests.watch import check_watched
-from xplane_bridge.sessions.xpc.rows import to_requests
 from xplane_bridge.sessions.xpc.session import BEACON_CHANNEL, XpcSession
 
 __all__ = [

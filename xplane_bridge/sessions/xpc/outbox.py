@@ -19,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import CommandDone, soonest, Tickets
 from xplane_bridge.sessions.lifetimes import CommandQueue, DEFAULT_LIFETIME, expired, LatestValues
+from xplane_bridge.sessions.xpc.commands import to_controls
 from xplane_bridge.sessions.xpc.items import Key
 
 # What is said of a command whose effect the plugin does not report.
@@ -50,14 +51,6 @@ class Awaited:
     pauses: Pauses | None
     serial: int
     ends_at: float
-
-
-def to_controls(values: Mapping[str, float], aircraft: int) -> xpc.Controls:
-    """Return the message that sets controls by their names."""
-    given: dict[str, Any] = dict(values)
-    if 'gear' in given:
-        given['gear'] = round(given['gear'])
-    return xpc.Controls(**given, aircraft=aircraft)
 
 
 class Outbox:

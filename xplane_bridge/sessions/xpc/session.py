@@ -35,6 +35,7 @@ from xplane_bridge.sessions.base import (
 )
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
 from xplane_bridge.sessions.machine import Do, What
+from xplane_bridge.sessions.xpc.commands import adapt, to_controls
 from xplane_bridge.sessions.xpc.events import (
     PeerReplaced,
     PluginVersion,
@@ -49,9 +50,8 @@ from xplane_bridge.sessions.xpc.items import (
     REPORTED,
     SURFACES,
 )
-from xplane_bridge.sessions.xpc.outbox import Outbox, to_controls
+from xplane_bridge.sessions.xpc.outbox import Outbox
 from xplane_bridge.sessions.xpc.peer import Peer
-from xplane_bridge.sessions.xpc.plugin_version import adapt
 from xplane_bridge.sessions.xpc.requests import period_of, Requests
 from xplane_bridge.sessions.xpc.requests.polls import make_round_trip
 from xplane_bridge.sessions.xpc.requests.reads import batches
