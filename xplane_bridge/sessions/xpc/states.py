@@ -24,81 +24,82 @@ from __future__ import annotations
 from xplane_bridge.sessions.machine import Do, State, Table, to, What
 
 _START = Do.BEGIN, Do.DISOWN, Do.FORGET
-# Nothing answers any more. In lockstep X-Plane may be silent because it waits for commands.
+# Also to a silent one: one that is loading reads it when it goes on.
+_LEAVE = Do.DROP, Do.LEAVE, Do.FORGET
+_END = Do.LOOK_BACK, Do.CLOSE
+# Nothing answers any more.
 _SILENCE = Do.LAPSE, Do.END, Do.FORGET
 # Another X-Plane has no history, and nothing was taken from it.
-_OTHER = Do.DISOWN, Do.TELL, Do.DROP, Do.END, Do.FORGET_FRAME
-# Also to a silent one: one that is loading reads it when it goes on.
-_LEAVE = Do.DROP, Do.LEAVE, Do.FORGET, Do.END
+_OTHER = Do.DISOWN, Do.TELL, Do.DROP
 
-# From the first reply after silence, commands wait until it is known whose it is; who cannot be
-# told from another is believed at once.
+# Before the first reply nothing is taken, nor waits. From the first reply after silence, commands
+# wait until it is known whose it is; who cannot be told from another is believed at once.
 TABLE: Table = {
     State.OFF: {
         What.START: to(State.WAITING, *_START),
     },
     State.WAITING: {
-        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        What.STOP: to(State.OFF, Do.FORGET),
         What.HEARD: to(State.ANSWERING),
         What.STALLED: to(State.WAITING_LONG),
-        What.OTHER: to(State.WAITING, *_OTHER),
-        What.MUTE: to(State.LOADING, *_SILENCE),
-        What.GONE: to(State.AWAY, *_SILENCE),
+        What.OTHER: to(State.WAITING, Do.TELL, Do.FORGET_FRAME),
+        What.MUTE: to(State.LOADING, Do.FORGET),
+        What.GONE: to(State.AWAY, Do.FORGET),
     },
     State.WAITING_LONG: {
-        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        What.STOP: to(State.OFF, Do.FORGET),
         What.HEARD: to(State.DOUBTED),
-        What.OTHER: to(State.WAITING_LONG, *_OTHER),
-        What.MUTE: to(State.LOADING, *_SILENCE),
-        What.GONE: to(State.AWAY, *_SILENCE),
+        What.OTHER: to(State.WAITING_LONG, Do.TELL, Do.FORGET_FRAME),
+        What.MUTE: to(State.LOADING, Do.FORGET),
+        What.GONE: to(State.AWAY, Do.FORGET),
     },
     State.ANSWERING: {
-        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        What.STOP: to(State.LEAVING_AWAY, *_LEAVE, Do.END),
         What.STALLED: to(State.DOUBTED),
         What.ODD: to(State.DOUBTED, Do.HURRY),
-        What.OTHER: to(State.ANSWERING, *_OTHER),
+        What.OTHER: to(State.ANSWERING, *_OTHER, Do.END, Do.FORGET_FRAME),
         What.MUTE: to(State.LOADING, *_SILENCE),
         What.GONE: to(State.AWAY, *_SILENCE),
     },
     State.DOUBTED: {
-        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        What.STOP: to(State.LEAVING_AWAY, *_LEAVE, Do.END),
         What.ODD: to(State.DOUBTED, Do.HURRY),
         What.SAME: to(State.ANSWERING),
-        What.OTHER: to(State.DOUBTED, *_OTHER),
+        What.OTHER: to(State.DOUBTED, *_OTHER, Do.END, Do.FORGET_FRAME),
         What.MUTE: to(State.LOADING, *_SILENCE),
         What.GONE: to(State.AWAY, *_SILENCE),
     },
     State.LOADING: {
         What.STOP: to(State.LEAVING_LOADING, *_LEAVE),
         What.HEARD: to(State.DOUBTED, Do.FORGET_FRAME),
-        What.OTHER: to(State.LOADING, *_OTHER),
+        What.OTHER: to(State.LOADING, *_OTHER, Do.FORGET_FRAME),
         What.GONE: to(State.AWAY),
     },
     State.AWAY: {
         What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
         What.HEARD: to(State.DOUBTED, Do.FORGET_FRAME),
-        What.OTHER: to(State.AWAY, *_OTHER),
+        What.OTHER: to(State.AWAY, *_OTHER, Do.FORGET_FRAME),
         What.MUTE: to(State.LOADING),
     },
     State.LEAVING: {
         What.START: to(State.WAITING, *_START),
         What.OTHER: to(State.LEAVING, Do.DISOWN),
-        What.SHOWN: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
-        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
+        What.SHOWN: to(State.OFF, *_END),
+        What.EXPIRED: to(State.OFF, *_END),
     },
     State.LEAVING_LOADING: {
         What.START: to(State.WAITING, *_START),
         What.HEARD: to(State.LEAVING),
         What.OTHER: to(State.LEAVING_LOADING, Do.DISOWN),
-        What.SHOWN: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
-        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
+        What.SHOWN: to(State.OFF, *_END),
+        What.EXPIRED: to(State.OFF, *_END),
     },
     State.LEAVING_AWAY: {
         What.START: to(State.WAITING, *_START),
         What.HEARD: to(State.LEAVING),
         What.MUTE: to(State.LEAVING_LOADING),
         What.OTHER: to(State.LEAVING_AWAY, Do.DISOWN),
-        What.SHOWN: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
-        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.CLOSE),
+        What.SHOWN: to(State.OFF, *_END),
+        What.EXPIRED: to(State.OFF, *_END),
     },
 }
