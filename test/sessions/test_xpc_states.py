@@ -19,53 +19,83 @@ The situations are scripted, in simulated time: a plugin in memory, and a link t
 test says.
 """
 
+from cells import cells, visited
 from fake_xpc import BEACON
-from mould_xpc import CellPlugin, PLACE, STATE, THROTTLE
+from mould_xpc import CellPlugin, JOYSTICK, NUMBER, PLACE, STATE, THROTTLE
 import pytest
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import PeerAbsentError
-from xplane_bridge.sessions.xpc import BEACON_CHANNEL, Polled, XpcSession
+from xplane_bridge.sessions.base import (
+    CommandDone,
+    Left,
+    PeerAbsentError,
+    PeerChanged,
+    PeerState,
+    ReadDone,
+)
+from xplane_bridge.sessions.xpc import (
+    BEACON_CHANNEL,
+    PeerReplaced,
+    Polled,
+    Telemetry,
+    XpcSession,
+)
+from xplane_bridge.sessions.xpc.states import TABLE
 
 STEP = 0.02
 STARTED = 100.0
+# The beacon of another X-Plane, and why it counts as such.
+RIVAL = xpc.Beacon(xpc.PORT, 11550)
+REPLACED = PeerReplaced('its beacon now reports X-Plane 11550')
+ANOTHER = f'another X-Plane answers: {REPLACED.reason}'
+STOPPED = 'the node was deactivated'
+AWAY = 'nothing answers at simpc'
+LOADING = 'X-Plane at simpc is loading or in a menu, and answers nothing'
 
 
 class Scene:
     """
     A started session, and a plugin that answers once per step, if there is one.
 
-    ``lost`` says which datagrams to the plugin are lost, ``deaf`` that all replies are; ``sent``
-    and ``events`` are what the session has sent and told, with times and channels.
+    ``frozen`` lets the plugin answer nothing and keep what it is sent, ``beacons`` are sent once
+    per second; ``lost`` says which datagrams to the plugin are lost, ``deaf`` the replies on which
+    channels. ``sent`` and ``events`` are what the session has sent and told, in order.
     """
 
     def __init__(self, plugin='rc6', *, polled=True, **options):
         self.now = STARTED
         options = {'rate': 10.0, 'port': xpc.PORT, 'address': 'simpc'} | options
         self.session = XpcSession({0: Polled(STATE, PLACE)} if polled else {}, **options)
-        self.plugin = plugin and CellPlugin(plugin, STARTED - 1.0)
+        self.plugin = plugin and self.make_plugin(plugin)
         self.lost = lambda channel, request: False
-        self.deaf = self.beacons = False
-        self.beacon = BEACON
+        self.deaf = lambda channel: False
+        self.frozen = self.beacons = False
         self.sent, self.events, self.open = [], [], set()
         self._beacon_at = STARTED
         self.session.start(self.now)
+
+    def make_plugin(self, version='rc6', ran=1.0):
+        """Return the plugin of an X-Plane that has been running for some seconds."""
+        return CellPlugin(version, self.now - ran)
 
     def run(self, seconds):
         """Let time pass."""
         for _ in range(round(seconds / STEP)):
             self.now += STEP
             self.poll()
-            replies = self.plugin.frame(self.now) if self.plugin else []
+            if self.plugin and not self.frozen:
+                for channel, data in self.plugin.frame(self.now):
+                    if channel in self.open and not self.deaf(channel):
+                        self.hear(channel, data)
             if self.beacons and self.now >= self._beacon_at:
                 self._beacon_at = self.now + 1.0
-                replies.append((BEACON_CHANNEL, self.beacon))
-            for channel, data in replies:
-                if channel == BEACON_CHANNEL and self.beacons or (
-                        channel in self.open and not self.deaf):
-                    self.events += self.session.receive(channel, data, None, self.now)
-                    self.poll()
+                self.hear(BEACON_CHANNEL, BEACON)
         return self
+
+    def hear(self, channel, data):
+        """Let the session receive a datagram."""
+        self.events += self.session.receive(channel, data, None, self.now)
+        self.poll()
 
     def poll(self):
         """Let the session send and tell."""
@@ -75,33 +105,570 @@ class Scene:
                 continue
             self.open.add(channel)
             request = xpc.decode(data, 'bridge')
-            self.sent.append((self.now, channel, request))
+            self.sent.append((round(self.now - STARTED, 2), channel, request))
             if self.plugin and not self.lost(channel, request):
                 self.plugin.receive(channel, data, self.now)
         self.events += self.session.expired()
 
-    def told(self, *kinds):
-        """Return what the session has told of these kinds since the last call."""
-        events, self.events = self.events, []
-        return [event for event in events if isinstance(event, kinds)]
+    def be_replaced(self):
+        """Let the beacons of another X-Plane come."""
+        for _ in range(2):
+            self.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
 
-    def probes(self):
-        """Return when the peer was probed, since the last call."""
-        sent, self.sent = self.sent, []
-        return [at for at, channel, _ in sent if channel == 'probe']
+    def begin(self):
+        """Forget what was sent and told so far."""
+        self.sent, self.events = [], []
+        return self
+
+    def told(self, *kinds):
+        """Return what was told of these kinds."""
+        return [event for event in self.events if isinstance(event, kinds)]
+
+    def times(self, prefix):
+        """Return when something was sent on channels of that name, in seconds since STARTED."""
+        return [at for at, channel, _ in self.sent if channel.startswith(prefix)]
+
+    def commands(self, kind=xpc.Request):
+        """Return the commands of one kind that were sent."""
+        return [message for _, channel, message in self.sent
+                if channel == 'command' and isinstance(message, kind)]
+
+    @property
+    def state(self):
+        """Return the state that the owner sees."""
+        return self.session.peer_state
+
+    @property
+    def watching(self):
+        """Return whether a channel of watched datarefs is open."""
+        return any(channel.startswith('watch') for channel in self.open)
+
+    # What the owner does.
+
+    def take(self):
+        """Take the elevator and the joystick."""
+        self.session.take_joystick(self.now)
+        self.session.set_controls({'elevator': 0.5}, self.now)
+        return self.run(0.3)
+
+    def send(self, number=1.0, **options):
+        """Send a command."""
+        return self.session.send(number_of(number), self.now, what='number', **options)
+
+    def watch(self):
+        """Watch a dataref, once per second."""
+        self.session.watch(['test/one'], 1.0, self.now)
+        return self
+
+    def stop(self):
+        """End the conversation."""
+        self.session.stop(self.now)
+        self.poll()
+        return self
+
+    def start(self):
+        """Begin the conversation again."""
+        self.session.start(self.now)
+        self.poll()
+        return self
+
+
+def number_of(value):
+    """Return a command that takes nothing."""
+    return xpc.SetDatarefs(((NUMBER, (value,)),))
+
+
+def taken_in(scene):
+    """Return what X-Plane has of what take() takes."""
+    values = scene.plugin.cells.values
+    return values['elevator of 0'], values[JOYSTICK]
+
+
+GIVEN_BACK, TAKEN = (0.0, 0.0), (0.5, 1.0)
+
+
+# Scenes that are in one state.
+
+def waiting(**options):
+    """Return one that has not been answered yet."""
+    return Scene(None, **options).watch().run(0.06)
+
+
+def waiting_long(**options):
+    """Return one that has not been answered for long."""
+    return Scene(None, **options).watch().run(0.5)
+
+
+def answering(**options):
+    """Return one that is answered, with something taken."""
+    scene = Scene(**options).watch().run(1.0).take()
+    assert (scene.state, taken_in(scene)) == (PeerState.ANSWERING, TAKEN)
+    return scene.begin()
+
+
+def doubted(**options):
+    """Return one whose X-Plane does not answer in time."""
+    scene = answering(**options)
+    scene.frozen = True
+    scene.run(0.5)
+    assert scene.state is PeerState.ANSWERING
+    return scene.begin()
+
+
+def loading(**options):
+    """Return one whose X-Plane is silent and sends beacons."""
+    scene = answering(**options)
+    scene.beacons = scene.frozen = True
+    scene.run(1.5)
+    assert scene.state is PeerState.LOADING
+    return scene.begin()
+
+
+def away(**options):
+    """Return one whose X-Plane is silent."""
+    scene = answering(**options)
+    scene.frozen = True
+    scene.run(1.5)
+    assert scene.state is PeerState.AWAY
+    return scene.begin()
+
+
+# The beginning.
+
+def test_all_is_polled_at_its_rate_from_the_start():
+    scene = Scene().run(0.5)
+    assert scene.times('position') == [0.02, 0.12, 0.22, 0.32, 0.42]
+    assert {*STATE} <= {*scene.session.wanted}
+    assert len(scene.told(Telemetry)) == 5
+
+
+def test_a_command_leaves_once_the_first_reply_has_come():
+    scene = Scene()
+    scene.deaf = lambda channel: channel.startswith('state')
+    scene.run(0.1)
+    assert scene.told(PeerChanged) == [PeerChanged(PeerState.ANSWERING)]
+    scene.send()
+    scene.run(0.04)
+    assert scene.commands() == [number_of(1.0)]
+
+
+def test_a_first_reply_that_comes_late_does_not_show_who_answers():
+    scene = waiting_long().begin()
+    scene.plugin = scene.make_plugin()
+    scene.deaf = lambda channel: channel.startswith('state')
+    scene.run(0.6)
+    assert scene.told(PeerChanged) == [PeerChanged(PeerState.ANSWERING)]
+    scene.send()
+    scene.run(0.2)
+    assert not scene.commands()
+    scene.deaf = lambda channel: False
+    scene.run(0.2)
+    assert scene.commands() == [number_of(1.0)]
+
+
+def test_stopped_before_the_first_reply_it_is_over():
+    for make in (waiting, waiting_long):
+        scene = make()
+        assert scene.watching
+        scene.stop()
+        assert (scene.state, scene.session.leaving) == (PeerState.UNKNOWN, False)
+        assert not scene.watching
+        scene.begin().run(2.0)
+        assert (scene.sent, scene.events) == ([], [])
+
+
+def test_another_xplane_is_polled_at_once_though_the_first_has_never_answered():
+    for make in (waiting, waiting_long):
+        scene = make().begin()
+        scene.hear(BEACON_CHANNEL, BEACON)
+        scene.be_replaced()
+        assert scene.events == [REPLACED]
+        assert (scene.state, scene.times('position')) == (PeerState.UNKNOWN, [])
+        assert not scene.watching
+        scene.run(STEP)
+        assert len(scene.times('position')) == 1
+        scene.plugin = scene.make_plugin()
+        scene.run(0.6)
+        assert scene.told(PeerChanged) == [PeerChanged(PeerState.ANSWERING)]
+
+
+def test_without_any_reply_it_is_loading_or_away():
+    for beacons, state in ((True, PeerState.LOADING), (False, PeerState.AWAY)):
+        for polled in (True, False):
+            scene = Scene(None, polled=polled).watch()
+            scene.beacons = beacons
+            scene.run(0.9)
+            assert (scene.state, scene.watching) == (PeerState.UNKNOWN, True)
+            scene.run(0.3)
+            assert scene.told(PeerChanged) == [PeerChanged(state)]
+            assert not scene.watching
 
 
 def test_a_start_after_silence_probes_as_the_first_one_does():
     scene = Scene(None).run(0.98)
-    first = [round(at - STARTED, 2) for at in scene.probes()]
+    first = scene.times('probe')
     assert len(first) == 2
-    scene.run(20.0)
-    scene.session.stop(scene.now)
-    scene.run(1.0).probes()
-    again = scene.now
+    scene.run(19.02).stop().run(10.0).begin()
     scene.session.start(scene.now)
     scene.run(0.98)
-    assert [round(at - again, 2) for at in scene.probes()] == first
+    assert scene.times('probe') == [pytest.approx(at + 30.0, abs=0.1) for at in first]
+
+
+# Replies that do not come, or do not fit.
+
+def test_commands_wait_while_a_reply_is_overdue():
+    scene = answering()
+    scene.frozen = True
+    scene.run(0.2)
+    scene.send(1.0)
+    scene.run(0.2)
+    assert scene.commands() == [number_of(1.0)]
+    scene.send(2.0)
+    scene.run(0.3)
+    assert scene.commands() == [number_of(1.0)]
+    scene.frozen = False
+    scene.run(0.1)
+    assert scene.commands() == [number_of(1.0), number_of(2.0)]
+
+
+def test_a_reply_that_does_not_fit_is_asked_for_again_at_once_until_it_counts():
+    scene = answering(rate=1.0).run(1.0).begin()
+    scene.plugin = scene.make_plugin('1.2.1')
+    scene.run(1.2)
+    polls = scene.times('position')[:3]
+    assert polls[2] - polls[0] < 0.1
+    assert scene.told(PeerReplaced) == [PeerReplaced('its positions now have 32 bits')]
+    assert scene.session.taken == ()
+    assert scene.told(PeerChanged) == []
+
+
+def test_a_command_waits_until_what_does_not_fit_fits_again():
+    scene = answering()
+    position = xpc.PositionReply(0, *PLACES, 1.0, 2.0, 3.0, 1.0, 32)
+    scene.hear('position 0 0', xpc.encode(position))
+    scene.send()
+    scene.poll()
+    assert not scene.commands()
+    scene.run(0.04)
+    assert scene.commands() == [number_of(1.0)]
+    assert scene.session.taken == ('elevator', 'joystick')
+
+
+PLACES = 47.0, 8.0, 500.0
+
+
+def test_another_xplane_has_no_history():
+    for make in (answering, doubted):
+        scene = make(lifetime=5.0)
+        scene.hear(BEACON_CHANNEL, BEACON)
+        scene.session.read_datarefs(['test/two'], scene.now)
+        # More than it would read in one frame.
+        tickets = [scene.send(number) for number in range(6)]
+        assert scene.watching
+        scene.be_replaced()
+        assert scene.state is PeerState.ANSWERING
+        assert scene.events[0] == REPLACED
+        assert scene.events[1].error == ANOTHER
+        assert scene.events[2:] == [
+            CommandDone(ticket, 'number', f'not sent: {ANOTHER}')
+            for ticket in tickets[len(scene.commands()):]]
+        assert bool(scene.commands()) == (make is answering)
+        assert (scene.session.taken, scene.watching) == ((), False)
+        scene.frozen = False
+        scene.begin().run(0.5)
+        assert scene.told(PeerChanged, CommandDone) == []
+        assert scene.told(Telemetry)
+        assert not scene.commands()
+
+
+# Silence.
+
+def test_in_silence_what_waits_ends_with_the_reason():
+    for beacons, state, reason in (
+            (True, PeerState.LOADING, LOADING), (False, PeerState.AWAY, AWAY)):
+        for polled in (True, False):
+            scene = Scene(polled=polled, lifetime=5.0).watch().run(1.0)
+            scene.plugin, scene.beacons = None, beacons
+            # More than it would read in one frame.
+            tickets = [scene.send(number, awaited=True) for number in range(6)]
+            scene.run(0.5)
+            assert len(scene.commands()) == 4
+            scene.session.read_datarefs(['test/two'], scene.now)
+            scene.begin().run(0.4)
+            assert (scene.told(ReadDone, CommandDone), scene.watching) == ([], True)
+            scene.run(0.4)
+            assert scene.told(PeerChanged) == [PeerChanged(state)]
+            assert [done.error for done in scene.told(ReadDone)] == [reason]
+            assert [(done.ticket, done.error) for done in scene.told(CommandDone)] == [
+                *((ticket, f'not sent: {reason}') for ticket in tickets[4:]),
+                *((ticket, f'sent, but not known to be read: {reason}')
+                  for ticket in tickets[:4])]
+            assert not scene.watching
+            with pytest.raises(PeerAbsentError, match=reason):
+                scene.send()
+
+
+def test_loading_is_away_without_beacons_and_away_is_loading_with_them():
+    scene = loading()
+    scene.beacons = False
+    scene.run(4.0)
+    assert scene.told(PeerChanged) == [PeerChanged(PeerState.AWAY)]
+    scene.beacons = True
+    scene.begin().run(1.2)
+    assert scene.told(PeerChanged) == [PeerChanged(PeerState.LOADING)]
+    assert scene.session.taken
+
+
+def test_the_same_xplane_that_answers_again_gets_back_what_is_owed():
+    for make in (loading, away):
+        scene = make()
+        scene.session.release(scene.now)
+        scene.run(1.0)
+        assert scene.session.owed == ('elevator', 'joystick')
+        assert taken_in(scene) == TAKEN
+        scene.begin()
+        scene.frozen = False
+        scene.deaf = lambda channel: channel.startswith('state')
+        while not scene.told(PeerChanged):
+            scene.run(STEP)
+        assert scene.told(PeerChanged) == [PeerChanged(PeerState.ANSWERING)]
+        # One frame must pass before it is asked again.
+        assert round(scene.now - STARTED, 2) not in scene.times('position')
+        scene.run(0.3)
+        assert (scene.times('position') != [], taken_in(scene)) == (True, TAKEN)
+        scene.deaf = lambda channel: False
+        scene.run(0.3)
+        assert (taken_in(scene), scene.session.owed) == (GIVEN_BACK, ())
+
+
+def test_another_xplane_that_is_loading_is_given_nothing_back():
+    for make in (loading, away):
+        scene = make()
+        scene.hear(BEACON_CHANNEL, BEACON)
+        scene.run(0.1)
+        state = scene.state
+        scene.beacons = False
+        scene.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        if make is away:
+            scene.run(4.0)
+            state = PeerState.AWAY
+        assert (scene.state, scene.session.taken != ()) == (state, True)
+        scene.begin().hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        # Its beacon shows that it runs.
+        assert scene.events == [REPLACED, PeerChanged(PeerState.LOADING)][:1 + (make is away)]
+        assert (scene.state, scene.session.taken) == (PeerState.LOADING, ())
+        scene.plugin, scene.frozen = scene.make_plugin(), False
+        scene.begin().run(5.0)
+        assert scene.told(PeerChanged)[-1] == PeerChanged(PeerState.ANSWERING)
+        assert not scene.commands()
+
+
+def test_in_lockstep_controls_go_on_in_silence_and_end_with_another_xplane():
+    for make in (loading, away):
+        scene = make(lockstep=True, lifetime=5.0, rate=0.0)
+        scene.hear(BEACON_CHANNEL, BEACON)
+        scene.run(0.1)
+        for number in range(1, 6):
+            scene.session.set_controls({'elevator': number / 10.0}, scene.now)
+            scene.poll()
+        # It reads no more than that in a frame.
+        assert len(scene.commands(xpc.Controls)) == 4
+        scene.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        if make is away:
+            scene.beacons = False
+            scene.run(4.0)
+            assert scene.state is PeerState.AWAY
+        scene.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        scene.begin().run(0.5)
+        assert scene.commands(xpc.Controls) == []
+        scene.session.set_controls({'elevator': 0.7}, scene.now)
+        scene.poll()
+        assert [controls.elevator for controls in scene.commands(xpc.Controls)] == [
+            pytest.approx(0.7)]
+
+
+def test_in_lockstep_controls_go_on_when_silence_begins():
+    for beacons, state in ((True, PeerState.LOADING), (False, PeerState.AWAY)):
+        scene = answering(lockstep=True, rate=0.0, lifetime=5.0)
+        scene.frozen, scene.beacons = True, beacons
+        for number in range(1, 6):
+            scene.session.set_controls({'elevator': number / 10.0}, scene.now)
+            scene.poll()
+        assert len(scene.commands(xpc.Controls)) == 4
+        scene.begin().run(1.5)
+        assert scene.told(PeerChanged) == [PeerChanged(state)]
+        assert [controls.elevator for controls in scene.commands(xpc.Controls)] == [0.5]
+
+
+# The end.
+
+def test_stop_ends_what_waits_and_gives_back_what_was_taken():
+    for make in (answering, doubted):
+        scene = make(lifetime=5.0)
+        scene.session.read_datarefs(['test/two'], scene.now)
+        ticket = scene.send()
+        assert scene.watching
+        scene.stop()
+        assert scene.told(ReadDone, CommandDone, PeerChanged) == [
+            ReadDone(ticket - 1, (), STOPPED),
+            CommandDone(ticket, 'number', f'not sent: {STOPPED}')]
+        assert (scene.state, scene.watching) == (PeerState.LEAVING, False)
+        assert scene.session.owed == ('elevator', 'joystick')
+        with pytest.raises(PeerAbsentError, match='the session is not started'):
+            scene.send()
+        scene.frozen = False
+        scene.run(0.2)
+        assert taken_in(scene) == GIVEN_BACK
+        assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
+        assert scene.session.owed == scene.session.taken == ()
+        scene.begin().run(1.0)
+        assert (scene.sent, scene.events) == ([], [])
+
+
+def test_one_that_was_silent_reads_what_is_given_back_when_it_goes_on():
+    for make in (loading, away):
+        scene = make()
+        scene.stop().run(1.0)
+        assert (scene.state, scene.session.leaving) == (PeerState.LEAVING, True)
+        scene.frozen = False
+        scene.run(0.2)
+        assert (taken_in(scene), scene.session.left) == (GIVEN_BACK, Left())
+        assert scene.state is PeerState.UNKNOWN
+
+
+def test_a_stop_with_nothing_taken_is_the_end():
+    for make in (answering, doubted, loading, away):
+        scene = make()
+        scene.session.release(scene.now)
+        scene.frozen = False
+        scene.run(1.5)
+        assert scene.session.taken == scene.session.owed == ()
+        # Somebody else takes it.
+        scene.plugin.cells.write(JOYSTICK, 1.0, 'other')
+        scene.run(0.3)
+        assert 'joystick' in scene.session.foreign
+        scene.frozen = make is not answering
+        scene.run({answering: 0.1, doubted: 0.5}.get(make, 1.5))
+        scene.begin().stop()
+        assert (scene.state, scene.session.leaving) == (PeerState.UNKNOWN, False)
+        assert scene.session.left == Left()
+        assert scene.session.foreign == ()
+
+
+def test_what_is_not_shown_to_be_given_back_is_told_with_what_is_known_of_xplane():
+    for make, answers, is_error, sentence in (
+            (answering, False, False, 'does not respond; if it still runs'),
+            (answering, True, True, 'answers, but does not show within 3 s'),
+            (doubted, False, False, 'does not respond; if it still runs'),
+            (doubted, True, True, 'answers, but does not show within 3 s'),
+            (loading, False, True, 'is loading or in a menu, and has not read it yet'),
+            (loading, True, True, 'answers, but does not show within 3 s'),
+            (away, False, False, 'does not respond; if it still runs'),
+            (away, True, True, 'answers, but does not show within 3 s')):
+        scene = make()
+        scene.beacons = False
+        scene.frozen = not answers
+        scene.lost = lambda channel, request: channel == 'command'
+        scene.stop()
+        scene.run(2.5)
+        scene.frozen = True
+        scene.run(0.4)
+        assert (scene.state, scene.session.left) == (PeerState.LEAVING, Left())
+        assert any(channel.startswith('check') for channel in scene.open)
+        scene.run(0.2)
+        assert scene.state is PeerState.UNKNOWN
+        assert not any(channel.startswith('check') for channel in scene.open)
+        left = scene.session.left
+        assert (left.owed, left.is_error) == (('elevator', 'joystick'), is_error)
+        assert sentence in left.reason
+        assert scene.session.owed == scene.session.taken == ()
+
+
+def test_a_beacon_after_the_stop_shows_that_xplane_is_loading():
+    scene = answering()
+    scene.frozen = True
+    scene.stop().run(1.0)
+    scene.hear(BEACON_CHANNEL, BEACON)
+    assert scene.state is PeerState.LEAVING
+    scene.run(2.2)
+    assert scene.session.left.is_error
+    assert 'is loading' in scene.session.left.reason
+
+
+def test_nothing_is_given_back_to_another_xplane_after_the_stop():
+    late = xpc.encode(xpc.PositionReply(0, *PLACES, 1.0, 2.0, 3.0, 1.0, 32))
+    for make, answers in ((answering, True), (away, False), (loading, False)):
+        scene = make()
+        scene.lost = lambda channel, request: channel == 'command'
+        scene.frozen, scene.beacons = not answers, False
+        scene.stop().run(0.5)
+        assert scene.state is PeerState.LEAVING
+        # Replies that come late, to requests before the stop.
+        scene.hear('position 0 0', late)
+        scene.run(0.08)
+        assert scene.session.owed
+        checks = {channel for channel in scene.open if channel.startswith('check')}
+        scene.hear('position 0 0', late)
+        assert scene.session.owed == ()
+        assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
+        assert not checks & scene.open
+        scene.begin().run(1.0)
+        assert scene.sent == []
+
+
+def test_a_start_while_giving_back_begins_anew():
+    for make, answers in ((answering, True), (away, False), (loading, False)):
+        scene = make()
+        scene.lost = lambda channel, request: channel == 'command'
+        scene.frozen, scene.beacons = not answers, False
+        scene.stop().run(1.0)
+        scene.frozen = True
+        scene.run(0.5)
+        assert scene.state is PeerState.LEAVING
+        checks = {channel for channel in scene.open if channel.startswith('check')}
+        assert checks
+        scene.begin().start()
+        assert scene.session.owed == scene.session.taken == ()
+        assert (scene.state, scene.session.leaving) == (PeerState.UNKNOWN, False)
+        assert scene.session.missing(scene.now) == {}
+        assert scene.session.round_trip is None
+        assert not checks & scene.open
+        assert len(scene.times('position')) == 1
+        scene.frozen = False
+        scene.run(0.3)
+        assert scene.told(PeerChanged) == [PeerChanged(PeerState.ANSWERING)]
+
+
+def test_what_was_reported_after_the_end_does_not_count_after_the_next_start():
+    scene = answering()
+    scene.session.release(scene.now)
+    scene.run(0.5)
+    scene.frozen = True
+    scene.begin()
+    while not scene.times('state'):
+        scene.run(STEP)
+    scene.stop()
+    assert scene.session.foreign == ()
+    scene.plugin.cells.write(JOYSTICK, 1.0, 'other')
+    for channel, data in scene.plugin.frame(scene.now):
+        scene.hear(channel, data)
+    assert 'joystick' in scene.session.foreign
+    scene.start()
+    assert scene.session.foreign == ()
+
+
+def test_in_lockstep_controls_that_wait_at_the_end_of_silence_are_not_sent():
+    for make in (loading, away):
+        scene = make(lockstep=True, lifetime=5.0, rate=0.0)
+        for number in range(1, 6):
+            scene.session.set_controls({'elevator': number / 10.0}, scene.now)
+            scene.poll()
+        assert [controls.elevator for controls in scene.commands(xpc.Controls)] == [
+            pytest.approx(number / 10.0) for number in range(1, 5)]
+        scene.begin().stop().run(6.0)
+        assert {controls.elevator for controls in scene.commands(xpc.Controls)} == {0.0}
+        # Not more than it reads in its first frame.
+        assert len(scene.times('check')) == 1
 
 
 def test_controls_are_refused_after_the_end_also_in_lockstep():
@@ -117,3 +684,11 @@ def test_controls_are_refused_after_the_end_also_in_lockstep():
     assert not scene.session.taken
     with pytest.raises(PeerAbsentError, match='not started'):
         scene.session.set_controls({'elevator': 0.5}, scene.now)
+
+
+def test_each_cell_that_does_something_is_visited():
+    with visited() as found:
+        for name, test in tuple(globals().items()):
+            if name.startswith('test_') and 'each_cell' not in name:
+                test()
+    assert cells(TABLE) - found == set()

@@ -389,14 +389,16 @@ class XpcSession(Session):
         outgoing: list[Outgoing] = []
         self._taken.expire(now, self.release_timeout)
         self._outbox.expire(now, self.release_timeout)
-        self._requests.checks.expire(now)
         self._due = []
         if self._peer.is_leaving:
+            # One that is loading may still answer what it was asked.
             self._leave(now, outgoing)
         else:
+            self._requests.checks.expire(now)
             if self._peer.answers(now):
                 self._send_again(now, outgoing)
             self._send_commands(now, outgoing)
+            self._due.append(self._requests.checks.deadline)
         if self._peer.is_silent:
             self._probe(now, outgoing)
         elif self._peer.is_started:
@@ -405,8 +407,7 @@ class XpcSession(Session):
             self._flow.forget(channel)
             outgoing.append((channel, None))
         self._expired += self._outbox.ended()
-        self._due += (
-            self._requests.checks.deadline, self._outbox.awaits_until, self._outbox.waits_until)
+        self._due += (self._outbox.awaits_until, self._outbox.waits_until)
         return outgoing
 
     def _deadlines(self, now: float) -> Sequence[float | None]:
