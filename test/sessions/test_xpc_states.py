@@ -381,6 +381,21 @@ def test_another_xplane_has_no_history():
         assert not scene.commands()
 
 
+def test_what_is_read_before_an_override_does_not_show_that_it_was_written():
+    scene = Scene().run(1.0).begin()
+    scene.deaf = lambda channel: not channel.startswith('before')
+    scene.lost = lambda channel, request: channel == 'command'
+    override = xpc.SetDatarefs((('sim/operation/override/override_flightdir', (1.0,)),))
+    ticket = scene.session.send(override, scene.now, what='override', awaited=True)
+    scene.run(0.2)
+    assert scene.times('before')
+    assert scene.commands()[0] == override
+    assert not scene.told(CommandDone)
+    scene.run(1.5)
+    assert scene.told(CommandDone) == [CommandDone(
+        ticket, 'override', f'sent, but not known to be read: {AWAY}')]
+
+
 # Silence.
 
 def test_in_silence_what_waits_ends_with_the_reason():
