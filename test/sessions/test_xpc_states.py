@@ -92,6 +92,14 @@ class Scene:
                 self.hear(BEACON_CHANNEL, BEACON)
         return self
 
+    def until(self, happened):
+        """Let time pass until something has happened, for a few seconds at most."""
+        for _ in range(250):
+            if happened():
+                return self
+            self.run(STEP)
+        raise AssertionError('it has not happened')
+
     def hear(self, channel, data):
         """Let the session receive a datagram."""
         self.events += self.session.receive(channel, data, None, self.now)
@@ -444,8 +452,7 @@ def test_the_same_xplane_that_answers_again_gets_back_what_is_owed():
         scene.begin()
         scene.frozen = False
         scene.deaf = lambda channel: channel.startswith('state')
-        while not scene.told(PeerChanged):
-            scene.run(STEP)
+        scene.until(lambda: scene.told(PeerChanged))  # noqa: B023
         assert scene.told(PeerChanged) == [PeerChanged(PeerState.ANSWERING)]
         # One frame must pass before it is asked again.
         assert round(scene.now - STARTED, 2) not in scene.times('position')
@@ -659,10 +666,7 @@ def test_what_was_reported_after_the_end_does_not_count_after_the_next_start():
     scene.session.release(scene.now)
     scene.run(0.5)
     scene.frozen = True
-    scene.begin()
-    while not scene.times('state'):
-        scene.run(STEP)
-    scene.stop()
+    scene.begin().until(lambda: scene.times('state')).stop()
     assert scene.session.foreign == ()
     scene.plugin.cells.write(JOYSTICK, 1.0, 'other')
     for channel, data in scene.plugin.frame(scene.now):
