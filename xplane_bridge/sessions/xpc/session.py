@@ -46,13 +46,11 @@ from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
 from xplane_bridge.sessions.xpc.items import (
     CONTROLS,
     JOYSTICK_OVERRIDE,
-    Key,
-    REPORTED,
     SURFACES,
 )
 from xplane_bridge.sessions.xpc.outbox import Outbox
 from xplane_bridge.sessions.xpc.peer import Peer
-from xplane_bridge.sessions.xpc.requests import period_of, Requests
+from xplane_bridge.sessions.xpc.requests import period_of, PROBE_CHANNEL, Requests
 from xplane_bridge.sessions.xpc.requests.polls import make_round_trip
 from xplane_bridge.sessions.xpc.requests.reads import batches
 from xplane_bridge.sessions.xpc.requests.watch import check_watched
@@ -60,9 +58,6 @@ from xplane_bridge.sessions.xpc.taken import Taken
 
 BEACON_CHANNEL = 'beacon'
 _COMMAND_CHANNEL = 'command'
-
-# A loading peer is probed on a separate channel: it answers all requests when X-Plane resumes.
-_PROBE_CHANNEL = 'probe'
 
 _SMALLEST_BUDGET = 10.0
 
@@ -120,7 +115,6 @@ class XpcSession(Session):
         self._requests = Requests(
             aircraft, self.statistics, self._round_trip, rate=rate, lifetime=lifetime,
             lockstep=lockstep)
-        self._probe_request = xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
         self._peer: Peer = Peer(
             address, plugin_version, self._round_trip, hears_beacons=hears_beacons, port=port,
             identifies=self._requests.polls and not lockstep)
@@ -362,9 +356,7 @@ class XpcSession(Session):
             unanswered=self._flow.unanswered), now)
         if reported and not self._peer.identity.has_odd_state:
             self._report(reported, now, serial)
-        if channel == _PROBE_CHANNEL:
-            self.statistics.replies += 1
-        elif channel in self._requests.checks:
+        if channel in self._requests.checks:
             events += self._happen(self._peer.hear_report(), now)
             checked = self._requests.checks.hear(channel, reply)
             if checked is not None and checked.is_before:
@@ -402,7 +394,7 @@ class XpcSession(Session):
         if self._peer.is_silent:
             self._probe(now, outgoing)
         elif self._peer.is_started:
-            self._ask(now, outgoing)
+            self._poll(now, outgoing)
         for channel in self._requests.closed():
             self._flow.forget(channel)
             outgoing.append((channel, None))
@@ -433,7 +425,7 @@ class XpcSession(Session):
             case Do.DROP:
                 self._drop(reason)
             case Do.END:
-                return self._requests.reads.abandon(reason)
+                return self._requests.reads.end(reason)
             case Do.DISOWN:
                 self._taken.clear()
             case Do.LEAVE:
@@ -496,25 +488,12 @@ class XpcSession(Session):
             self._flow.charge(len(messages), now)
             self._taken.sent(keys, now, self._flow.sent_commands, self._requests.checks.patience)
             outgoing += [(_COMMAND_CHANNEL, xpc.encode(message)) for message in messages]
-            self._check(keys, now, outgoing)
+            self._request(self._requests.check(
+                self._taken.datarefs_of(keys), now, self._flow,
+                polling=not self._peer.is_leaving), now, outgoing)
         # What waits for the budget, or for a reply.
         if self._taken.next_at is not None and at is not None:
             self._due.append(max(self._taken.next_at, at))
-
-    def _check(self, keys: Sequence[Key], now: float, outgoing: list[Outgoing]) -> None:
-        """Ask what X-Plane has of what was just sent again."""
-        names = self._taken.datarefs_of(keys)
-        if self._peer.is_leaving:
-            # Nothing is polled any more.
-            names = names or REPORTED[:1]
-        else:
-            polled = REPORTED if self._requests.polls else ()
-            names = tuple(name for name in names if name not in polled)
-        if not names:
-            self._requests.poll_now(now, first=True)
-            return
-        outgoing += self._requests.checks.read_after(names, now, self._flow)
-        self._peer.ask(now)
 
     def _send_commands(self, now: float, outgoing: list[Outgoing]) -> None:
         """Send waiting commands, of each source in turns."""
@@ -541,8 +520,8 @@ class XpcSession(Session):
         """Find out what a command overrides; it may be sent once that is known."""
         names = self._taken.unread(message)
         if names and not self._requests.checks.awaits_before(names):
-            outgoing += self._requests.checks.read_before(names, now, self._flow)
-            self._peer.ask(now)
+            self._request(
+                self._requests.checks.read_before(names, now, self._flow), now, outgoing)
         return not names
 
     def _send_command(
@@ -564,16 +543,21 @@ class XpcSession(Session):
 
     # Polling.
 
-    def _ask(self, now: float, outgoing: list[Outgoing]) -> None:
+    def _request(
+        self, requests: Sequence[Outgoing], now: float, outgoing: list[Outgoing]
+    ) -> None:
+        """Send requests that the peer must answer."""
+        if requests:
+            outgoing += requests
+            self._peer.ask(now)
+
+    def _poll(self, now: float, outgoing: list[Outgoing]) -> None:
         """Request telemetry, reads and watched datarefs."""
         self._expired += self._requests.give_up(now)
         if self._flow.needs_reply:
             self._requests.poll_now(now, first=True)
-        requests = self._requests.due(
-            now, self._flow, self._outbox.left_count, self._peer.is_doubted)
-        if requests:
-            outgoing += requests
-            self._peer.ask(now)
+        self._request(self._requests.due(
+            now, self._flow, self._outbox.left_count, self._peer.is_doubted), now, outgoing)
         deadlines = self._requests.deadlines(now, self._flow)
         self._due += deadlines
         # Even with a low polling rate it must be known whether it is there.
@@ -588,10 +572,9 @@ class XpcSession(Session):
     def _probe(self, now: float, outgoing: list[Outgoing]) -> None:
         """Probe the peer if it is time."""
         if self._peer.take_probe(now):
-            self.statistics.requests += 1
-            outgoing.append((_PROBE_CHANNEL, self._probe_request))
+            outgoing.append(self._requests.probe())
             if not self._peer.is_silent:
                 self._flow.charge(1, now)
-                self._flow.ask(_PROBE_CHANNEL)
+                self._flow.ask(PROBE_CHANNEL)
                 self._peer.ask(now)
         self._due.append(self._peer.probe_at)

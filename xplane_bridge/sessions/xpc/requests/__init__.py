@@ -35,6 +35,9 @@ from xplane_bridge.sessions.xpc.requests.reads import Reads
 from xplane_bridge.sessions.xpc.requests.telemetry import AircraftPoll
 from xplane_bridge.sessions.xpc.requests.watch import Watch
 
+PROBE_CHANNEL = 'probe'
+"""A silent peer is probed on a separate channel: it answers all requests when X-Plane goes on."""
+
 # Telemetry has priority; but after this many polls, reads and watched datarefs get a turn.
 _PASSED_OVER = 4
 # How often a simulator in lockstep is polled while no commands arrive.
@@ -77,6 +80,7 @@ class Requests:
         self._watch: Watch | None = None
         self._watch_serial = 0
         self._closing: list[str] = []
+        self._probe = PROBE_CHANNEL, xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
         period = period_of(_LOCKSTEP_RATE if lockstep else rate)
         # The first identifies the peer, by what only it is asked for.
         shared = {
@@ -188,6 +192,9 @@ class Requests:
 
     def hear(self, channel: str, reply: xpc.Reply, now: float) -> Sequence[Any]:
         """Handle a reply to anything but Checks; return the events that it completes."""
+        if channel == PROBE_CHANNEL:
+            self._statistics.replies += 1
+            return ()
         poll = self._poll_of_stem.get(stem_of(channel))
         event: Any = None
         if poll is not None:
@@ -255,6 +262,28 @@ class Requests:
         while self._ask_beside(now, flow, requests):
             pass
         return requests
+
+    def probe(self) -> _Request:
+        """Return a small request that any peer answers."""
+        self._statistics.requests += 1
+        return self._probe
+
+    def check(
+        self, names: tuple[str, ...], now: float, flow: Flow, *, polling: bool
+    ) -> list[_Request]:
+        """
+        Ask what X-Plane has of these datarefs, or poll it now; return the requests.
+
+        ``polling`` is False if nothing is polled any more.
+        """
+        if not polling:
+            names = names or REPORTED[:1]
+        elif self.polls:
+            names = tuple(name for name in names if name not in REPORTED)
+        if names:
+            return self.checks.read_after(names, now, flow)
+        self.poll_now(now, first=True)
+        return []
 
     def deadlines(self, now: float, flow: Flow) -> list[float | None]:
         """

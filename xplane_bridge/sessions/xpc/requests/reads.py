@@ -245,7 +245,7 @@ class Reads:
             ended.append(ReadDone(read.ticket, (), reason))
         return ended
 
-    def abandon(self, reason: str) -> list[ReadDone]:
+    def end(self, reason: str) -> list[ReadDone]:
         """End all reads with ``reason``."""
         ended = [ReadDone(read.ticket, (), reason) for read in self._all]
         for channel in list(self._asked):
