@@ -500,8 +500,8 @@ def test_in_lockstep_controls_go_on_in_silence_and_end_with_another_xplane():
             scene.beacons = False
             scene.run(4.0)
             assert scene.state is PeerState.AWAY
-        scene.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
-        scene.begin().run(0.5)
+        scene.begin().hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        scene.run(0.5)
         assert scene.commands(xpc.Controls) == []
         scene.session.set_controls({'elevator': 0.7}, scene.now)
         scene.poll()
@@ -542,7 +542,7 @@ def test_stop_ends_what_waits_and_gives_back_what_was_taken():
         scene.run(0.2)
         assert taken_in(scene) == GIVEN_BACK
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
-        assert scene.session.owed == scene.session.taken == ()
+        assert scene.session.owed == scene.session.taken == scene.session.foreign == ()
         scene.begin().run(1.0)
         assert (scene.sent, scene.events) == ([], [])
 
@@ -556,6 +556,20 @@ def test_one_that_was_silent_reads_what_is_given_back_when_it_goes_on():
         scene.run(0.2)
         assert (taken_in(scene), scene.session.left) == (GIVEN_BACK, Left())
         assert scene.state is PeerState.UNKNOWN
+
+
+def test_what_is_asked_while_it_is_left_is_closed_once_all_is_shown():
+    scene = answering()
+    scene.frozen = True
+    scene.begin().stop().until(lambda: len(scene.times('check')) == 2)
+    assert scene.session.leaving
+    # The reply to the first is lost, that to the second shows it.
+    first, _ = (channel for _, channel, _ in scene.sent if channel.startswith('check'))
+    scene.deaf = lambda channel: channel == first
+    scene.frozen = False
+    scene.run(STEP)
+    assert (scene.session.leaving, scene.session.left) == (False, Left())
+    assert first not in scene.open
 
 
 def test_a_stop_with_nothing_taken_is_the_end():
@@ -597,13 +611,14 @@ def test_what_is_not_shown_to_be_given_back_is_told_with_what_is_known_of_xplane
         scene.run(0.4)
         assert (scene.state, scene.session.left) == (PeerState.LEAVING, Left())
         assert any(channel.startswith('check') for channel in scene.open)
-        scene.run(0.2)
-        assert scene.state is PeerState.UNKNOWN
+        scene.until(lambda: scene.state is PeerState.UNKNOWN)  # noqa: B023
         assert not any(channel.startswith('check') for channel in scene.open)
         left = scene.session.left
         assert (left.owed, left.is_error) == (('elevator', 'joystick'), is_error)
         assert sentence in left.reason
         assert scene.session.owed == scene.session.taken == ()
+        scene.begin().run(1.0)
+        assert (scene.sent, scene.events, scene.state) == ([], [], PeerState.UNKNOWN)
 
 
 def test_a_beacon_after_the_stop_shows_that_xplane_is_loading():
@@ -623,13 +638,18 @@ def test_nothing_is_given_back_to_another_xplane_after_the_stop():
         scene = make()
         scene.lost = lambda channel, request: channel == 'command'
         scene.frozen, scene.beacons = not answers, False
-        scene.stop().run(0.5)
+        scene.stop()
+        if answers:
+            scene.run(0.5)
+            scene.frozen = True
+            scene.begin().until(lambda: scene.times('check'))  # noqa: B023
         assert scene.state is PeerState.LEAVING
         # Replies that come late, to requests before the stop.
         scene.hear('position 0 0', late)
         scene.run(0.08)
         assert scene.session.owed
         checks = {channel for channel in scene.open if channel.startswith('check')}
+        assert checks
         scene.hear('position 0 0', late)
         assert scene.session.owed == ()
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
@@ -643,9 +663,11 @@ def test_a_start_while_giving_back_begins_anew():
         scene = make()
         scene.lost = lambda channel, request: channel == 'command'
         scene.frozen, scene.beacons = not answers, False
-        scene.stop().run(1.0)
-        scene.frozen = True
-        scene.run(0.5)
+        scene.stop()
+        if answers:
+            scene.run(1.5)
+            scene.frozen = True
+            scene.begin().until(lambda: scene.times('check'))  # noqa: B023
         assert scene.state is PeerState.LEAVING
         checks = {channel for channel in scene.open if channel.startswith('check')}
         assert checks
@@ -678,7 +700,7 @@ def test_what_was_reported_after_the_end_does_not_count_after_the_next_start():
 
 def test_in_lockstep_controls_that_wait_at_the_end_of_silence_are_not_sent():
     for make in (loading, away):
-        scene = make(lockstep=True, lifetime=5.0, rate=0.0)
+        scene = make(lockstep=True, lifetime=5.0, polled=False)
         for number in range(1, 6):
             scene.session.set_controls({'elevator': number / 10.0}, scene.now)
             scene.poll()
