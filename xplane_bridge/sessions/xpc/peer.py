@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from xplane_bridge.protocols import xpc
@@ -48,10 +48,12 @@ _MOST_UNREAD = 14
 _UNDO = 'activate the node again and call its service release_all'
 _NOT_STARTED = 'the session is not started'
 
-_SILENT = frozenset({State.LOADING, State.AWAY})
-_WAITING = frozenset({State.WAITING, State.WAITING_LONG})
-_PRESENT = frozenset({State.ANSWERING, State.DOUBTED})
-_LEAVING = frozenset({State.LEAVING, State.LEAVING_LOADING, State.LEAVING_AWAY})
+# Tuples: looked up after each message, in which states need no hash.
+_SILENT = State.LOADING, State.AWAY
+_WAITING = State.WAITING, State.WAITING_LONG
+_PRESENT = State.ANSWERING, State.DOUBTED
+_LEAVING = State.LEAVING, State.LEAVING_LOADING, State.LEAVING_AWAY
+_STARTED = *_PRESENT, *_WAITING, *_SILENT
 
 _T = TypeVar('_T')
 
@@ -92,7 +94,7 @@ class Peer(machine.Peer):
     @property
     def is_started(self) -> bool:
         """Return whether the conversation is not ended, nor about to end."""
-        return self.state is not State.OFF and not self.is_leaving
+        return self.state in _STARTED
 
     @property
     def is_leaving(self) -> bool:
@@ -133,22 +135,28 @@ class Peer(machine.Peer):
 
     # What happens.
 
-    def look(self, now: float) -> Iterator[What]:
-        """Yield what has happened because time passed."""
+    def look(self, now: float) -> Iterable[What]:
+        """Return what has happened because time passed."""
         if not self.is_started:
-            return
-        yield from self._notice_stall(now)
+            return ()
         self.identity.listen(now)
-        if self.is_silent or (at := self._silent_at) is not None and now >= at:
+        return self._look(now) if self._has_stalled(now) or self._is_quiet(now) else ()
+
+    def _look(self, now: float) -> Iterator[What]:
+        if self._has_stalled(now):
+            self.identity.doubt()
+            yield What.STALLED
+        if self._is_quiet(now):
             until = self.identity.beacons_until
             yield What.GONE if until is None or now >= until else What.MUTE
 
     @property
     def deadline(self) -> float | None:
         """Return when look() has something at the latest, None if only messages matter."""
-        if self.state is State.LOADING:
+        state = self.state
+        if state is State.LOADING:
             return self.identity.beacons_until
-        return self._silent_at if self.is_started and not self.is_silent else None
+        return self._silent_at if state in _PRESENT or state in _WAITING else None
 
     def hear(
         self, reply: xpc.Reply, says_state: bool, running_time: float | None, now: float, *,
@@ -160,16 +168,19 @@ class Peer(machine.Peer):
         ``says_state`` if it is one with X-Plane's state, and maybe its running time;
         ``unanswered`` if others are outstanding.
         """
-        yield from self._notice_stall(now)
+        if self._has_stalled(now):
+            self.identity.doubt()
+            yield What.STALLED
         self._waiting_since = None
         if unanswered:
             self._wait_from(now)
-        if not self.is_leaving:
+        state = self.state
+        if state not in _LEAVING:
             self._unread = 0
-        if self.is_silent:
+        if state in _SILENT:
             self.identity.doubt()
             self._waiting_since = None
-        if self.is_silent or self.state in _WAITING:
+        if state in _SILENT or state in _WAITING:
             yield What.HEARD
         if isinstance(reply, xpc.PositionReply):
             yield from self._judge(self.identity.hear_position, reply, now)
@@ -203,11 +214,6 @@ class Peer(machine.Peer):
             self.identity.forget(now)
             yield What.OTHER
             hear(said, now)
-
-    def _notice_stall(self, now: float) -> Iterator[What]:
-        if self._has_stalled(now):
-            self.identity.doubt()
-            yield What.STALLED
 
     def process(self, what: What, now: float) -> tuple[Do, ...]:
         """Let something happen; return what to do."""
@@ -259,6 +265,10 @@ class Peer(machine.Peer):
         """Return whether a reply is overdue, and another peer could be the one that replies."""
         return self.identity.identifies and self._waiting_since is not None and (
             now >= self._waiting_since + self._stall)
+
+    def _is_quiet(self, now: float) -> bool:
+        """Return whether it is silent, or counts as that by now."""
+        return self.is_silent or (at := self._silent_at) is not None and now >= at
 
     @property
     def _silent_at(self) -> float | None:

@@ -399,7 +399,10 @@ class XpcSession(Session):
             self._flow.forget(channel)
             outgoing.append((channel, None))
         self._expired += self._outbox.ended()
-        self._due += (self._outbox.awaits_until, self._outbox.waits_until)
+        if self._outbox:
+            self._due.append(self._outbox.waits_until)
+        if self._outbox.awaits:
+            self._due.append(self._outbox.awaits_until)
         return outgoing
 
     def _deadlines(self, now: float) -> Sequence[float | None]:

@@ -20,7 +20,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import soonest
 from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
@@ -81,7 +80,7 @@ class Checks:
     @property
     def deadline(self) -> float | None:
         """Return when expire() has something to do, None if nothing is asked."""
-        return soonest(*(asked.ends_at for asked in self._asked.values()))
+        return min((asked.ends_at for asked in self._asked.values()), default=None)
 
     def awaits_before(self, names: Collection[str]) -> bool:
         """Return whether one of these is already being read before it is written."""
