@@ -48,6 +48,8 @@ STARTED = 100.0
 RIVAL = xpc.Beacon(xpc.PORT, 11550)
 REPLACED = PeerReplaced('its beacon now reports X-Plane 11550')
 ANOTHER = f'another X-Plane answers: {REPLACED.reason}'
+# A position as another version of the plugin sends it, from the same place.
+ODD = xpc.encode(xpc.PositionReply(0, 47.0, 8.0, 500.0, 1.0, 2.0, 3.0, 1.0, 32))
 STOPPED = 'the node was deactivated'
 AWAY = 'nothing answers at simpc'
 LOADING = 'X-Plane at simpc is loading or in a menu, and answers nothing'
@@ -352,17 +354,13 @@ def test_a_reply_that_does_not_fit_is_asked_for_again_at_once_until_it_counts():
 
 def test_a_command_waits_until_what_does_not_fit_fits_again():
     scene = answering()
-    position = xpc.PositionReply(0, *PLACES, 1.0, 2.0, 3.0, 1.0, 32)
-    scene.hear('position 0 0', xpc.encode(position))
+    scene.hear('position 0 0', ODD)
     scene.send()
     scene.poll()
     assert not scene.commands()
     scene.run(0.04)
     assert scene.commands() == [number_of(1.0)]
     assert scene.session.taken == ('elevator', 'joystick')
-
-
-PLACES = 47.0, 8.0, 500.0
 
 
 def test_another_xplane_has_no_history():
@@ -633,7 +631,6 @@ def test_a_beacon_after_the_stop_shows_that_xplane_is_loading():
 
 
 def test_nothing_is_given_back_to_another_xplane_after_the_stop():
-    late = xpc.encode(xpc.PositionReply(0, *PLACES, 1.0, 2.0, 3.0, 1.0, 32))
     for make, answers in ((answering, True), (away, False), (loading, False)):
         scene = make()
         scene.lost = lambda channel, request: channel == 'command'
@@ -645,12 +642,12 @@ def test_nothing_is_given_back_to_another_xplane_after_the_stop():
             scene.begin().until(lambda: scene.times('check'))  # noqa: B023
         assert scene.state is PeerState.LEAVING
         # Replies that come late, to requests before the stop.
-        scene.hear('position 0 0', late)
+        scene.hear('position 0 0', ODD)
         scene.run(0.08)
         assert scene.session.owed
         checks = {channel for channel in scene.open if channel.startswith('check')}
         assert checks
-        scene.hear('position 0 0', late)
+        scene.hear('position 0 0', ODD)
         assert scene.session.owed == ()
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
         assert not checks & scene.open

@@ -23,7 +23,7 @@ from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc.events import PluginVersion
 
 # The plugin sends a beacon once per second.
-BEACON_TIMEOUT = 3.5
+_BEACON_TIMEOUT = 3.5
 # More than this between two, and X-Plane may have been restarted.
 _MISSED = 1.5
 
@@ -134,7 +134,7 @@ class Identity:
     @property
     def beacons_until(self) -> float | None:
         """Return until when the last beacon shows that X-Plane runs, None if there was none."""
-        return None if self._beacon_at is None else self._beacon_at + BEACON_TIMEOUT
+        return None if self._beacon_at is None else self._beacon_at + _BEACON_TIMEOUT
 
     def listen_from(self, now: float) -> None:
         """Start listening for beacons."""
@@ -143,7 +143,7 @@ class Identity:
 
     def listen(self, now: float) -> None:
         """Record that time passes: beacons would have arrived by now."""
-        self._listened |= now - self._since > BEACON_TIMEOUT
+        self._listened |= now - self._since > _BEACON_TIMEOUT
 
     def has_missed_beacons(self, now: float) -> bool:
         """Return whether the last beacon is older than it should be."""
