@@ -26,7 +26,9 @@ TABLE = {
     State.ANSWERING: {
         What.STOP: to(State.LEAVING, Do.LEAVE),
         What.GONE: to(State.AWAY, Do.DROP, Do.FORGET)},
-    State.AWAY: {What.HEARD: to(State.ANSWERING, Do.RESUME)},
+    State.AWAY: {
+        What.HEARD: to(State.ANSWERING, Do.RESUME),
+        What.GONE: to(State.AWAY, Do.TELL_STATE, Do.HURRY)},
     State.LEAVING: {What.SHOWN: to(State.OFF)},
 }
 
@@ -38,6 +40,11 @@ class _Peer(Peer):
         super().__init__(TABLE)
         self.next = ()
         self.due = None
+        self.is_held = False
+
+    @property
+    def shown(self):
+        return 'held' if self.is_held else super().shown
 
     def look(self, now):
         return self.next
@@ -66,7 +73,7 @@ class _Session(Session):
         return ''
 
     def _hear(self, channel, message, sender, now):
-        return self._happen([What.HEARD], now)
+        return self._happen([What.HEARD], now) + self._look_at_shown()
 
     def _do(self, action, reason, now):
         self.done.append((action, reason, self.peer.state))
@@ -97,7 +104,7 @@ def test_a_total_table_has_a_cell_for_each_happening():
     whole = total(TABLE)
     assert whole.keys() == TABLE.keys()
     assert all(row.keys() == set(What) for row in whole.values())
-    assert whole[State.AWAY][What.GONE] == Cell(State.AWAY)
+    assert whole[State.AWAY][What.MUTE] == Cell(State.AWAY)
 
 
 @pytest.mark.parametrize('state', State)
@@ -125,6 +132,29 @@ def test_what_the_owner_asked_for_is_not_told():
     session.poll(0.0)
     assert session.peer_state is PeerState.UNKNOWN
     assert session.expired() == []
+
+
+def test_a_state_that_stays_is_told_again_where_the_table_says_so():
+    session = _Session()
+    session.start(0.0)
+    session.receive('channel', b'x', None, 0.0)
+    session.peer.next = [What.GONE, What.GONE]
+    session.poll(0.0)
+    assert session.expired() == [
+        PeerChanged(PeerState.AWAY), Do.DROP, Do.FORGET, PeerChanged(PeerState.AWAY), Do.HURRY]
+    assert Do.TELL_STATE not in [action for action, *_ in session.done]
+
+
+def test_a_peer_may_be_shown_as_more_than_its_state_and_that_is_told_once():
+    session = _Session()
+    session.start(0.0)
+    session.peer.is_held = True
+    held = [PeerChanged(PeerState.HELD)]
+    assert session.receive('channel', b'x', None, 0.0) == held
+    assert session.receive('channel', b'x', None, 0.0) == []
+    session.peer.is_held = False
+    assert session.receive('channel', b'x', None, 0.0) == [PeerChanged(PeerState.ANSWERING)]
+    assert session.peer_state is PeerState.ANSWERING
 
 
 def test_what_happens_is_taken_when_the_one_before_has_been_dealt_with():

@@ -307,14 +307,27 @@ class Session(ABC):
         events: list[Any] = []
         for what in whats:
             actions = self._peer.process(what, now)
-            state = PeerState(self._peer.state.shown)
-            if state is not self.peer_state:
-                self.peer_state = state
-                if what not in _BY_OWNER:
-                    events.append(PeerChanged(state))
+            changed = self._look_at_shown()
+            if what not in _BY_OWNER:
+                events += changed
             for action in actions:
-                events += self._do(action, reason or self._peer.absence, now)
+                if action is Do.TELL_STATE:
+                    events.append(PeerChanged(self.peer_state))
+                else:
+                    events += self._do(action, reason or self._peer.absence, now)
         return events
+
+    def _look_at_shown(self) -> list[PeerChanged]:
+        """
+        Show the owner what the peer is shown as now; return the change, if any.
+
+        For a peer that is shown as more than the state of its table, after what may change that.
+        """
+        state = PeerState(self._peer.shown)
+        if state is self.peer_state:
+            return []
+        self.peer_state = state
+        return [PeerChanged(state)]
 
     def _do(self, action: Do, reason: str, now: float) -> Sequence[Any]:
         """Do what the table says; return the events."""

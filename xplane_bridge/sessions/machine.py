@@ -101,7 +101,9 @@ class Do(Enum):
     LOOK_BACK = 'note what the peer has not shown to be given back, and forget it'
     CLOSE = 'close the channels'
     HURRY = 'ask again at once'
+    SETTLE = 'count what is missing as lost'
     TELL = 'tell the owner'
+    TELL_STATE = 'tell the owner the state, which is the same as before'
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,11 @@ class Peer(ABC):
     def state(self) -> State:
         """Return where the conversation stands."""
         return self._machine.state
+
+    @property
+    def shown(self) -> str:
+        """Return what the owner sees: the value of a PeerState, by default of its state."""
+        return self.state.shown
 
     @property
     @abstractmethod
