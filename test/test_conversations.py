@@ -33,12 +33,10 @@ NO_TABLE = 'It has no table of states yet.'
 NOT_YET = {
     ('table', 'fdmdata'): NO_TABLE,
     ('table', 'simpit'): NO_TABLE,
-    ('table', 'ulyssix'): NO_TABLE,
     ('table', 'xplane_udp'): NO_TABLE,
     ('state', 'xplane_udp'): NO_TABLE,
     ('told', 'fdmdata'): NO_TABLE,
     ('told', 'simpit'): NO_TABLE,
-    ('told', 'ulyssix'): NO_TABLE,
     ('told', 'xplane_udp'): NO_TABLE,
     ('rank_of_imports', 'simpit'): 'Its dialogue conducts.',
     ('rank_of_imports', 'xplane_udp'): 'Its conversation and its commander conduct.',

@@ -27,7 +27,8 @@ from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.ulyssix import DataPacket, PacketFlag, SkippedPacket
-from xplane_bridge.sessions.base import Address, Outgoing, PeerChanged, PeerState, Session
+from xplane_bridge.sessions.base import Address, Outgoing, PeerState, Session
+from xplane_bridge.sessions.machine import Do, State, What
 from xplane_bridge.sessions.ulyssix.counting import NEW, PacketCounting, Verdict
 from xplane_bridge.sessions.ulyssix.events import (
     NamesChanged,
@@ -35,13 +36,14 @@ from xplane_bridge.sessions.ulyssix.events import (
     PublisherRestarted,
     Statistics,
 )
+from xplane_bridge.sessions.ulyssix.peer import Peer
 from xplane_bridge.sessions.ulyssix.timeline import Timeline
 
 # The only channel of this session: the publisher is only listened to.
 CHANNEL = 'packets'
 
-# Packets arrive every 10 to 50 ms while there are samples; slow parameters alone may take longer.
-_SILENCE = 2.0
+# Looking up a member of an Enum costs as much as everything else for a packet.
+_OFF = State.OFF
 
 
 class UlyssixSession(Session):
@@ -64,6 +66,7 @@ class UlyssixSession(Session):
     }
 
     statistics: Statistics
+    _peer: Peer
 
     def __init__(
         self,
@@ -74,6 +77,7 @@ class UlyssixSession(Session):
         rates: Sequence[tuple[str, float]] = (),
     ) -> None:
         super().__init__(timeline.statistics)
+        self._peer = Peer()
         self.timeline = timeline
         self.integer_width = integer_width
         self.names: tuple[str, ...] = ()
@@ -96,17 +100,11 @@ class UlyssixSession(Session):
 
     def start(self, now: float) -> None:
         """Start listening."""
-        self._active = True
-        self._deadline = now + _SILENCE
-        self._counting.forget()
+        self._happen([What.START], now)
 
     def stop(self, now: float) -> None:
         """Ignore packets from now on; a gap meanwhile is not a loss."""
-        self._active = False
-        self._counting.close()
-        self._counting.forget()
-        self._deadline = None
-        self.peer_state = PeerState.UNKNOWN
+        self._happen([What.STOP], now)
 
     # Called by the link.
 
@@ -114,16 +112,28 @@ class UlyssixSession(Session):
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> Sequence[Any]:
         """Handle one datagram; return its events. While stopped, not even bad ones count."""
-        return super().receive(channel, data, sender, now) if self._active else ()
+        if self._peer.state is _OFF:
+            return ()
+        return self._receive_one(channel, data, sender, now)
 
     def poll(self, now: float) -> Sequence[Outgoing]:
-        """Notice silence; there is never anything to send."""
-        if self._deadline is not None and now >= self._deadline:
-            self._deadline = None
-            self._counting.close()
-            if self.peer_state is PeerState.STREAMING:
-                self.peer_state = PeerState.SILENT
-            self._expired.append(PeerChanged(self.peer_state))
+        """Notice silence; there is never anything to send, a thousand times per second."""
+        deadline = self._peer.deadline
+        return () if deadline is None or now < deadline else super().poll(now)
+
+    def next_deadline(self) -> float | None:
+        """Return when silence is to be noticed."""
+        return self._peer.deadline
+
+    def _do(self, action: Do, reason: str, now: float) -> Sequence[Any]:
+        match action:
+            case Do.SETTLE:
+                self._counting.close()
+            case Do.FORGET:
+                self._counting.forget()
+            case Do.TELL:
+                self.timeline.restart()
+                return (PublisherRestarted(),)
         return ()
 
     def _decode(self, channel: str, data: bytes) -> ulyssix.Packet:
@@ -165,11 +175,8 @@ class UlyssixSession(Session):
     ) -> list[Any]:
         for flag in packet.flags:
             self.statistics.flags[flag] += 1
-        events: list[Any] = []
-        self._deadline = now + _SILENCE
-        if self.peer_state is not PeerState.STREAMING:
-            self.peer_state = PeerState.STREAMING
-            events.append(PeerChanged(self.peer_state))
+        whats = self._peer.hear(now)
+        events = self._happen(whats, now) if whats else []
         if isinstance(packet, SkippedPacket):
             self.statistics.skipped.add(str(packet.packet_type))
             self._counting.skip(packet.counter)
@@ -178,8 +185,7 @@ class UlyssixSession(Session):
         if verdict is not NEW:
             if verdict is Verdict.DROPPED:
                 return events
-            self.timeline.restart()
-            events.append(PublisherRestarted())
+            events += self._happen([What.OTHER], now)
             held = self._counting.take_held()
             if held is not None:
                 self._deliver(held, events)
