@@ -372,6 +372,22 @@ def test_silence_is_noticed_and_probed_gently():
     assert len(samples(events, 'imu')) > 70
 
 
+def test_what_huginn_does_is_told_before_what_was_received_of_it():
+    huginn = started(delay=0.001)
+    assert [type(event) for event in huginn.run(0.002)][:2] == [PeerChanged, Telemetry]
+    huginn.run(1.0)
+    frozen(huginn, 3.0)
+    events = huginn.run(0.1)
+    assert [type(event) for event in events][:3] == [PeerChanged, PeerRecognized, Telemetry]
+    sound = huginn.answer
+    huginn.answer = lambda data: (
+        bytes.fromhex('00017fc00000ffc000007fc00000') if data[0] == ACC else sound(data))
+    events = huginn.run(0.5)
+    broken = events.index(PeerChanged(PeerState.BROKEN))
+    assert not [event for event in events[:broken] if isinstance(event, Telemetry) and any(
+        math.isnan(value) for reply in event.values.values() for value in reply.values)]
+
+
 def test_nobody_there_from_the_start():
     huginn = started(up=False)
     assert huginn.run(0.9) == []

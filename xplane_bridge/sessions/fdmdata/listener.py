@@ -21,6 +21,7 @@ from typing import Any
 
 from xplane_bridge.protocols.fdmdata import Command, ErrorReply, Reply, SensorReply
 from xplane_bridge.sessions.base import Outgoing, PeerState
+from xplane_bridge.sessions.fdmdata.events import Telemetry
 from xplane_bridge.sessions.fdmdata.plan import WATCH
 from xplane_bridge.sessions.fdmdata.session import FdmdataSession, SILENCE
 
@@ -54,13 +55,15 @@ class FdmdataListener(FdmdataSession):
         """Return nothing: nothing is requested."""
         return {}
 
-    def _place(self, channel: str, reply: Reply, now: float) -> list[Any]:
+    def _place(
+        self, channel: str, reply: Reply, now: float, events: list[Any]
+    ) -> list[Telemetry]:
         self._waiting_since = now
         if isinstance(reply, ErrorReply):
             return []
         self.statistics.replies += 1
         self._note(reply, now)
-        events = []
+        placed = []
         for name, wanted in self._plan.entries.items():
             if name == WATCH or reply.command not in wanted.commands:
                 continue
@@ -77,8 +80,8 @@ class FdmdataListener(FdmdataSession):
             }
             if len(replies) == len(wanted.commands):
                 heard.clear()
-                events.append(self._telemetry(name, replies))
-        return events
+                placed.append(self._telemetry(name, replies))
+        return placed
 
     def _ask(self, now: float, outgoing: list[Outgoing]) -> float:
         if self._waiting_since is None or self.peer_state is PeerState.AWAY:

@@ -359,15 +359,18 @@ class FdmdataSession(Session):
             self.statistics.errors += 1
         if not self._talks:
             return ()
-        if self._state is PeerState.AWAY:
-            self._return(now)
+        events: list[Any] = []
+        if self._state in (PeerState.UNKNOWN, PeerState.AWAY):
+            if self._state is PeerState.AWAY:
+                self._return(now)
+            events += self._change(PeerState.ANSWERING)
         self._identity.met = True
-        events = self._place(channel, reply, now)
-        events += self._change(
-            self._health.state(lambda command: self._leases.is_fresh(command, now), now))
         if self._identity.is_answered_by(channel, reply):
             self._recognize(now, same=True, events=events)
-        return events
+        placed = self._place(channel, reply, now, events)
+        events += self._change(
+            self._health.state(lambda command: self._leases.is_fresh(command, now), now))
+        return events + placed
 
     def _change(self, state: PeerState) -> list[Any]:
         """Note what Huginn does; tell the owner unless it is being left."""
@@ -460,9 +463,11 @@ class FdmdataSession(Session):
 
     # Receiving.
 
-    def _place(self, channel: str, reply: Reply, now: float) -> list[Any]:
+    def _place(
+        self, channel: str, reply: Reply, now: float, events: list[Any]
+    ) -> list[Telemetry]:
         """Add a reply to its poll; return the results of completed entries."""
-        events: list[Any] = []
+        placed: list[Telemetry] = []
         if isinstance(reply, fdmdata.ErrorReply):
             self._polls.refuse(channel)
         elif (poll := self._polls.take(channel, reply)) is not None:
@@ -470,9 +475,9 @@ class FdmdataSession(Session):
             self._note(reply, now)
             if self._track is not None and self._track.jumps_to(reply, now):
                 self._recognize(now, same=False, events=events, why=_ELSEWHERE)
-            events += self._give_out(poll)
+            placed = self._give_out(poll)
         self._waiting_since = now if self._polls else None
-        return events
+        return placed
 
     def _note(self, reply: SensorReply, now: float) -> None:
         self._leases.heard((reply.command,), now)
