@@ -36,7 +36,7 @@ from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
 from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.fdmdata import Command
-from xplane_bridge.sessions.fdmdata.controls import HeldControls
+from xplane_bridge.sessions.fdmdata.taken import Taken
 from xplane_bridge.sessions.xpc.commands import to_controls
 from xplane_bridge.sessions.xplane_udp.commands import control_datarefs, control_rows
 from xplane_bridge.simulators.aircraft import Aircraft
@@ -175,7 +175,7 @@ class FdmdataWire:
     def __init__(self, aircraft: Aircraft) -> None:
         self._world = World(aircraft)
         self._huginn = Huginn(self._world)
-        self._held = HeldControls()
+        self._held = Taken()
         self._plausibility = Plausibility()
         self._reading = huginn.Reading()
 

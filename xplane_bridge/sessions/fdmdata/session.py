@@ -32,12 +32,12 @@ from xplane_bridge.sessions.base import (
     Session,
     Tickets,
 )
-from xplane_bridge.sessions.fdmdata.controls import HeldControls
 from xplane_bridge.sessions.fdmdata.events import PeerRecognized, Statistics, Telemetry, Wanted
 from xplane_bridge.sessions.fdmdata.identity import Health, Identity, Track
 from xplane_bridge.sessions.fdmdata.motion import Motion
 from xplane_bridge.sessions.fdmdata.plan import Plan, RESTLESS, WATCH
 from xplane_bridge.sessions.fdmdata.polls import Poll, Polls
+from xplane_bridge.sessions.fdmdata.taken import Taken
 from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.ledger import Ledger
 
@@ -97,7 +97,7 @@ class FdmdataSession(Session):
     def __init__(self, address: str = 'its address') -> None:
         super().__init__(Statistics())
         self._address = address
-        self._controls = HeldControls()
+        self._taken = Taken()
         self._pause = Ledger[None]()
         self._paused_at = 0.0
         self._motion = Motion()
@@ -129,12 +129,12 @@ class FdmdataSession(Session):
     @property
     def taken(self) -> tuple[str, ...]:
         """Return the names of the controls that were commanded, and the pause."""
-        return (*self._controls.taken, *self._pause.names)
+        return (*self._taken.taken, *self._pause.names)
 
     @property
     def owed(self) -> tuple[str, ...]:
         """Return the names of the surfaces that are being centred; while leaving, the pause."""
-        return (*self._controls.owed, *(self._pause.names if self.leaving else ()))
+        return (*self._taken.owed, *(self._pause.names if self.leaving else ()))
 
     @property
     def leaving(self) -> bool:
@@ -207,10 +207,10 @@ class FdmdataSession(Session):
         if not self._active:
             return
         self._active = False
-        self._controls.give_back(now)
-        self._controls.repeat(now)
-        known = self._controls.known
-        if self._state is PeerState.AWAY and self._controls.owed and known is not None:
+        self._taken.give_back(now)
+        self._taken.repeat(now)
+        known = self._taken.known
+        if self._state is PeerState.AWAY and self._taken.owed and known is not None:
             self._outbox.append(fdmdata.encode(known))
         self.peer_state, self._leave_at, self._paused_at = PeerState.LEAVING, None, now
         if not self.owed:
@@ -273,9 +273,9 @@ class FdmdataSession(Session):
         """
         if self.absence:
             raise PeerAbsentError(self.absence)
-        merged = self._controls.merged(controls)
+        merged = self._taken.merged(controls)
         self._outbox.append(fdmdata.encode(merged))
-        self._controls.sent(merged, controls)
+        self._taken.sent(merged, controls)
 
     def centre(self, now: float, vehicle: int = 0) -> None:
         """
@@ -285,7 +285,7 @@ class FdmdataSession(Session):
         """
         if self.absence:
             raise PeerAbsentError(self.absence)
-        self._controls.give_back(now)
+        self._taken.give_back(now)
 
     def expect_reset(self, now: float) -> None:
         """Expect that the aircraft jumps by a reset of ours, until forget_controls()."""
@@ -293,7 +293,7 @@ class FdmdataSession(Session):
 
     def forget_controls(self, now: float) -> None:
         """Forget earlier commands: Huginn has moved its controls itself, as a reset does."""
-        self._controls.forget()
+        self._taken.forget()
         self._track = Track()
 
     def take_pause(self, now: float) -> None:
@@ -329,7 +329,7 @@ class FdmdataSession(Session):
             if self._identity.until is not None and now >= self._identity.until:
                 self._recognize(now, same=False, events=self._expired, why=_SILENT)
             if not self._silence() and (
-                    controls := self._controls.due(now, self.release_timeout)) is not None:
+                    controls := self._taken.due(now, self.release_timeout)) is not None:
                 self._outbox.append(fdmdata.encode(controls))
             self._expired += self._motion.ended(self._silence(), now)
         if self.leaving:
@@ -410,7 +410,7 @@ class FdmdataSession(Session):
         return self._soonest(
             self._plan.deadline, self._leases.deadline, self._polls.deadline,
             None if self._waiting_since is None else self._waiting_since + SILENCE,
-            self._identity.until, None if self._silence() else self._controls.deadline)
+            self._identity.until, None if self._silence() else self._taken.deadline)
 
     def _soonest(self, *deadlines: float | None) -> float:
         return min(
@@ -458,7 +458,7 @@ class FdmdataSession(Session):
 
     def _forget_taken(self) -> None:
         """Forget what was taken: it was given back, or Huginn is another one."""
-        self._controls.forget()
+        self._taken.forget()
         self._pause.clear()
 
     # Receiving.
@@ -507,7 +507,7 @@ class FdmdataSession(Session):
         """Settle whether it is the same Huginn; otherwise forget what it held."""
         self._settle()
         if same:
-            self._controls.repeat(now)
+            self._taken.repeat(now)
         else:
             self._forget_taken()
         events.append(PeerRecognized(same, why))

@@ -25,7 +25,7 @@ from xplane_bridge.sessions.repetition import Repetition
 _SURFACES = ('aileron', 'elevator', 'rudder')
 
 
-class HeldControls:
+class Taken:
     """
     The controls of one run of Huginn as commanded, and which of them were commanded.
 
