@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import math
 
 from xplane_bridge.protocols.fdmdata import Command, ErrorReply, Gps, Ins, Reply, SensorReply
@@ -47,19 +47,21 @@ class Identity:
     def __init__(self) -> None:
         self.met = False
         self.until: float | None = None
-        self._witness: tuple[str, tuple[Command, ...]] | None = None
+        self._witness: tuple[str, Sequence[Command]] | None = None
 
     @property
     def in_doubt(self) -> bool:
         """Return whether Huginn was silent, and it is not known yet whether it is the same."""
         return self._witness is not None
 
-    def keep(self, channel: str, commands: tuple[Command, ...]) -> bool:
-        """Keep an unanswered poll as the witness; return whether it is needed."""
-        if not self.met or self._witness is not None:
-            return False
+    @property
+    def wants_witness(self) -> bool:
+        """Return whether a witness is needed."""
+        return self.met and self._witness is None
+
+    def keep(self, channel: str, commands: Sequence[Command]) -> None:
+        """Keep an unanswered poll as the witness."""
         self._witness = channel, commands
-        return True
 
     def begin(self, now: float) -> bool:
         """Start finding out, now that it answers; return whether that is possible."""

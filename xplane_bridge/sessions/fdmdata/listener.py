@@ -62,9 +62,10 @@ class FdmdataListener(FdmdataSession):
         if isinstance(reply, ErrorReply):
             return []
         self.statistics.replies += 1
+        self._requests.note(reply.command, now)
         self._note(reply, now)
         placed = []
-        for name, wanted in self._plan.entries.items():
+        for name, wanted in self._requests.entries.items():
             if name == WATCH or reply.command not in wanted.commands:
                 continue
             heard = self._heard.get((channel, name))

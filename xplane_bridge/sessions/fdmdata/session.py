@@ -35,10 +35,10 @@ from xplane_bridge.sessions.base import (
 from xplane_bridge.sessions.fdmdata.events import PeerRecognized, Statistics, Telemetry, Wanted
 from xplane_bridge.sessions.fdmdata.identity import Health, Identity, Track
 from xplane_bridge.sessions.fdmdata.motion import Motion
-from xplane_bridge.sessions.fdmdata.plan import Plan, RESTLESS, WATCH
-from xplane_bridge.sessions.fdmdata.polls import Poll, Polls
+from xplane_bridge.sessions.fdmdata.plan import RESTLESS, WATCH
+from xplane_bridge.sessions.fdmdata.polls import Poll
+from xplane_bridge.sessions.fdmdata.requests import Requests
 from xplane_bridge.sessions.fdmdata.taken import Taken
-from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.ledger import Ledger
 
 # The channel for controls; all others are for requests.
@@ -46,13 +46,6 @@ CONTROLS_CHANNEL = 'controls'
 
 # Without any reply for this long Huginn counts as away, and is probed with one small request.
 SILENCE = 1.0
-_PROBE_PERIOD = 0.5
-
-# A sensor that has not answered for this long, and for this many polls, is missing: the others
-# continue without it, and it is polled separately, after these pauses.
-_PATIENCE = 0.5
-_POLLS = 4
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
 
 # After a pause by its service the data may still change for as long as a watching poll takes.
 _PAUSE_SHOWS = 2.0
@@ -67,11 +60,8 @@ class FdmdataSession(Session):
     """
     Poll one Huginn's sensors, each at its own rate, and send it controls.
 
-    Each sensor is a lease: one that does not answer is left out of the polls (Polls) and polled
-    separately, forever. An error reply names no command, and anybody can forge the single byte: a
-    sensor counts as refused only while it does not answer. Identity tells whether a Huginn that
-    was silent is the same one, Track whether it was restarted without a silence. ``address`` is
-    where Huginn is, for messages.
+    Identity tells whether a Huginn that was silent is the same one, Track whether it was restarted
+    without a silence. ``address`` is where Huginn is, for messages.
 
     The protocol shows no controls: surfaces that are given back are sent as centred again and
     again for ``release_timeout``. It shows whether the simulation runs. stop() with something to
@@ -107,16 +97,12 @@ class FdmdataSession(Session):
         # Until when leaving lasts at most; None until its first poll.
         self._leave_at: float | None = None
         self._left = Left()
-        self._plan = Plan()
-        self._leases = Leases[Command](_PATIENCE, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
-        self._refused: set[Command] = set()
-        self._polls = Polls(self.statistics)
+        self._requests = Requests(self.statistics)
         self._identity = Identity()
         # None while a reset of ours is under way: then the aircraft may jump.
         self._track: Track | None = Track()
         self._health = Health()
         self._waiting_since: float | None = None
-        self._probe_at = 0.0
         self._outbox: list[bytes] = []
 
     # For the owner.
@@ -124,7 +110,7 @@ class FdmdataSession(Session):
     @property
     def refused(self) -> frozenset[Command]:
         """Return the sensors that are answered only with errors."""
-        return frozenset(self._refused)
+        return self._requests.refused
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -155,11 +141,11 @@ class FdmdataSession(Session):
     @property
     def wanted(self) -> tuple[str, ...]:
         """Return the names of the sensors that are polled."""
-        return tuple(command.name.lower() for command in self._leases.keys)
+        return tuple(command.name.lower() for command in self._requests.sensors)
 
     def missing(self, now: float) -> dict[str, float]:
         """Return the sensors that do not answer, with since when."""
-        missing = self._leases.missing(now) if self._talks else {}
+        missing = self._requests.missing(now) if self._talks else {}
         return {command.name.lower(): since for command, since in missing.items()}
 
     @property
@@ -190,9 +176,9 @@ class FdmdataSession(Session):
             self._end_leaving(now)
         self._active, self._identity.met = True, False
         self._left = Left()
-        self._forget()
+        self._forget(now)
         self._forget_taken()
-        self._restart(now)
+        self._requests.begin(now)
         self._state = self.peer_state = PeerState.UNKNOWN
 
     def stop(self, now: float) -> None:
@@ -233,7 +219,7 @@ class FdmdataSession(Session):
         if self.owed:
             self._left = self._what_is_left()
         self._forget_taken()
-        self._forget()
+        self._forget(now)
         self._state = self.peer_state = PeerState.UNKNOWN
 
     def _what_is_left(self) -> Left:
@@ -256,11 +242,7 @@ class FdmdataSession(Session):
         Entries that are due together are polled together, each sensor once. Raises ValueError
         for a rate that is not above 0, or an entry without a sensor.
         """
-        self._plan.set(plan, now)
-        rates = self._plan.rates()
-        self._leases.want(rates, now, {
-            command: max(_PATIENCE, _POLLS / rate) for command, rate in rates.items()})
-        self._refused &= rates.keys()
+        self._requests.set(plan, now)
 
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0
@@ -337,7 +319,7 @@ class FdmdataSession(Session):
         outgoing: list[Outgoing] = [(CONTROLS_CHANNEL, data) for data in self._outbox]
         self.statistics.controls += len(self._outbox)
         self._outbox.clear()
-        outgoing += self._polls.closed()
+        outgoing += self._requests.closed()
         self._deadline = self._ask(now, outgoing) if self._talks else None
         if self._expired:
             self._deadline = now
@@ -369,7 +351,7 @@ class FdmdataSession(Session):
             self._recognize(now, same=True, events=events)
         placed = self._place(channel, reply, now, events)
         events += self._change(
-            self._health.state(lambda command: self._leases.is_fresh(command, now), now))
+            self._health.state(lambda command: self._requests.is_fresh(command, now), now))
         return events + placed
 
     def _change(self, state: PeerState) -> list[Any]:
@@ -384,31 +366,17 @@ class FdmdataSession(Session):
 
     # Polling.
 
-    def _restart(self, now: float) -> None:
-        """Poll everything again."""
-        self._plan.restart(now)
-        self._leases.renew(now)
-        self._refused.clear()
-
     def _ask(self, now: float, outgoing: list[Outgoing]) -> float:
         """Poll what is due; return when to check again."""
-        if self._state is PeerState.AWAY:
-            if now >= self._probe_at:
-                self._probe_at = now + _PROBE_PERIOD
-                outgoing += self._request({}, [Command.THERMOMETER], now)
-            return self._soonest(self._probe_at)
-        again = self._leases.due(now)
-        is_due = self._plan.deadline <= now
-        missing = self._leases.missing(now) if again or is_due else {}
-        for command in again:
-            if command in missing:
-                outgoing += self._request({}, [command], now)
-        if is_due:
-            entries = self._plan.due(now)
-            wanted = {command for commands in entries.values() for command in commands}
-            outgoing += self._request(entries, sorted(wanted.difference(missing)), now)
+        probes = self._state is PeerState.AWAY
+        if requests := self._requests.draw(now, probes=probes):
+            outgoing += requests
+            if self._waiting_since is None:
+                self._waiting_since = now
+        if probes:
+            return self._soonest(self._requests.deadline(probes=True))
         return self._soonest(
-            self._plan.deadline, self._leases.deadline, self._polls.deadline,
+            self._requests.deadline(probes=False),
             None if self._waiting_since is None else self._waiting_since + SILENCE,
             self._identity.until, None if self._silence() else self._taken.deadline)
 
@@ -417,14 +385,6 @@ class FdmdataSession(Session):
             at for at in (*deadlines, self._motion.deadline, self._leave_at if self.leaving
                           else None) if at is not None)
 
-    def _request(
-        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
-    ) -> list[Outgoing]:
-        outgoing = self._polls.send(entries, commands, now)
-        if outgoing and self._waiting_since is None:
-            self._waiting_since = now
-        return outgoing
-
     def _give_up(self, now: float) -> None:
         """Count requests that timed out as lost, and detect silence."""
         silent = (
@@ -432,26 +392,23 @@ class FdmdataSession(Session):
             and self._waiting_since is not None
             and now >= self._waiting_since + SILENCE
         )
-        for channel, poll in self._polls.give_up(now, every=silent):
-            if poll.lone and poll.errors and poll.commands[0] in self._leases:
-                # Polled separately, and answered only with errors.
-                self._refused.add(poll.commands[0])
-                self._leases.unknown(poll.commands[0], now)
-            if not (silent and self._identity.keep(channel, tuple(poll.waiting))):
-                self._polls.drop(channel)
         if silent:
-            self._forget(keep_identity=True)
-            self._probe_at = now
+            kept = self._requests.keep(now) if self._identity.wants_witness else None
+            if kept is not None:
+                self._identity.keep(*kept)
+            self._requests.give_up(now, every=True)
+            self._forget(now, keep_identity=True)
             self._expired += self._change(PeerState.AWAY)
+        else:
+            self._requests.give_up(now)
 
-    def _forget(self, *, keep_identity: bool = False) -> None:
+    def _forget(self, now: float, *, keep_identity: bool = False) -> None:
         """Forget what is outstanding and what was learnt about the peer."""
-        self._polls.forget()
+        self._requests.forget(now)
         if not keep_identity:
             self._settle()
             self._track = Track()
         self._identity.until = None
-        self._refused.clear()
         self._waiting_since = None
         self._health = Health()
         self._motion.forget()
@@ -469,18 +426,16 @@ class FdmdataSession(Session):
         """Add a reply to its poll; return the results of completed entries."""
         placed: list[Telemetry] = []
         if isinstance(reply, fdmdata.ErrorReply):
-            self._polls.refuse(channel)
-        elif (poll := self._polls.take(channel, reply)) is not None:
-            self._refused.discard(reply.command)
+            self._requests.refuse(channel)
+        elif (poll := self._requests.take(channel, reply, now)) is not None:
             self._note(reply, now)
             if self._track is not None and self._track.jumps_to(reply, now):
                 self._recognize(now, same=False, events=events, why=_ELSEWHERE)
             placed = self._give_out(poll)
-        self._waiting_since = now if self._polls else None
+        self._waiting_since = now if self._requests.is_waiting else None
         return placed
 
     def _note(self, reply: SensorReply, now: float) -> None:
-        self._leases.heard((reply.command,), now)
         changed = self._health.hear(reply, now)
         if reply.command in RESTLESS:
             self._motion.hear(changed, now)
@@ -497,7 +452,7 @@ class FdmdataSession(Session):
 
     def _return(self, now: float) -> None:
         """Start over with a Huginn that was silent; find out if it is the same one."""
-        self._restart(now)
+        self._requests.begin(now)
         if not self._identity.begin(now) and self._identity.met:
             self._recognize(now, same=False, events=self._expired, why=_SILENT)
 
@@ -515,4 +470,4 @@ class FdmdataSession(Session):
     def _settle(self) -> None:
         channel = self._identity.settle()
         if channel is not None:
-            self._polls.drop(channel)
+            self._requests.drop(channel)
