@@ -39,7 +39,6 @@ from xplane_bridge.sessions.fdmdata.plan import RESTLESS, WATCH
 from xplane_bridge.sessions.fdmdata.polls import Poll
 from xplane_bridge.sessions.fdmdata.requests import Requests
 from xplane_bridge.sessions.fdmdata.taken import Taken
-from xplane_bridge.sessions.ledger import Ledger
 
 # The channel for controls; all others are for requests.
 CONTROLS_CHANNEL = 'controls'
@@ -50,8 +49,6 @@ SILENCE = 1.0
 # After a pause by its service the data may still change for as long as a watching poll takes.
 _PAUSE_SHOWS = 2.0
 
-_PAUSE = 'pause'
-_VESSEL = 0
 _SILENT = 'Huginn was silent, and counts as restarted'
 _ELSEWHERE = 'the aircraft is suddenly elsewhere, so Huginn was restarted or reset'
 
@@ -88,8 +85,6 @@ class FdmdataSession(Session):
         super().__init__(Statistics())
         self._address = address
         self._taken = Taken()
-        self._pause = Ledger[None]()
-        self._paused_at = 0.0
         self._motion = Motion()
         self._tickets = Tickets()
         # What Huginn is known to do, also while leaving.
@@ -115,12 +110,12 @@ class FdmdataSession(Session):
     @property
     def taken(self) -> tuple[str, ...]:
         """Return the names of the controls that were commanded, and the pause."""
-        return (*self._taken.taken, *self._pause.names)
+        return self._taken.names
 
     @property
     def owed(self) -> tuple[str, ...]:
         """Return the names of the surfaces that are being centred; while leaving, the pause."""
-        return (*self._taken.owed, *(self._pause.names if self.leaving else ()))
+        return self._taken.owed
 
     @property
     def leaving(self) -> bool:
@@ -134,7 +129,8 @@ class FdmdataSession(Session):
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return that Huginn runs although it was paused here."""
-        if self._pause and self._motion.runs_since(self._paused_at + _PAUSE_SHOWS):
+        taken = self._taken
+        if taken.is_paused and self._motion.runs_since(taken.paused_at + _PAUSE_SHOWS):
             return ('paused by the service, but its data change: somebody else has resumed it',)
         return ()
 
@@ -177,7 +173,7 @@ class FdmdataSession(Session):
         self._active, self._identity.met = True, False
         self._left = Left()
         self._forget(now)
-        self._forget_taken()
+        self._taken.forget()
         self._requests.begin(now)
         self._state = self.peer_state = PeerState.UNKNOWN
 
@@ -198,7 +194,7 @@ class FdmdataSession(Session):
         known = self._taken.known
         if self._state is PeerState.AWAY and self._taken.owed and known is not None:
             self._outbox.append(fdmdata.encode(known))
-        self.peer_state, self._leave_at, self._paused_at = PeerState.LEAVING, None, now
+        self.peer_state, self._leave_at = PeerState.LEAVING, None
         if not self.owed:
             self._end_leaving(now)
 
@@ -210,30 +206,18 @@ class FdmdataSession(Session):
         """Go on giving back; end when all of it was shown, or repeated for long enough."""
         if self._leave_at is None:
             self._leave_at = now + self.release_timeout
-        if self._pause and not self._silence() and self._motion.runs_since(self._paused_at):
-            self._pause.clear()
+        if self._taken.is_paused and not self._silence() and (
+                self._motion.runs_since(self._taken.paused_at)):
+            self._taken.forget_pause()
         if now >= self._leave_at or not self.owed:
             self._end_leaving(now)
 
     def _end_leaving(self, now: float) -> None:
         if self.owed:
-            self._left = self._what_is_left()
-        self._forget_taken()
+            self._left = self._taken.look_back(self._silence(), self._address)
+        self._taken.forget()
         self._forget(now)
         self._state = self.peer_state = PeerState.UNKNOWN
-
-    def _what_is_left(self) -> Left:
-        """Return what a Huginn that answers does not show, or what one that does not may hold."""
-        if absence := self._silence():
-            return Left(self.owed, (
-                f'{absence}. It gets nothing more from here: if it was only frozen, it may hold '
-                'this; send it controls, or resume it (huginn_control.py resume), or restart it'))
-        if self._pause:
-            return Left(self._pause.names, (
-                f'Huginn at {self._address} answers, but its data do not change: resume it '
-                '(huginn_control.py resume)'), is_error=True)
-        # Surfaces, repeated for release_timeout to one that answers: nothing more can be shown.
-        return Left()
 
     def set_plan(self, plan: Mapping[str, Wanted], now: float) -> None:
         """
@@ -267,7 +251,7 @@ class FdmdataSession(Session):
         """
         if self.absence:
             raise PeerAbsentError(self.absence)
-        self._taken.give_back(now)
+        self._taken.centre(now)
 
     def expect_reset(self, now: float) -> None:
         """Expect that the aircraft jumps by a reset of ours, until forget_controls()."""
@@ -275,22 +259,21 @@ class FdmdataSession(Session):
 
     def forget_controls(self, now: float) -> None:
         """Forget earlier commands: Huginn has moved its controls itself, as a reset does."""
-        self._taken.forget()
+        self._taken.forget_controls()
         self._track = Track()
 
     def take_pause(self, now: float) -> None:
         """Note that Huginn may be paused from here from now on."""
-        self._pause.take(_VESSEL, _PAUSE)
-        self._paused_at = now
+        self._taken.take_pause(now)
 
     @property
     def is_paused_here(self) -> bool:
         """Return whether Huginn may be paused from here."""
-        return bool(self._pause)
+        return self._taken.is_paused
 
     def forget_pause(self, now: float) -> None:
         """Note that Huginn is not paused from here."""
-        self._pause.clear()
+        self._taken.forget_pause()
 
     def expect_motion(self, runs: bool, what: str, now: float) -> int:
         """
@@ -413,11 +396,6 @@ class FdmdataSession(Session):
         self._health = Health()
         self._motion.forget()
 
-    def _forget_taken(self) -> None:
-        """Forget what was taken: it was given back, or Huginn is another one."""
-        self._taken.forget()
-        self._pause.clear()
-
     # Receiving.
 
     def _place(
@@ -464,7 +442,7 @@ class FdmdataSession(Session):
         if same:
             self._taken.repeat(now)
         else:
-            self._forget_taken()
+            self._taken.forget()
         events.append(PeerRecognized(same, why))
 
     def _settle(self) -> None:

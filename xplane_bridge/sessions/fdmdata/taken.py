@@ -12,42 +12,57 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The controls commanded to one run of Huginn, and therefore known."""
+"""What was taken from one run of Huginn: its controls, and that it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from xplane_bridge.protocols.fdmdata import Controls
+from xplane_bridge.sessions.base import Left
 from xplane_bridge.sessions.ledger import Ledger
 from xplane_bridge.sessions.repetition import Repetition
 
+_VESSEL, _PAUSE = 0, 'pause'
 _SURFACES = ('aileron', 'elevator', 'rudder')
 
 
 class Taken:
     """
-    The controls of one run of Huginn as commanded, and which of them were commanded.
+    The controls of one run of Huginn as commanded, which of them were, and whether it was paused.
 
     The datagram sets all four controls at once, and they cannot be read back: they are known only
-    from what was sent, and only for the same run of Huginn. It holds them forever. So what is
-    given back is repeated for a while.
+    from what was sent, and only for the same run of Huginn. It holds them forever. So surfaces
+    that are given back are centred again and again for a while. A pause is not ended here: it is
+    owed until the data show that Huginn runs.
     """
 
     def __init__(self) -> None:
         self._known: Controls | None = None
         self._taken = Ledger[float]()
         self._giving = Repetition[str]()
+        self._pause = Ledger[None]()
+        self._paused_at = 0.0
 
     @property
-    def taken(self) -> tuple[str, ...]:
-        """Return the names of the controls that were commanded."""
-        return self._taken.names
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the controls that were commanded, and the pause."""
+        return (*self._taken.names, *self._pause.names)
 
     @property
     def owed(self) -> tuple[str, ...]:
-        """Return the names of the surfaces that were given back and are being repeated."""
-        return tuple(self._giving)
+        """Return the names of the surfaces that are being centred, and the pause."""
+        return (*self._giving, *self._pause.owed)
+
+    @property
+    def is_paused(self) -> bool:
+        """Return whether Huginn may be paused from here."""
+        return bool(self._pause)
+
+    @property
+    def paused_at(self) -> float:
+        """Return after when data that change show that it is not paused."""
+        return self._paused_at
 
     @property
     def known(self) -> Controls | None:
@@ -78,7 +93,16 @@ class Taken:
             self._taken.take(0, name)
             self._giving.end(name)
 
-    def give_back(self, now: float) -> None:
+    def take_pause(self, now: float) -> None:
+        """Note that Huginn may be paused from here from now on."""
+        self._pause.take(_VESSEL, _PAUSE)
+        self._paused_at = now
+
+    def forget_pause(self) -> None:
+        """Note that Huginn is not paused from here."""
+        self._pause.clear()
+
+    def centre(self, now: float) -> None:
         """
         Centre all surfaces from now on, if one was commanded; the throttle stays.
 
@@ -90,6 +114,12 @@ class Taken:
         self._known = Controls(0.0, 0.0, 0.0, self._known.throttle)
         for name in given:
             self._giving.begin(name, now)
+
+    def give_back(self, now: float) -> None:
+        """Centre all surfaces, as centre() does; owe the end of a pause from now on."""
+        self.centre(now)
+        self._pause.owe()
+        self._paused_at = now
 
     def repeat(self, now: float) -> None:
         """Give back again what is being given back: it may not have been heard."""
@@ -104,8 +134,28 @@ class Taken:
         """Return when due() has something."""
         return self._giving.deadline
 
+    def look_back(self, silence: str, address: str) -> Left:
+        """Return what is owed, and forget it; ``silence`` says why Huginn hears nothing."""
+        owed, paused = self.owed, self._pause.owed
+        self.forget()
+        if silence:
+            return Left(owed, (
+                f'{silence}. It gets nothing more from here: if it was only frozen, it may hold '
+                'this; send it controls, or resume it (huginn_control.py resume), or restart it'))
+        if paused:
+            return Left(paused, (
+                f'Huginn at {address} answers, but its data do not change: resume it '
+                '(huginn_control.py resume)'), is_error=True)
+        # Surfaces, repeated to one that answers: nothing more can be shown.
+        return Left()
+
     def forget(self) -> None:
-        """Forget everything: Huginn was restarted, or has moved the controls itself."""
+        """Forget everything: Huginn was restarted."""
+        self.forget_controls()
+        self.forget_pause()
+
+    def forget_controls(self) -> None:
+        """Forget the controls: Huginn has moved them itself."""
         self._known = None
         self._taken.clear()
         self._giving.clear()
