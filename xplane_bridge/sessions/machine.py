@@ -51,6 +51,8 @@ class State(Enum):
     LEAVING = 'giving back to a peer that was heard', 'leaving'
     LEAVING_LOADING = 'giving back to a peer that answers nothing, but runs', 'leaving'
     LEAVING_AWAY = 'giving back to a peer that answers nothing', 'leaving'
+    LEAVING_ABSENT = 'giving back to a peer that has never answered', 'leaving'
+    LEAVING_DOUBTED = 'giving back, and something answers that may be another peer', 'leaving'
 
 
 class What(Enum):
@@ -88,6 +90,8 @@ class Do(Enum):
     RESUME = 'request everything again'
     AGAIN = 'request again what a restarted peer has forgotten'
     CHECK = 'ask who answers'
+    KEEP = 'keep one request, which only the same peer can answer'
+    LET_GO = 'forget the request that was kept'
     DROP = 'end waiting commands'
     LAPSE = 'end waiting commands, but those that a simulator in lockstep waits for'
     END = 'end waiting reads'
