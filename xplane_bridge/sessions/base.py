@@ -71,6 +71,9 @@ class PeerState(Enum):
     LEAVING = 'leaving'
 
 
+# Looked up after each message of some conversations.
+_BY_VALUE = {state.value: state for state in PeerState}
+
 # Events common to all sessions; each has its own in addition.
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +283,8 @@ class Session(ABC):
 
     def poll(self, now: float) -> Sequence[Outgoing]:
         """Return what to send now."""
-        self._expired += self._happen(self._peer.look(now), now)
+        if whats := self._peer.look(now):
+            self._expired += self._happen(whats, now)
         outgoing = self._send(now)
         self._deadline = now if self._expired else soonest(
             self._peer.deadline, *self._deadlines(now))
@@ -323,7 +327,7 @@ class Session(ABC):
 
         For a peer that is shown as more than the state of its table, after what may change that.
         """
-        state = PeerState(self._peer.shown)
+        state = _BY_VALUE[self._peer.shown]
         if state is self.peer_state:
             return []
         self.peer_state = state
@@ -362,7 +366,11 @@ class Session(ABC):
 
 def soonest(*times: float | None) -> float | None:
     """Return the first of these times, None if there is none."""
-    return min((at for at in times if at is not None), default=None)
+    first = None
+    for at in times:
+        if at is not None and (first is None or at < first):
+            first = at
+    return first
 
 
 class Tickets:

@@ -290,9 +290,9 @@ class FdmdataSession(Session):
     def poll(self, now: float) -> list[Outgoing]:
         """Return what to send now, by channel; None closes a channel."""
         if self._talks:
-            self._give_up(now)
             if self._identity.until is not None and now >= self._identity.until:
                 self._recognize(now, same=False, events=self._expired, why=_SILENT)
+            self._give_up(now)
             if not self._silence() and (
                     controls := self._taken.due(now, self.release_timeout)) is not None:
                 self._outbox.append(fdmdata.encode(controls))
