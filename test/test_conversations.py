@@ -31,11 +31,9 @@ PROTOCOLS = ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')
 NO_TABLE = 'It has no table of states yet.'
 # Rules that a protocol does not obey yet, with the reason. What it obeys must not be here.
 NOT_YET = {
-    ('table', 'fdmdata'): NO_TABLE,
     ('table', 'simpit'): NO_TABLE,
     ('table', 'xplane_udp'): NO_TABLE,
     ('state', 'xplane_udp'): NO_TABLE,
-    ('told', 'fdmdata'): NO_TABLE,
     ('told', 'simpit'): NO_TABLE,
     ('told', 'xplane_udp'): NO_TABLE,
     ('rank_of_imports', 'simpit'): 'Its dialogue conducts.',

@@ -33,8 +33,6 @@ FILES = {
         'One class per message of the protocol, in the order of its document.',
     'xplane_bridge/protocols/xplane_udp/messages.py':
         'One class per message of the protocol, in the order of its document.',
-    'xplane_bridge/sessions/fdmdata/session.py':
-        'What the bridge calls, what the link does, and how it is left; its parts have modules.',
     'xplane_bridge/sessions/xpc/session.py':
         'What the bridge calls, what the link does, and how it is left; its parts have modules.',
     'xplane_bridge/sessions/xpc/taken.py':

@@ -12,15 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether the Huginn that answers after a silence is the same as before, and its state."""
+"""Whether the Huginn that answers is the same as before. Time is passed in, in seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import math
 
 from xplane_bridge.protocols.fdmdata import Command, ErrorReply, Gps, Ins, Reply, SensorReply
-from xplane_bridge.sessions.base import PeerState
 
 # Within this time after the first reply that ends a silence, a Huginn that was only frozen has
 # answered the requests sent meanwhile.
@@ -30,10 +29,6 @@ _RECOGNITION = 0.25
 # late by at most the age of a poll, in seconds.
 _STRAY, _WIND, _LATE = 100.0, 100.0, 0.5
 _DEGREE = 111_195.0
-
-# Data change with every step of 17 ms while the simulation runs; if none changes for this long
-# it is held (docs/wire/fdmdata.md, section 1).
-_HELD_AFTER = 2.0
 
 
 class Identity:
@@ -45,30 +40,16 @@ class Identity:
     """
 
     def __init__(self) -> None:
-        self.met = False
         self.until: float | None = None
         self._witness: tuple[str, Sequence[Command]] | None = None
 
-    @property
-    def in_doubt(self) -> bool:
-        """Return whether Huginn was silent, and it is not known yet whether it is the same."""
-        return self._witness is not None
+    def keep(self, request: tuple[str, Sequence[Command]] | None) -> None:
+        """Keep an unanswered poll as the witness: its channel and sensors."""
+        self._witness = request
 
-    @property
-    def wants_witness(self) -> bool:
-        """Return whether a witness is needed."""
-        return self.met and self._witness is None
-
-    def keep(self, channel: str, commands: Sequence[Command]) -> None:
-        """Keep an unanswered poll as the witness."""
-        self._witness = channel, commands
-
-    def begin(self, now: float) -> bool:
-        """Start finding out, now that it answers; return whether that is possible."""
-        if self._witness is None:
-            return False
-        self.until = now + _RECOGNITION
-        return True
+    def begin(self, now: float) -> None:
+        """Start finding out, now that it answers; without a witness there is nothing to find."""
+        self.until = now if self._witness is None else now + _RECOGNITION
 
     def is_answered_by(self, channel: str, reply: Reply) -> bool:
         """Return whether this answers a request from before the silence: the same Huginn."""
@@ -116,33 +97,3 @@ def _distance(one: Gps | Ins, other: Gps | Ins) -> float:
     return math.hypot(
         (other.latitude - one.latitude) * _DEGREE,
         east * _DEGREE * math.cos(math.radians(one.latitude)), other.altitude - one.altitude)
-
-
-class Health:
-    """Detect data that do not change, and data that are NaN."""
-
-    def __init__(self) -> None:
-        self._last: dict[Command, SensorReply] = {}
-        self._changed_at: float | None = None
-        self._broken: set[Command] = set()
-
-    def hear(self, reply: SensorReply, now: float) -> bool:
-        """Check a reply; return whether it differs from the last one of its sensor."""
-        command = reply.command
-        if all(map(math.isfinite, reply.values)):
-            self._broken.discard(command)
-        else:
-            self._broken.add(command)
-        changed = self._last.get(command, reply) != reply
-        if self._changed_at is None or changed:
-            self._changed_at = now
-        self._last[command] = reply
-        return changed
-
-    def state(self, is_fresh: Callable[[Command], bool], now: float) -> PeerState:
-        """Return the state of a Huginn that answers; stale data are ignored."""
-        if any(map(is_fresh, self._broken)):
-            return PeerState.BROKEN
-        if self._changed_at is not None and now - self._changed_at >= _HELD_AFTER:
-            return PeerState.HELD
-        return PeerState.ANSWERING

@@ -16,14 +16,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from xplane_bridge.protocols.fdmdata import Command, ErrorReply, Reply, SensorReply
-from xplane_bridge.sessions.base import Outgoing, PeerState
+from xplane_bridge.sessions.base import Outgoing
 from xplane_bridge.sessions.fdmdata.events import Telemetry
 from xplane_bridge.sessions.fdmdata.plan import WATCH
-from xplane_bridge.sessions.fdmdata.session import FdmdataSession, SILENCE
+from xplane_bridge.sessions.fdmdata.session import FdmdataSession
 
 # Replies to another client's requests belong together if they are less than a step of the flight
 # model apart (docs/wire/fdmdata.md, section 1).
@@ -58,12 +57,13 @@ class FdmdataListener(FdmdataSession):
     def _place(
         self, channel: str, reply: Reply, now: float, events: list[Any]
     ) -> list[Telemetry]:
-        self._waiting_since = now
+        self._peer.answer(now, waits=True)
         if isinstance(reply, ErrorReply):
             return []
         self.statistics.replies += 1
         self._requests.note(reply.command, now)
-        self._note(reply, now)
+        self._peer.see(reply, now)
+        self._follow(reply, now)
         placed = []
         for name, wanted in self._requests.entries.items():
             if name == WATCH or reply.command not in wanted.commands:
@@ -84,7 +84,8 @@ class FdmdataListener(FdmdataSession):
                 placed.append(self._telemetry(name, replies))
         return placed
 
-    def _ask(self, now: float, outgoing: list[Outgoing]) -> float:
-        if self._waiting_since is None or self.peer_state is PeerState.AWAY:
-            return math.inf
-        return self._waiting_since + SILENCE
+    def _ask(self, now: float) -> list[Outgoing]:
+        return []
+
+    def _deadlines(self, now: float) -> tuple[()]:
+        return ()

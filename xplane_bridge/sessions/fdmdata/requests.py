@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from xplane_bridge.protocols.fdmdata import Command, SensorReply
-from xplane_bridge.sessions.base import Outgoing, soonest
+from xplane_bridge.sessions.base import Outgoing
 from xplane_bridge.sessions.fdmdata.events import Statistics, Wanted
 from xplane_bridge.sessions.fdmdata.plan import Plan
 from xplane_bridge.sessions.fdmdata.polls import Poll, Polls
@@ -79,11 +79,11 @@ class Requests:
         """Return whether this sensor is wanted, and has answered lately."""
         return self._leases.is_fresh(command, now)
 
-    def deadline(self, *, probes: bool) -> float | None:
+    def deadlines(self, *, probes: bool) -> Sequence[float | None]:
         """Return when something is due."""
         if probes:
-            return self._probe_at
-        return soonest(self._plan.deadline, self._leases.deadline, self._polls.deadline)
+            return (self._probe_at,)
+        return self._plan.deadline, self._leases.deadline, self._polls.deadline
 
     def set(self, plan: Mapping[str, Wanted], now: float) -> None:
         """
@@ -158,9 +158,10 @@ class Requests:
         self._refused.clear()
         self._probe_at = now
 
-    def drop(self, channel: str) -> None:
-        """Close a channel that was kept."""
-        self._polls.drop(channel)
+    def drop(self, channel: str | None) -> None:
+        """Close a channel that was kept, if any."""
+        if channel is not None:
+            self._polls.drop(channel)
 
     def closed(self) -> list[Outgoing]:
         """Return the channels to close."""

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from xplane_bridge.protocols import fdmdata
@@ -27,47 +27,37 @@ from xplane_bridge.sessions.base import (
     Left,
     Outgoing,
     PeerAbsentError,
-    PeerChanged,
     PeerState,
     Session,
     Tickets,
 )
-from xplane_bridge.sessions.fdmdata.events import PeerRecognized, Statistics, Telemetry, Wanted
-from xplane_bridge.sessions.fdmdata.identity import Health, Identity, Track
+from xplane_bridge.sessions.fdmdata.events import Statistics, Telemetry, Wanted
 from xplane_bridge.sessions.fdmdata.motion import Motion
+from xplane_bridge.sessions.fdmdata.peer import Peer
 from xplane_bridge.sessions.fdmdata.plan import RESTLESS, WATCH
 from xplane_bridge.sessions.fdmdata.polls import Poll
 from xplane_bridge.sessions.fdmdata.requests import Requests
 from xplane_bridge.sessions.fdmdata.taken import Taken
+from xplane_bridge.sessions.machine import Do, State, What
 
 # The channel for controls; all others are for requests.
 CONTROLS_CHANNEL = 'controls'
 
-# Without any reply for this long Huginn counts as away, and is probed with one small request.
-SILENCE = 1.0
-
 # After a pause by its service the data may still change for as long as a watching poll takes.
 _PAUSE_SHOWS = 2.0
 
-_SILENT = 'Huginn was silent, and counts as restarted'
-_ELSEWHERE = 'the aircraft is suddenly elsewhere, so Huginn was restarted or reset'
+# Looking up a member of an Enum is slow, and happens for each reply.
+_OFF = State.OFF
 
 
 class FdmdataSession(Session):
     """
     Poll one Huginn's sensors, each at its own rate, and send it controls.
 
-    Identity tells whether a Huginn that was silent is the same one, Track whether it was restarted
-    without a silence. ``address`` is where Huginn is, for messages.
-
-    The protocol shows no controls: surfaces that are given back are sent as centred again and
-    again for ``release_timeout``. It shows whether the simulation runs. stop() with something to
-    give back leads to the state LEAVING, in which Huginn is polled as before, and nothing else is
-    commanded::
-
-        start() -> UNKNOWN -> ANSWERING, HELD, BROKEN, AWAY -> stop() -> LEAVING -> UNKNOWN
-
-    ``peer_state`` is what the owner is told.
+    ``address`` is where Huginn is, for messages. The protocol shows no controls: surfaces that are
+    given back are sent as centred again and again for ``release_timeout``. It shows whether the
+    simulation runs. While stop() still gives something back, Huginn is polled as before, and
+    nothing else is commanded.
     """
 
     sentences = {
@@ -80,24 +70,19 @@ class FdmdataSession(Session):
     }
 
     statistics: Statistics
+    _peer: Peer
 
     def __init__(self, address: str = 'its address') -> None:
         super().__init__(Statistics())
         self._address = address
+        self._peer = Peer(address)
         self._taken = Taken()
         self._motion = Motion()
         self._tickets = Tickets()
-        # What Huginn is known to do, also while leaving.
-        self._state = PeerState.UNKNOWN
         # Until when leaving lasts at most; None until its first poll.
         self._leave_at: float | None = None
         self._left = Left()
         self._requests = Requests(self.statistics)
-        self._identity = Identity()
-        # None while a reset of ours is under way: then the aircraft may jump.
-        self._track: Track | None = Track()
-        self._health = Health()
-        self._waiting_since: float | None = None
         self._outbox: list[bytes] = []
 
     # For the owner.
@@ -141,41 +126,23 @@ class FdmdataSession(Session):
 
     def missing(self, now: float) -> dict[str, float]:
         """Return the sensors that do not answer, with since when."""
-        missing = self._requests.missing(now) if self._talks else {}
+        missing = {} if self._peer.state is _OFF else self._requests.missing(now)
         return {command.name.lower(): since for command, since in missing.items()}
 
     @property
     def absence(self) -> str:
         """Return why Huginn accepts no commands now; empty if it does."""
-        if not self._active:
-            return 'the session is not started'
-        return self._silence()
-
-    def _silence(self) -> str:
-        """Return why Huginn hears nothing, or may be another one; empty if all is well."""
-        if self._state is PeerState.UNKNOWN:
-            return f'waiting for the first reply from Huginn at {self._address}'
-        if self._state is PeerState.AWAY:
-            return f'nothing answers at {self._address}'
-        if self._identity.until is not None:
-            return f'Huginn answers again at {self._address}; finding out if it was restarted'
-        return ''
+        return self._peer.absence
 
     @property
     def in_doubt(self) -> bool:
         """Return whether Huginn was silent, and it is not known yet whether it is the same."""
-        return self._identity.in_doubt
+        return self._peer.in_doubt
 
     def start(self, now: float) -> None:
         """Start polling."""
-        if self.leaving:
-            self._end_leaving(now)
-        self._active, self._identity.met = True, False
         self._left = Left()
-        self._forget(now)
-        self._taken.forget()
-        self._requests.begin(now)
-        self._state = self.peer_state = PeerState.UNKNOWN
+        self._expired += self._happen([What.START], now)
 
     def stop(self, now: float) -> None:
         """
@@ -185,39 +152,8 @@ class FdmdataSession(Session):
         sent them once, for it may be frozen and read them later, and again if it turns out to be
         the same one; one that was restarted gets nothing.
         """
-        self._expired += self._motion.abandon('the node was deactivated')
-        if not self._active:
-            return
-        self._active = False
-        self._taken.give_back(now)
-        self._taken.repeat(now)
-        known = self._taken.known
-        if self._state is PeerState.AWAY and self._taken.owed and known is not None:
-            self._outbox.append(fdmdata.encode(known))
-        self.peer_state, self._leave_at = PeerState.LEAVING, None
-        if not self.owed:
-            self._end_leaving(now)
-
-    @property
-    def _talks(self) -> bool:
-        return self._active or self.leaving
-
-    def _leave(self, now: float) -> None:
-        """Go on giving back; end when all of it was shown, or repeated for long enough."""
-        if self._leave_at is None:
-            self._leave_at = now + self.release_timeout
-        if self._taken.is_paused and not self._silence() and (
-                self._motion.runs_since(self._taken.paused_at)):
-            self._taken.forget_pause()
-        if now >= self._leave_at or not self.owed:
-            self._end_leaving(now)
-
-    def _end_leaving(self, now: float) -> None:
-        if self.owed:
-            self._left = self._taken.look_back(self._silence(), self._address)
-        self._taken.forget()
-        self._forget(now)
-        self._state = self.peer_state = PeerState.UNKNOWN
+        self._expired += self._happen([What.STOP], now, 'the node was deactivated')
+        self._expired += self._happen(self._over(now), now)
 
     def set_plan(self, plan: Mapping[str, Wanted], now: float) -> None:
         """
@@ -255,12 +191,12 @@ class FdmdataSession(Session):
 
     def expect_reset(self, now: float) -> None:
         """Expect that the aircraft jumps by a reset of ours, until forget_controls()."""
-        self._track = None
+        self._peer.expect_jump()
 
     def forget_controls(self, now: float) -> None:
         """Forget earlier commands: Huginn has moved its controls itself, as a reset does."""
         self._taken.forget_controls()
-        self._track = Track()
+        self._peer.has_jumped()
 
     def take_pause(self, now: float) -> None:
         """Note that Huginn may be paused from here from now on."""
@@ -287,27 +223,6 @@ class FdmdataSession(Session):
 
     # For the link.
 
-    def poll(self, now: float) -> list[Outgoing]:
-        """Return what to send now, by channel; None closes a channel."""
-        if self._talks:
-            if self._identity.until is not None and now >= self._identity.until:
-                self._recognize(now, same=False, events=self._expired, why=_SILENT)
-            self._give_up(now)
-            if not self._silence() and (
-                    controls := self._taken.due(now, self.release_timeout)) is not None:
-                self._outbox.append(fdmdata.encode(controls))
-            self._expired += self._motion.ended(self._silence(), now)
-        if self.leaving:
-            self._leave(now)
-        outgoing: list[Outgoing] = [(CONTROLS_CHANNEL, data) for data in self._outbox]
-        self.statistics.controls += len(self._outbox)
-        self._outbox.clear()
-        outgoing += self._requests.closed()
-        self._deadline = self._ask(now, outgoing) if self._talks else None
-        if self._expired:
-            self._deadline = now
-        return outgoing
-
     def _decode(self, channel: str, data: bytes) -> Any:
         return fdmdata.decode(data, 'peer')
 
@@ -322,101 +237,33 @@ class FdmdataSession(Session):
     ) -> Sequence[Any]:
         if isinstance(reply, fdmdata.ErrorReply):
             self.statistics.errors += 1
-        if not self._talks:
+        if self._peer.state is _OFF:
             return ()
-        events: list[Any] = []
-        if self._state in (PeerState.UNKNOWN, PeerState.AWAY):
-            if self._state is PeerState.AWAY:
-                self._return(now)
-            events += self._change(PeerState.ANSWERING)
-        self._identity.met = True
-        if self._identity.is_answered_by(channel, reply):
-            self._recognize(now, same=True, events=events)
-        placed = self._place(channel, reply, now, events)
-        events += self._change(
-            self._health.state(lambda command: self._requests.is_fresh(command, now), now))
-        return events + placed
-
-    def _change(self, state: PeerState) -> list[Any]:
-        """Note what Huginn does; tell the owner unless it is being left."""
-        if state is self._state:
-            return []
-        self._state = state
-        if self.leaving:
-            return []
-        self.peer_state = state
-        return [PeerChanged(state)]
-
-    # Polling.
-
-    def _ask(self, now: float, outgoing: list[Outgoing]) -> float:
-        """Poll what is due; return when to check again."""
-        probes = self._state is PeerState.AWAY
-        if requests := self._requests.draw(now, probes=probes):
-            outgoing += requests
-            if self._waiting_since is None:
-                self._waiting_since = now
-        if probes:
-            return self._soonest(self._requests.deadline(probes=True))
-        return self._soonest(
-            self._requests.deadline(probes=False),
-            None if self._waiting_since is None else self._waiting_since + SILENCE,
-            self._identity.until, None if self._silence() else self._taken.deadline)
-
-    def _soonest(self, *deadlines: float | None) -> float:
-        return min(
-            at for at in (*deadlines, self._motion.deadline, self._leave_at if self.leaving
-                          else None) if at is not None)
-
-    def _give_up(self, now: float) -> None:
-        """Count requests that timed out as lost, and detect silence."""
-        silent = (
-            self._state is not PeerState.AWAY
-            and self._waiting_since is not None
-            and now >= self._waiting_since + SILENCE
-        )
-        if silent:
-            kept = self._requests.keep(now) if self._identity.wants_witness else None
-            if kept is not None:
-                self._identity.keep(*kept)
-            self._requests.give_up(now, every=True)
-            self._forget(now, keep_identity=True)
-            self._expired += self._change(PeerState.AWAY)
-        else:
-            self._requests.give_up(now)
-
-    def _forget(self, now: float, *, keep_identity: bool = False) -> None:
-        """Forget what is outstanding and what was learnt about the peer."""
-        self._requests.forget(now)
-        if not keep_identity:
-            self._settle()
-            self._track = Track()
-        self._identity.until = None
-        self._waiting_since = None
-        self._health = Health()
-        self._motion.forget()
-
-    # Receiving.
+        whats = self._peer.hear(channel, reply)
+        events = self._happen(whats, now) if whats else []
+        telemetry = self._place(channel, reply, now, events)
+        self._peer.judge(self._requests.is_fresh, now)
+        return [*events, *self._look_at_shown(), *telemetry]
 
     def _place(
         self, channel: str, reply: Reply, now: float, events: list[Any]
     ) -> list[Telemetry]:
-        """Add a reply to its poll; return the results of completed entries."""
+        """Add a reply to its poll; return what is complete, and add what has happened."""
         placed: list[Telemetry] = []
         if isinstance(reply, fdmdata.ErrorReply):
             self._requests.refuse(channel)
         elif (poll := self._requests.take(channel, reply, now)) is not None:
-            self._note(reply, now)
-            if self._track is not None and self._track.jumps_to(reply, now):
-                self._recognize(now, same=False, events=events, why=_ELSEWHERE)
+            if whats := self._peer.see(reply, now):
+                events += self._happen(whats, now)
+            self._follow(reply, now)
             placed = self._give_out(poll)
-        self._waiting_since = now if self._requests.is_waiting else None
+        self._peer.answer(now, waits=self._requests.is_waiting)
         return placed
 
-    def _note(self, reply: SensorReply, now: float) -> None:
-        changed = self._health.hear(reply, now)
+    def _follow(self, reply: SensorReply, now: float) -> None:
+        """Note whether the simulation runs, as a reply that was seen shows it."""
         if reply.command in RESTLESS:
-            self._motion.hear(changed, now)
+            self._motion.hear(self._peer.has_changed, now)
 
     def _give_out(self, poll: Poll) -> list[Telemetry]:
         return [
@@ -426,26 +273,93 @@ class FdmdataSession(Session):
         self.statistics.updates[name] += 1
         return Telemetry(0, replies, name)
 
-    # Identity.
+    # What follows from what has happened.
 
-    def _return(self, now: float) -> None:
-        """Start over with a Huginn that was silent; find out if it is the same one."""
-        self._requests.begin(now)
-        if not self._identity.begin(now) and self._identity.met:
-            self._recognize(now, same=False, events=self._expired, why=_SILENT)
+    def _do(  # noqa: C901 -- a table of actions
+        self, action: Do, reason: str, now: float
+    ) -> Sequence[Any]:
+        match action:
+            case Do.BEGIN:
+                self._requests.begin(now)
+            case Do.KEEP:
+                self._peer.keep(self._requests.keep(now))
+            case Do.LET_GO:
+                self._requests.drop(self._peer.let_go())
+            case Do.SETTLE:
+                self._requests.give_up(now, every=True)
+            case Do.FORGET:
+                self._requests.forget(now)
+                self._peer.forget()
+                self._motion.forget()
+            case Do.DROP:
+                return self._motion.abandon(reason)
+            case Do.LEAVE:
+                self._taken.give_back(now)
+                self._taken.repeat(now)
+                self._leave_at = None
+            case Do.PAY:
+                self._taken.repeat(now)
+                self._give_back(now)
+            case Do.DISOWN:
+                self._taken.forget()
+            case Do.LOOK_BACK:
+                self._left = self._taken.look_back(self._peer.unheard, self._address)
+            case Do.TELL:
+                return (self._peer.recognized,)
+        return ()
 
-    def _recognize(
-        self, now: float, *, same: bool, events: list[Any], why: str = ''
-    ) -> None:
-        """Settle whether it is the same Huginn; otherwise forget what it held."""
-        self._settle()
-        if same:
-            self._taken.repeat(now)
-        else:
-            self._taken.forget()
-        events.append(PeerRecognized(same, why))
+    # Sending.
 
-    def _settle(self) -> None:
-        channel = self._identity.settle()
-        if channel is not None:
-            self._requests.drop(channel)
+    def _send(self, now: float) -> list[Outgoing]:
+        if self._peer.state is not _OFF:
+            self._requests.give_up(now)
+            if not self._peer.silence:
+                self._give_back(now)
+            self._expired += self._motion.ended(self._peer.silence, now)
+        if self.leaving:
+            self._leave(now)
+        outgoing: list[Outgoing] = [(CONTROLS_CHANNEL, data) for data in self._outbox]
+        self.statistics.controls += len(self._outbox)
+        self._outbox.clear()
+        outgoing += self._requests.closed()
+        if self._peer.state is not _OFF:
+            outgoing += self._ask(now)
+        return outgoing
+
+    def _give_back(self, now: float) -> None:
+        """Send what is being given back, if it is due."""
+        controls = self._taken.due(now, self.release_timeout)
+        if controls is not None:
+            self._outbox.append(fdmdata.encode(controls))
+
+    def _leave(self, now: float) -> None:
+        """Go on giving back; end when all of it was shown, or repeated for long enough."""
+        if self._leave_at is None:
+            self._leave_at = now + self.release_timeout
+        if self._taken.is_paused and not self._peer.silence and (
+                self._motion.runs_since(self._taken.paused_at)):
+            self._taken.forget_pause()
+        self._expired += self._happen(self._over(now), now)
+
+    def _over(self, now: float) -> Iterable[What]:
+        """Return whether leaving is over, as what happens."""
+        if self.leaving and not self.owed:
+            return (What.SHOWN,)
+        if self.leaving and self._leave_at is not None and now >= self._leave_at:
+            return (What.EXPIRED,)
+        return ()
+
+    def _ask(self, now: float) -> list[Outgoing]:
+        """Poll what is due."""
+        requests = self._requests.draw(now, probes=self._peer.is_gone)
+        if requests:
+            self._peer.ask(now)
+        return requests
+
+    def _deadlines(self, now: float) -> Iterable[float | None]:
+        if self._peer.state is _OFF:
+            return ()
+        return (
+            *self._requests.deadlines(probes=self._peer.is_gone), self._motion.deadline,
+            None if self._peer.silence else self._taken.deadline,
+            self._leave_at if self.leaving else None)

@@ -1,0 +1,68 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""States of the conversation with Huginn, in the words of sessions/machine.py."""
+
+from __future__ import annotations
+
+from xplane_bridge.sessions.machine import Do, State, Table, to, What
+
+# Huginn answers the requests that it has not read, when it is only frozen: one of them is kept.
+TABLE: Table = {
+    State.OFF: {
+        What.START: to(State.WAITING, Do.DISOWN, Do.BEGIN),
+        What.STOP: to(State.OFF, Do.DROP)},
+    State.WAITING: {
+        What.STOP: to(State.LEAVING_ABSENT, Do.DROP, Do.LEAVE),
+        What.HEARD: to(State.ANSWERING),
+        What.GONE: to(State.ABSENT, Do.SETTLE, Do.FORGET)},
+    State.ABSENT: {
+        What.STOP: to(State.LEAVING_ABSENT, Do.DROP, Do.LEAVE),
+        What.HEARD: to(State.ANSWERING, Do.BEGIN)},
+    State.ANSWERING: {
+        What.STOP: to(State.LEAVING, Do.DROP, Do.LEAVE),
+        What.OTHER: to(State.ANSWERING, Do.DISOWN, Do.TELL),
+        What.GONE: to(State.AWAY, Do.KEEP, Do.SETTLE, Do.FORGET)},
+    State.AWAY: {
+        # It may be frozen, and read this later.
+        What.STOP: to(State.LEAVING_AWAY, Do.DROP, Do.LEAVE, Do.PAY),
+        What.HEARD: to(State.DOUBTED, Do.BEGIN)},
+    State.DOUBTED: {
+        What.STOP: to(State.LEAVING_DOUBTED, Do.DROP, Do.LEAVE),
+        What.SAME: to(State.ANSWERING, Do.LET_GO, Do.PAY, Do.TELL),
+        What.OTHER: to(State.ANSWERING, Do.LET_GO, Do.DISOWN, Do.TELL)},
+
+    State.LEAVING: {
+        What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.BEGIN),
+        What.SHOWN: to(State.OFF, Do.FORGET),
+        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.FORGET),
+        What.OTHER: to(State.LEAVING, Do.DISOWN, Do.TELL),
+        What.GONE: to(State.LEAVING_AWAY, Do.KEEP, Do.SETTLE, Do.FORGET)},
+    State.LEAVING_AWAY: {
+        What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.LET_GO, Do.BEGIN),
+        What.SHOWN: to(State.OFF, Do.FORGET, Do.LET_GO),
+        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
+        What.HEARD: to(State.LEAVING_DOUBTED, Do.BEGIN)},
+    State.LEAVING_DOUBTED: {
+        What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.LET_GO, Do.BEGIN),
+        What.SHOWN: to(State.OFF, Do.FORGET, Do.LET_GO),
+        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
+        What.SAME: to(State.LEAVING, Do.LET_GO, Do.PAY, Do.TELL),
+        What.OTHER: to(State.LEAVING, Do.LET_GO, Do.DISOWN, Do.TELL)},
+    State.LEAVING_ABSENT: {
+        What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.BEGIN),
+        What.SHOWN: to(State.OFF, Do.FORGET),
+        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.FORGET),
+        What.HEARD: to(State.LEAVING, Do.BEGIN)},
+}
