@@ -26,7 +26,7 @@ TABLE: Table = {
     State.WAITING: {
         What.STOP: to(State.LEAVING_ABSENT, Do.DROP, Do.LEAVE),
         What.HEARD: to(State.ANSWERING),
-        What.GONE: to(State.ABSENT, Do.SETTLE, Do.FORGET)},
+        What.GONE: to(State.ABSENT, Do.SETTLE)},
     State.ABSENT: {
         What.STOP: to(State.LEAVING_ABSENT, Do.DROP, Do.LEAVE),
         What.HEARD: to(State.ANSWERING, Do.BEGIN)},
@@ -48,7 +48,7 @@ TABLE: Table = {
         What.SHOWN: to(State.OFF, Do.FORGET),
         What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.FORGET),
         What.OTHER: to(State.LEAVING, Do.DISOWN, Do.TELL),
-        What.GONE: to(State.LEAVING_AWAY, Do.KEEP, Do.SETTLE, Do.FORGET)},
+        What.GONE: to(State.LEAVING_AWAY, Do.KEEP, Do.SETTLE)},
     State.LEAVING_AWAY: {
         What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.LET_GO, Do.BEGIN),
         What.SHOWN: to(State.OFF, Do.FORGET, Do.LET_GO),
