@@ -73,27 +73,29 @@ class Huginn:
             values[3:] = self.latitude, 11.0, 50.0, 600.0
         return struct.pack(f'>BB{len(values)}f', 0, command, *values)
 
+    def send(self):
+        """Let the session send once."""
+        self.polls += 1
+        assert self.polls < 2000, 'it polls for ever'
+        for channel, data in self.session.poll(self.now):
+            if channel == CONTROLS_CHANNEL:
+                self.controls.append(struct.unpack('>4f', data))
+            elif data is None:
+                self.open.discard(channel)
+                self.unread = [item for item in self.unread if item[0] != channel]
+            else:
+                self.open.add(channel)
+                self.requests.append((self.now, Command(data[0]), (self.polls, channel)))
+                if self.up:
+                    self.unread.append((channel, data))
+
     def poll(self):
         """Let the session send, and receive what is answered; return what is told."""
         told, again = [], True
         while again:
-            again = False
-            self.polls += 1
-            assert self.polls < 2000, 'it polls for ever'
-            for channel, data in self.session.poll(self.now):
-                if channel == CONTROLS_CHANNEL:
-                    self.controls.append(struct.unpack('>4f', data))
-                elif data is None:
-                    self.open.discard(channel)
-                    self.unread = [item for item in self.unread if item[0] != channel]
-                else:
-                    self.open.add(channel)
-                    self.requests.append((self.now, Command(data[0]), (self.polls, channel)))
-                    if self.up:
-                        self.unread.append((channel, data))
-            if self.unread and not self.frozen:
-                told += self.read()
-                again = True
+            self.send()
+            again = bool(self.unread) and not self.frozen
+            told += self.read() if again else []
             told += self.session.expired()
         return [event for event in told if not isinstance(event, Telemetry)]
 
@@ -148,10 +150,15 @@ class Huginn:
         self.frozen = False
         return [event for event in self.read() if not isinstance(event, Telemetry)] + self.poll()
 
-    def answer_again(self):
-        """Let a silent one answer, but not yet what was asked before; return what is told."""
+    def answer_a_probe(self):
+        """Let a silent one answer a probe, and nothing else; return what is told."""
         self.unread, self.frozen = [], False
-        return self.run_until_told()
+        while not self.unread:
+            self.now = self.session.next_deadline()
+            self.send()
+        told = self.read()
+        self.frozen = True
+        return told + self.poll()
 
     def run_until_told(self):
         """Let time pass until something is told; return it."""
@@ -204,9 +211,9 @@ def away(taken=True):
 
 
 def doubted(taken=True):
-    """Return a Huginn that answers after a silence: another one, but that is not known yet."""
+    """Return a Huginn that has answered a probe after a silence, and is frozen again."""
     huginn = away(taken)
-    assert huginn.answer_again() == [PeerChanged(ANSWERING)]
+    assert huginn.answer_a_probe() == [PeerChanged(ANSWERING)]
     return huginn
 
 
@@ -232,15 +239,27 @@ def ended(huginn):
 
 def polled_afresh(huginn):
     """Check that all sensors are asked for at once, together, and none is missing."""
-    assert ALL in huginn.asked_now()
+    probe = [Command.THERMOMETER]
+    assert next(asked for asked in huginn.asked_now() if asked != probe) == ALL
     assert huginn.session.missing(huginn.now) == {}
 
 
-def started_again(huginn, before=()):
+def expired(huginn, after):
+    """Check that it ends at once when the time is over, this long after the stop."""
+    huginn.run(after - 0.01)
+    assert huginn.session.leaving
+    huginn.now += 0.01
+    huginn.send()
+    assert huginn.session.expired() == []
+    ended(huginn)
+
+
+def started_again(huginn):
     """Start again while it is being left, and check that nothing of the former is left."""
     open_before = set(huginn.open)
     huginn.frozen, huginn.up, huginn.unread = True, True, []
-    assert huginn.start() == list(before)
+    huginn.now += 0.001
+    assert huginn.start() == []
     assert huginn.state is UNKNOWN
     assert not huginn.open & open_before
     assert huginn.asked_now() == [ALL]
@@ -337,10 +356,7 @@ def test_a_pause_of_a_huginn_that_stays_absent_is_left():
     huginn = waiting()
     huginn.session.take_pause(huginn.now)
     huginn.stop()
-    huginn.run(2.9)
-    assert huginn.session.leaving
-    huginn.run(0.2)
-    ended(huginn)
+    expired(huginn, after=3.0)
     left = huginn.session.left
     assert (left.owed, left.is_error) == (('pause',), False)
     assert left.reason.startswith('nothing answers at there. It gets nothing more')
@@ -416,7 +432,7 @@ def test_one_that_stops_answering_is_away_and_what_is_outstanding_is_lost():
     assert statistics.lost - lost == statistics.requests - requests - 1
     # What its data have shown before tells nothing of one that returns.
     huginn.held = True
-    assert huginn.answer_again() == [PeerChanged(ANSWERING)]
+    assert huginn.answer_a_probe() == [PeerChanged(ANSWERING)]
 
 
 # A silence.
@@ -443,8 +459,10 @@ def test_one_that_does_not_answer_what_was_asked_before_is_another():
     assert 'finding out if it was restarted' in huginn.session.absence
     before = set(huginn.open)
     assert huginn.run(0.3) == [RESTARTED]
+    assert huginn.session.absence == ''
     assert before - huginn.open
     assert huginn.session.taken == ()
+    huginn.frozen = False
     assert huginn.run(5.0) == []
     huginn.stop()
     ended(huginn)
@@ -452,11 +470,9 @@ def test_one_that_does_not_answer_what_was_asked_before_is_another():
 
 
 def test_one_that_returns_is_polled_afresh():
-    huginn = away()
-    huginn.unread, huginn.frozen = [], False
-    huginn.now = huginn.session.next_deadline()
-    assert huginn.poll() == [PeerChanged(ANSWERING)]
+    huginn = doubted()
     polled_afresh(huginn)
+    assert huginn.session.absence
 
 
 def test_a_frozen_one_that_is_stopped_is_sent_its_surfaces_once_and_again_when_it_thaws():
@@ -487,8 +503,7 @@ def test_a_silent_one_that_is_stopped_with_nothing_taken_is_left_at_once():
 
 def test_one_that_stays_away_may_hold_what_was_taken():
     huginn = leaving_away()
-    assert huginn.run(3.1) == []
-    ended(huginn)
+    expired(huginn, after=3.0)
     left = huginn.session.left
     assert (left.owed, left.is_error) == (('elevator',), False)
     assert left.reason.startswith('nothing answers at there. It gets nothing more')
@@ -496,7 +511,8 @@ def test_one_that_stays_away_may_hold_what_was_taken():
 
 def test_one_that_is_another_gets_nothing_and_owes_nothing_while_being_left():
     huginn = leaving_away()
-    assert huginn.answer_again() == [RESTARTED]
+    assert huginn.answer_a_probe() == []
+    assert huginn.run(0.3) == [RESTARTED]
     ended(huginn)
     assert len(huginn.controls) == 1
     assert huginn.session.left == Left()
@@ -507,13 +523,9 @@ def test_one_that_answers_just_before_the_time_is_over_may_hold_what_was_taken()
     # Until a tenth of a second after the next probe.
     huginn.session.release_timeout = huginn.session.next_deadline() - huginn.now + 0.1
     huginn.stop()
-    huginn.unread, huginn.frozen = [], False
-    huginn.now = huginn.session.next_deadline()
-    assert huginn.poll() == []
+    assert huginn.answer_a_probe() == []
     polled_afresh(huginn)
-    huginn.frozen = True
-    huginn.run(0.11)
-    ended(huginn)
+    expired(huginn, after=0.1)
     assert len(huginn.controls) == 1
     left = huginn.session.left
     assert (left.owed, left.is_error) == (('elevator',), False)
@@ -541,14 +553,12 @@ def test_stopped_in_doubt_nothing_is_sent_until_it_is_known_who_answers():
 
 def test_stopped_in_doubt_with_nothing_taken_it_is_left_at_once():
     huginn = doubted(taken=False)
-    huginn.frozen = True
     huginn.stop()
     ended(huginn)
 
 
 def test_started_again_while_one_in_doubt_is_left():
     huginn = doubted()
-    huginn.frozen = True
     huginn.stop()
     assert huginn.session.leaving
     started_again(huginn)
@@ -574,8 +584,7 @@ def test_a_pause_that_the_data_do_not_show_to_have_ended_is_left_as_an_error():
     huginn.stop()
     huginn.run(2.4)
     huginn.frozen = True
-    huginn.run(0.7)
-    ended(huginn)
+    expired(huginn, after=0.6)
     left = huginn.session.left
     assert (left.owed, left.is_error) == (('pause',), True)
     assert left.reason.startswith('Huginn at there answers, but its data do not change')
@@ -595,16 +604,16 @@ def test_one_that_freezes_while_being_left_is_recognized_when_it_thaws():
     huginn = answering()
     huginn.stop()
     huginn.frozen = True
-    requests, lost = huginn.session.statistics.requests, huginn.session.statistics.lost
-    assert huginn.run(1.6) == []
-    assert huginn.session.absence == 'the session is not started'
-    probes = [command for _, command, _ in huginn.requests].count(Command.THERMOMETER)
-    assert probes
+    requests = len(huginn.requests)
+    assert huginn.run(0.5) == []
+    huginn.now = huginn.requests[requests][0] + 1.0
+    assert huginn.poll() == []
+    # The one that is kept, and a probe.
+    assert len(huginn.open) == 2
+    assert huginn.asked_now() == [[Command.THERMOMETER]]
     count = len(huginn.controls)
-    huginn.run(0.2)
+    assert huginn.run(0.6) == []
     assert len(huginn.controls) == count
-    assert huginn.session.statistics.lost - lost > 4
-    assert huginn.session.statistics.requests > requests
     assert huginn.thaw() == [SAME]
     huginn.run(3.0)
     ended(huginn)
