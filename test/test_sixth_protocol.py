@@ -26,6 +26,7 @@ import json
 from pathlib import Path
 import sys
 
+from cells import cells, visited
 import pytest
 
 from xplane_bridge import dissect
@@ -130,6 +131,39 @@ def test_the_session_gives_back_what_it_has_taken(session, protocol):
     session.stop(0.07)
     assert [protocol.decode(data, 'bridge') for _, data in session.poll(0.07)] == [
         protocol.Controls(elevator=0.5, throttle=1.0), protocol.Controls(elevator=0.0)]
+
+
+def test_each_cell_of_its_table_does_what_it_says(session, protocol):
+    table = import_module('xplane_bridge.sessions.skylark.states').TABLE
+
+    def sent(now):
+        return [protocol.decode(data, 'bridge') for _, data in session.poll(now)]
+
+    with visited() as found:
+        session.start(0.0)
+        session.stop(0.0)
+        assert session.receive('skylark', REPORT, None, 0.0) == ()
+        assert (sent(1.0), session.next_deadline()) == ([], None)
+        session.start(2.0)
+        assert sent(2.0) == [protocol.Poll()]
+        for now in (2.0, 4.0):
+            assert PeerChanged(PeerState.ANSWERING) in session.receive(
+                'skylark', REPORT, None, now)
+            session.set_controls({'elevator': 0.5}, now)
+            sent(now)
+            assert session.next_deadline() == now + 0.1
+            sent(now + 1.0)
+            assert session.expired() == [PeerChanged(PeerState.AWAY)]
+            # Another one may answer next.
+            assert session.taken == ()
+        session.stop(5.0)
+        assert (sent(5.0), session.peer_state) == ([], PeerState.UNKNOWN)
+        session.start(6.0)
+        session.receive('skylark', REPORT, None, 6.0)
+        session.set_controls({'elevator': 0.5}, 6.0)
+        session.stop(6.0)
+        assert sent(6.0)[-1] == protocol.Controls(elevator=0.0)
+    assert cells(table) - found == set()
 
 
 def test_malformed_datagrams_are_counted(session):

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -26,16 +26,16 @@ from xplane_bridge.sessions.base import (
     Address,
     Outgoing,
     PeerAbsentError,
-    PeerChanged,
     PeerState,
     Session,
     Statistics,
     Telemetry,
 )
 from xplane_bridge.sessions.ledger import Ledger
+from xplane_bridge.sessions.machine import Do, State, What
+from xplane_bridge.sessions.skylark.peer import Peer
 
 CHANNEL = 'skylark'
-SILENCE = 1.0
 _SURFACES = ('elevator', 'aileron', 'rudder')
 
 
@@ -48,12 +48,15 @@ class SkylarkSession(Session):
         PeerState.AWAY: 'stopped answering',
     }
 
+    _peer: Peer
+
     def __init__(self, rate: float) -> None:
         super().__init__(Statistics())
+        self._peer = Peer()
         self._period = 1.0 / rate
+        self._poll_at = 0.0
         self._taken = Ledger[float]()
         self._outbox: list[bytes] = []
-        self._silent_at = 0.0
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -62,21 +65,19 @@ class SkylarkSession(Session):
 
     def start(self, now: float) -> None:
         """Start polling."""
-        self._active, self._deadline = True, now
+        self._expired += self._happen([What.START], now)
 
     def stop(self, now: float) -> None:
         """Stop polling, and centre what was deflected."""
-        self.centre(now)
-        self._active, self._deadline = False, None
-        self.peer_state = PeerState.UNKNOWN
+        self._expired += self._happen([What.STOP], now)
 
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0
     ) -> None:
         """Move controls; those not named stay as they are."""
-        if self.peer_state is not PeerState.ANSWERING:
-            raise PeerAbsentError('Skylark does not answer')
-        self._send(controls)
+        if self._peer.absence:
+            raise PeerAbsentError(self._peer.absence)
+        self._command(controls)
         for name in controls:
             self._taken.take(vehicle, name)
 
@@ -84,22 +85,9 @@ class SkylarkSession(Session):
         """Centre the surfaces that commands have deflected."""
         surfaces = {entry.value for entry in self._taken.give_back()}.intersection(_SURFACES)
         if surfaces:
-            self._send(dict.fromkeys(surfaces, 0.0))
+            self._command(dict.fromkeys(surfaces, 0.0))
 
-    def poll(self, now: float) -> Sequence[Outgoing]:
-        """Return commands, and the next request if it is due; notice silence."""
-        if self._deadline is not None and now >= self._deadline:
-            self._deadline = now + self._period
-            self._outbox.append(skylark.encode(skylark.Poll()))
-            if self.peer_state is PeerState.ANSWERING and now >= self._silent_at:
-                self.peer_state = PeerState.AWAY
-                self._taken.clear()
-                self._expired.append(PeerChanged(self.peer_state))
-        outgoing = [(CHANNEL, data) for data in self._outbox]
-        self._outbox.clear()
-        return outgoing
-
-    def _send(self, controls: Mapping[str, float]) -> None:
+    def _command(self, controls: Mapping[str, float]) -> None:
         self._outbox.append(skylark.encode(skylark.Controls(**controls)))
 
     def _decode(self, channel: str, data: bytes) -> Any:
@@ -112,12 +100,29 @@ class SkylarkSession(Session):
     def _hear(
         self, channel: str, report: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
-        if not self._active:
+        if self._peer.state is State.OFF:
             return ()
-        self._silent_at = now + SILENCE
         self.statistics.updates['reports'] += 1
-        telemetry = Telemetry(0, asdict(report))
-        if self.peer_state is PeerState.ANSWERING:
-            return (telemetry,)
-        self.peer_state = PeerState.ANSWERING
-        return (PeerChanged(self.peer_state), telemetry)
+        return (*self._happen(self._peer.hear(now), now), Telemetry(0, asdict(report)))
+
+    def _do(self, action: Do, reason: str, now: float) -> Sequence[Any]:
+        match action:
+            case Do.BEGIN:
+                self._poll_at = now
+            case Do.LEAVE:
+                self.centre(now)
+            case Do.DISOWN:
+                self._taken.clear()
+        return ()
+
+    def _send(self, now: float) -> list[Outgoing]:
+        """Return commands, and the next request if it is due."""
+        if self._peer.state is not State.OFF and now >= self._poll_at:
+            self._poll_at = now + self._period
+            self._outbox.append(skylark.encode(skylark.Poll()))
+        outgoing: list[Outgoing] = [(CHANNEL, data) for data in self._outbox]
+        self._outbox.clear()
+        return outgoing
+
+    def _deadlines(self, now: float) -> Iterable[float | None]:
+        return () if self._peer.state is State.OFF else (self._poll_at,)
