@@ -23,6 +23,7 @@ from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.base import Left, PeerChanged, PeerState
 from xplane_bridge.sessions.fdmdata import (
     CONTROLS_CHANNEL,
+    FdmdataListener,
     FdmdataSession,
     PeerRecognized,
     Telemetry,
@@ -469,6 +470,34 @@ def test_one_that_does_not_answer_what_was_asked_before_is_another():
     assert huginn.controls == []
 
 
+def test_from_a_silence_on_it_is_in_doubt_until_it_is_known_who_answers():
+    assert not answering().session.in_doubt
+    assert not absent().session.in_doubt
+    for silent in (away, leaving_away):
+        huginn = silent()
+        assert huginn.session.in_doubt
+        huginn.answer_a_probe()
+        assert huginn.session.in_doubt
+        huginn.run(0.3)
+        assert not huginn.session.in_doubt
+
+
+def test_one_of_which_nothing_was_asked_before_a_silence_counts_as_restarted():
+    listener = FdmdataListener()
+    listener.start(100.0)
+    temperature = bytes.fromhex('0004438e1810')
+    assert listener.receive('a client', temperature, None, 100.0) == [PeerChanged(ANSWERING)]
+    listener.poll(100.0)
+    assert listener.next_deadline() == 101.0
+    listener.poll(101.0)
+    assert listener.expired() == [PeerChanged(AWAY)]
+    assert listener.receive('a client', temperature, None, 105.0) == [PeerChanged(ANSWERING)]
+    assert listener.in_doubt
+    assert listener.poll(105.0) == []
+    assert listener.expired() == [RESTARTED]
+    assert not listener.in_doubt
+
+
 def test_one_that_returns_is_polled_afresh():
     huginn = doubted()
     polled_afresh(huginn)
@@ -588,6 +617,23 @@ def test_a_pause_that_the_data_do_not_show_to_have_ended_is_left_as_an_error():
     left = huginn.session.left
     assert (left.owed, left.is_error) == (('pause',), True)
     assert left.reason.startswith('Huginn at there answers, but its data do not change')
+
+
+def test_what_is_expected_while_it_is_left_ends_with_it():
+    for begin in (waiting, answering, away, doubted):
+        for shown in (True, False):
+            huginn = begin()
+            huginn.session.take_pause(huginn.now)
+            huginn.session.release_timeout = 0.2
+            huginn.stop()
+            assert huginn.session.leaving
+            huginn.expect()
+            if shown:
+                huginn.session.forget_controls(huginn.now)
+                huginn.session.forget_pause(huginn.now)
+            done, = huginn.run(0.21)
+            assert done.error == DEACTIVATED
+            ended(huginn)
 
 
 def test_one_that_is_suddenly_elsewhere_while_being_left_gets_nothing_more():

@@ -46,6 +46,8 @@ CONTROLS_CHANNEL = 'controls'
 # After a pause by its service the data may still change for as long as a watching poll takes.
 _PAUSE_SHOWS = 2.0
 
+_DEACTIVATED = 'the node was deactivated'
+
 # Looking up a member of an Enum is slow, and happens for each reply.
 _OFF = State.OFF
 
@@ -152,8 +154,8 @@ class FdmdataSession(Session):
         sent them once, for it may be frozen and read them later, and again if it turns out to be
         the same one; one that was restarted gets nothing.
         """
-        self._expired += self._happen([What.STOP], now, 'the node was deactivated')
-        self._expired += self._happen(self._over(now), now)
+        self._expired += self._happen([What.STOP], now, _DEACTIVATED)
+        self._expired += self._happen(self._over(now), now, _DEACTIVATED)
 
     def set_plan(self, plan: Mapping[str, Wanted], now: float) -> None:
         """
@@ -339,7 +341,7 @@ class FdmdataSession(Session):
         if self._taken.is_paused and not self._peer.silence and (
                 self._motion.runs_since(self._taken.paused_at)):
             self._taken.forget_pause()
-        self._expired += self._happen(self._over(now), now)
+        self._expired += self._happen(self._over(now), now, _DEACTIVATED)
 
     def _over(self, now: float) -> Iterable[What]:
         """Return whether leaving is over, as what happens."""

@@ -45,24 +45,24 @@ TABLE: Table = {
 
     State.LEAVING: {
         What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.BEGIN),
-        What.SHOWN: to(State.OFF, Do.FORGET),
-        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.FORGET),
+        What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET),
+        What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET),
         What.OTHER: to(State.LEAVING, Do.DISOWN, Do.TELL),
         What.GONE: to(State.LEAVING_AWAY, Do.KEEP, Do.SETTLE)},
     State.LEAVING_AWAY: {
         What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.LET_GO, Do.BEGIN),
-        What.SHOWN: to(State.OFF, Do.FORGET, Do.LET_GO),
-        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
+        What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET, Do.LET_GO),
+        What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
         What.HEARD: to(State.LEAVING_DOUBTED, Do.BEGIN)},
     State.LEAVING_DOUBTED: {
         What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.LET_GO, Do.BEGIN),
-        What.SHOWN: to(State.OFF, Do.FORGET, Do.LET_GO),
-        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
+        What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET, Do.LET_GO),
+        What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
         What.SAME: to(State.LEAVING, Do.LET_GO, Do.PAY, Do.TELL),
         What.OTHER: to(State.LEAVING, Do.LET_GO, Do.DISOWN, Do.TELL)},
     State.LEAVING_ABSENT: {
         What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.BEGIN),
-        What.SHOWN: to(State.OFF, Do.FORGET),
-        What.EXPIRED: to(State.OFF, Do.LOOK_BACK, Do.FORGET),
+        What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET),
+        What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET),
         What.HEARD: to(State.LEAVING, Do.BEGIN)},
 }
