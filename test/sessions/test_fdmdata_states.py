@@ -341,9 +341,12 @@ def test_a_pause_before_anything_was_heard_is_owed_until_the_data_show_its_end()
     for silent in (waiting, absent):
         huginn = silent()
         huginn.session.take_pause(huginn.now)
-        huginn.stop()
+        huginn.expect()
+        done, = huginn.stop()
+        assert done.error == DEACTIVATED
         assert huginn.session.owed == ('pause',)
         assert huginn.state is LEAVING
+        assert huginn.run(0.01) == []
         huginn.up = True
         huginn.now = huginn.session.next_deadline()
         assert huginn.poll() == []
@@ -652,7 +655,9 @@ def test_one_that_freezes_while_being_left_is_recognized_when_it_thaws():
     huginn.frozen = True
     requests = len(huginn.requests)
     assert huginn.run(0.5) == []
-    huginn.now = huginn.requests[requests][0] + 1.0
+    huginn.run(huginn.requests[requests][0] + 0.999 - huginn.now)
+    assert len(huginn.open) > 2
+    huginn.now += 0.001
     assert huginn.poll() == []
     # The one that is kept, and a probe.
     assert len(huginn.open) == 2
