@@ -377,15 +377,14 @@ def test_a_cockpit_at_rest_does_not_disturb_the_stack():
         desk.say(0, simpit.Rotation(300, 0, 0, 7))
     assert desk.held('pitch') == 0.4
     assert desk.node.taken == ('pitch',)
-    assert desk.node.ownership.withheld['cockpit 0'] == 10
+    assert desk.node.withheld['cockpit 0'] == 10
 
 
 @pytest.mark.parametrize(('rule', 'after_cockpit', 'after_stack', 'after_both'), [
     ('last', 0.5, -0.3, 0.8), ('cockpit', 0.5, 0.5, 0.8), ('stack', 0.2, -0.3, -0.3)])
 def test_each_rule_says_who_wins_an_axis(rule, after_cockpit, after_stack, after_both):
     desk = Desk('v2', [Board('v2')])
-    desk.node.ownership.rule = rule
-    desk.node.ownership.lease = 2.0
+    desk.node.configure_ownership(rule=rule, lease=2.0)
     desk.greet(0)
     desk.say(0, simpit.Rotation(0, 0, 0, 7))
     desk.stack(pitch=0.2)
@@ -428,7 +427,7 @@ def test_an_unplugged_cockpit_gives_back_its_axes_but_not_those_of_the_stack(wha
     desk.node.let_go('cockpit 0', what, desk.now)
     desk.run(0.1)
     assert (desk.held('pitch'), desk.held('yaw'), desk.held('throttle')) == (pitch, 0.3, 1.0)
-    assert desk.node.ownership.held_by('cockpit 0') == ()
+    assert desk.node.held_by('cockpit 0') == ()
 
 
 def test_a_game_that_was_silent_still_gets_back_what_an_unplugged_cockpit_held():
@@ -450,7 +449,7 @@ def test_stopping_gives_back_the_axes_of_cockpits_too():
     desk.node.stop(desk.now)
     desk.run(0.1)
     assert desk.held('pitch') == 0.0
-    assert desk.node.ownership.held_by('cockpit 0') == ()
+    assert desk.node.held_by('cockpit 0') == ()
 
 
 def test_the_throttle_is_nobodys_by_being_closed_but_by_being_moved():

@@ -146,8 +146,8 @@ def test_syn_is_repeated_about_once_a_second():
     assert times == pytest.approx([0.05, 1.05, 2.05, 3.05, 4.05])
     assert session.peer_state is PeerState.AWAY
     assert events == [PeerChanged(PeerState.AWAY)]
-    assert 'no answer' in session.contact.hint
-    assert "'cobs'" in session.contact.hint
+    assert 'no answer' in session.hint
+    assert "'cobs'" in session.hint
 
 
 def test_auto_tries_both_framings_and_never_confuses_the_other():
@@ -171,7 +171,7 @@ def test_auto_tries_both_framings_and_never_confuses_the_other():
 @pytest.mark.parametrize('profile', ['v0', 'v1', 'v2', 'cobs'])
 def test_auto_finds_the_profile_in_flight(profile):
     cable = connect(profile, device='auto', run=2.0)
-    assert cable.device.contact.profile is PROFILES[profile]
+    assert cable.device.profile is PROFILES[profile]
     assert len(cable.telemetry(clear=False)) > 5
     assert of_kind(cable.events['device'], Connected)[-1].profile == profile
     cable.call(cable.device.send, ActionGroups('activate', ActionGroup.GEAR))
@@ -182,7 +182,7 @@ def test_auto_finds_the_profile_in_flight(profile):
 
 def test_auto_knows_v1_by_its_padding_in_every_scene():
     cable = connect('v1', device='auto', flight=False, run=1.0)
-    assert cable.device.contact.profile is PROFILES['v1']
+    assert cable.device.profile is PROFILES['v1']
     assert cable.plugin.subscriptions == (8,)
 
 
@@ -197,8 +197,8 @@ def test_auto_does_not_take_noise_of_once_for_the_padding_of_v1():
     cable.spoil['plugin'] = spoil
     cable.call(cable.device.start)
     cable.run(1.5)
-    assert cable.device.contact.search.counters.noise_bytes >= 30
-    assert cable.device.contact.profile is PROFILES['v0']
+    assert cable.device.framing.noise_bytes >= 30
+    assert cable.device.profile is PROFILES['v0']
     assert cable.plugin.subscriptions == ()
 
 
@@ -211,7 +211,7 @@ def test_auto_knows_v1_before_its_padding_by_echoes_that_are_cut():
     cable.call(cable.plugin.provide, ALTITUDE)
     cable.call(cable.device.start)
     cable.run(5.5)
-    assert cable.device.contact.profile is PROFILES['v1']
+    assert cable.device.profile is PROFILES['v1']
     assert cable.device.peer_state is PeerState.STREAMING
     assert cable.commands() == []
 
@@ -233,7 +233,7 @@ def test_auto_does_not_take_v0_for_another_while_registrations_get_lost():
     cable.call(cable.device.start)
     cable.run(6.0)
     assert cable.commands() == []
-    assert cable.device.contact.profile is PROFILES['v0']
+    assert cable.device.profile is PROFILES['v0']
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -245,7 +245,7 @@ def test_auto_outside_flight_names_the_profiles_and_speaks_the_right_one_in_flig
     assert 'flight scene' in hint.text
     cable.call(cable.plugin.set_flight, True)
     cable.run(2.0)
-    assert cable.device.contact.profile is PROFILES['v2']
+    assert cable.device.profile is PROFILES['v2']
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -253,7 +253,7 @@ def test_auto_outside_flight_names_the_profiles_and_speaks_the_right_one_in_flig
 def test_wrong_profile_is_named_by_what_the_plugin_does_now(plugin, told):
     cable = connect(plugin, device='v0', run=4.0)
     assert [hint.profile for hint in cable.hints()] == [told]
-    assert f"set profile '{told}'" in cable.device.contact.hint
+    assert f"set profile '{told}'" in cable.device.hint
 
 
 def test_noise_of_hours_ago_is_no_advice():
@@ -263,7 +263,7 @@ def test_noise_of_hours_ago_is_no_advice():
     cable.run(10.0)
     cable.call(cable.plugin.set_flight, False)
     cable.run(6.0)
-    assert cable.device.contact.search.counters.noise_bytes >= 300
+    assert cable.device.framing.noise_bytes >= 300
     assert [hint.profile for hint in cable.hints()] == ['']
 
 
@@ -272,7 +272,7 @@ def test_right_profile_outside_flight_is_not_talked_out_of():
     assert [hint.profile for hint in cable.hints()] == ['']
     cable.call(cable.plugin.set_flight, True)
     cable.run(1.0)
-    assert cable.device.contact.hint == ''
+    assert cable.device.hint == ''
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -345,7 +345,7 @@ def test_channels_come_and_go_at_run_time(profile):
     cable.events['device'].clear()
     cable.run(0.5)
     assert cable.plugin.subscriptions == tuple(sorted((*OWN[profile], 22)))
-    assert cable.device.registration.ids == cable.plugin.subscriptions
+    assert cable.device.registered == cable.plugin.subscriptions
     # The session still listens to altitude; its owner does not.
     assert cable.telemetry(clear=False) == []
 
@@ -391,7 +391,7 @@ def test_ping_measures_the_round_trip(profile):
     size = 28 if profile in OLD else 32
     assert (done.ticket, done.payload, done.error) == (ticket, bytes(range(size)), '')
     assert done.round_trip == pytest.approx(2 * LATENCY)
-    assert cable.device.echoes.round_trip == pytest.approx(2 * LATENCY)
+    assert cable.device.round_trip == pytest.approx(2 * LATENCY)
 
 
 def test_ping_outside_flight_ends_with_the_reason():
@@ -497,7 +497,7 @@ def test_another_plugin_after_silence_is_found_by_auto():
     cable.call(cable.plugin.set_flight, True)
     cable.call(cable.plugin.provide, ALTITUDE)
     cable.run(8.0)
-    assert cable.device.contact.profile is PROFILES['v0']
+    assert cable.device.profile is PROFILES['v0']
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -619,7 +619,7 @@ def test_frame_without_its_end_is_given_up_and_what_it_swallowed_is_found():
     assert cable.telemetry() == []
     cable.run(0.02)
     assert cable.telemetry() == [ALTITUDE]
-    assert cable.device.contact.search.counters.stalled == 1
+    assert cable.device.framing.stalled == 1
 
 
 def test_wrong_length_is_counted_and_ends_nothing():
@@ -818,9 +818,8 @@ def test_wrong_settings_are_refused_with_a_sentence(arguments, reason):
 
 def test_auto_keeps_the_wishes_that_the_plugin_found_cannot_grant():
     cable = connect('v0', device='auto', channels=['altitude', 'velocities'], run=2.0)
-    assert cable.device.registration.unavailable(cable.device.contact.profile) == (
-        'velocities',)
-    assert cable.device.registration.ids == (4,)
+    assert cable.device.unavailable == ('velocities',)
+    assert cable.device.registered == (4,)
 
 
 @given(st.lists(st.tuples(st.binary(max_size=60), st.floats(0.0, 3.0)), max_size=20),

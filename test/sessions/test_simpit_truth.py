@@ -118,15 +118,15 @@ def test_cobs_releases_the_throttle_once_it_knows_that_the_plugin_lets_go():
 def test_echoes_outside_the_flight_scene_tell_2_3_from_2_2(device):
     for plugin, known in (('v2.2', 'cobs'), ('v2.3', 'v2.3')):
         cable = connect(plugin, device=device, run=2.0)
-        assert cable.device.contact.profile.name == 'cobs'
+        assert cable.device.profile.name == 'cobs'
         cable.call(cable.plugin.set_flight, False)
         cable.run(4.0)
-        assert cable.device.contact.profile.name == 'cobs'
+        assert cable.device.profile.name == 'cobs'
         cable.run(20.0)
-        assert cable.device.contact.profile.name == known
+        assert cable.device.profile.name == known
         cable.call(cable.plugin.set_flight, True)
         cable.run(2.0)
-        assert cable.device.contact.profile.name == known
+        assert cable.device.profile.name == known
         assert [event.profile for event in of_kind(cable.events['device'], ProfileKnown)] == (
             ['v2.3'] if known == 'v2.3' else [])
 
@@ -157,7 +157,7 @@ def test_a_lost_registration_in_flight_is_not_taken_for_a_menu():
     cable.call(cable.device.start)
     cable.run(10.0)
     assert not lost[0]
-    assert cable.device.contact.profile is PROFILES['cobs']
+    assert cable.device.profile is PROFILES['cobs']
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -165,7 +165,7 @@ def test_a_vessel_change_tells_2_3():
     cable = connect('v2.3', device='cobs', channels=['altitude'])
     cable.call(cable.plugin.provide, simpit.VesselChange(1))
     cable.run(0.1)
-    assert cable.device.contact.profile is PROFILES['v2.3']
+    assert cable.device.profile is PROFILES['v2.3']
 
 
 def test_what_told_2_3_is_doubted_while_nothing_answers():
@@ -180,7 +180,7 @@ def test_what_told_2_3_is_doubted_while_nothing_answers():
     cable.call(cable.plugin.provide, ALTITUDE)
     cable.spoil['plugin'] = lambda data: data
     cable.run(3.0)
-    assert cable.device.contact.profile is PROFILES['cobs']
+    assert cable.device.profile is PROFILES['cobs']
     assert cable.device.peer_state is PeerState.STREAMING
 
 
@@ -486,7 +486,7 @@ def test_a_channel_that_stays_away_is_named_and_asked_for_with_back_off_for_ever
     cable.run(5.0)
     missing = cable.device.missing(cable.now)
     assert list(missing) == ['apsides']
-    assert 'apsides' not in cable.device.registration.came
+    assert 'apsides' not in cable.device.came
     cable.frames['device'].clear()
     cable.run(300.0)
     asked = [at for at, data in cable.frames['device'] for packet in packets('cobs', data)
@@ -500,7 +500,7 @@ def test_a_channel_that_stays_away_is_named_and_asked_for_with_back_off_for_ever
     ((name, since),) = cable.device.missing(cable.now).items()
     assert name == 'velocities'
     assert 2.0 < cable.now - since < 3.2
-    assert name in cable.device.registration.came
+    assert name in cable.device.came
 
 
 def test_channels_that_are_sent_on_a_change_are_no_leases_once_they_have_come():
@@ -767,8 +767,7 @@ def test_what_a_frozen_plugin_still_holds_is_given_back(device, when):
         cable.call(cable.device.release)
     cable.spoil['plugin'] = cable.spoil['device'] = lambda data: data
     if when == 'before it is known':
-        contact = cable.device.contact
-        while not contact.search.counters.packets or contact.profile is None:
+        while not cable.device.framing.packets or cable.device.profile is None:
             cable.run(0.01)
         cable.call(cable.device.release)
     cable.run(3.0)
@@ -969,7 +968,7 @@ def test_an_awaited_command_of_axes_ends(how):
     if how == 'withheld':
         cable.call(lambda now: cable.device.send(
             simpit.Rotation(30000, 0, 0, 1), now, source='wheel'))
-        cable.device.ownership.rule = 'cockpit'
+        cable.device.configure_ownership(rule='cockpit')
         cable.run(0.1)
     elif how == 'dropped':
         cable.call(cable.device.send, simpit.Rotation(4, 0, 0, 1))

@@ -75,10 +75,9 @@ class Cockpits:
 
     def changed(self, given: SimpitParameters) -> None:
         """Use new live parameters."""
-        ownership = self._node.session.ownership
-        ownership.rule = given.cockpit_rule
-        ownership.threshold = given.cockpit_threshold
-        ownership.lease = given.command_timeout
+        self._node.session.configure_ownership(
+            rule=given.cockpit_rule, threshold=given.cockpit_threshold,
+            lease=given.command_timeout)
 
     def start(self) -> None:
         """Open the ports."""
@@ -166,7 +165,7 @@ class _Cockpit:
 
     def diagnose(self) -> Status:
         """Return the state of the cockpit."""
-        ownership = self._node.session.ownership
+        game = self._node.session
         counters = self.link.counters()
         with self.link.lock:
             session, statistics = self.session, self.session.statistics
@@ -192,8 +191,8 @@ class _Cockpit:
                 ('packets to it', str(statistics.sent)),
                 ('replaced by newer ones', str(statistics.held_back)),
                 ('axes that it holds',
-                 ', '.join(ownership.held_by(self._port.port)) or 'none'),
-                ('values withheld from it', str(ownership.withheld[self._port.port])),
+                 ', '.join(game.held_by(self._port.port)) or 'none'),
+                ('values withheld from it', str(game.withheld[self._port.port])),
                 ('refused: no game in flight', _told(statistics.refused)),
                 ('dropped', _told(statistics.dropped)),
                 ('damaged', _told(statistics.malformed)),

@@ -222,7 +222,7 @@ class SimpitCommands:
         self._send(what, simpit.Log(flags, text))
 
     def _resend_one(self, message: String) -> None:
-        profile = self._node.session.contact.profile
+        profile = self._node.session.profile
         # Without a plugin the session says why it is refused.
         self._send('command/resend', simpit.RequestMessage(0) if profile is None else (
             request_for(message.data, profile)))
@@ -230,7 +230,7 @@ class SimpitCommands:
     def _packet(self, message: SimpitPacket) -> None:
         packet = simpit.Packet(message.channel, bytes(message.payload))
         self._send('command/packets', packet)
-        axes = axes_in(packet, self._node.session.contact.profile)
+        axes = axes_in(packet, self._node.session.profile)
         if axes & _CONTROLS:
             self._node.gates[''].watchdog.feed()
         if axes & _AXIS_NAMES:

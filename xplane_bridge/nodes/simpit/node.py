@@ -226,7 +226,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
 
     def peer_fault(self) -> str:
         """Return that telemetry arrives, but nothing that we send is read."""
-        if self.session.echoes.streak > -_DEAF:
+        if self.session.lost_echoes < _DEAF:
             return ''
         return (
             'telemetry arrives, but no echo comes back: the plugin no longer reads this port; '
@@ -234,12 +234,12 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
 
     def hint(self, state: PeerState) -> str:
         """Return what the user should check."""
-        return self.session.contact.hint
+        return self.session.hint
 
     def diagnose_link(self, counters: SerialCounters) -> Status:
         """Return the status of the port and its packets."""
         status, statistics = self.link.status, self.session.statistics
-        framing = self.session.contact.search.counters
+        framing = self.session.framing
         malformed = sum(statistics.malformed.values())
         level, text = OK, status.text
         if not status.is_open:
@@ -268,13 +268,12 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
 
     def peer_values(self) -> Sequence[tuple[str, str]]:
         """Return what is known about the plugin."""
-        session, statistics, contact = (
-            self.session, self.session.statistics, self.session.contact)
-        trip, profile = session.echoes.round_trip, contact.profile
+        session, statistics = self.session, self.session.statistics
+        trip, profile, game = session.round_trip, session.profile, session.game
         return (
             ('profile', profile.name if profile else 'not known yet'),
             ('plugins of that profile', profile.plugins if profile else ''),
-            ('game', contact.game.value if contact.game else 'not known yet'),
+            ('game', game.value if game else 'not known yet'),
             ('handshakes', str(statistics.handshakes)),
             ('tries', str(statistics.syns)),
             ('round trip, s', 'none yet' if trip is None else f'{trip:.4f}'),
@@ -289,7 +288,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         if session.peer_state is not PeerState.STREAMING:
             return (Status('values', OK, 'none are expected outside the flight scene'),)
         missing = session.missing(now)
-        never = missing.keys() - session.registration.came - set(self.parameters.channels)
+        never = missing.keys() - session.came - set(self.parameters.channels)
         status = values_status(
             [name for name in session.wanted if name not in never],
             {name: since for name, since in missing.items() if name not in never}, now)
@@ -299,8 +298,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
     def diagnose_telemetry(self, now: float) -> Status:
         """Return what arrives, and which requested channels this plugin does not have."""
         status, session = super().diagnose_telemetry(now), self.session
-        missing = () if EVERYTHING in self.parameters.channels else (
-            session.registration.unavailable(session.contact.profile))
+        missing = () if EVERYTHING in self.parameters.channels else session.unavailable
         if not missing:
             return status
         return replace(
@@ -312,7 +310,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
     ) -> Sequence[tuple[str, str]]:
         """Return the packet rate of each channel."""
         return (
-            ('channels registered', str(len(self.session.registration.ids))),
+            ('channels registered', str(len(self.session.registered))),
             *((f'{name}: packets/s', f'{rate:.1f}') for name, rate in sorted(rates.items())),
             ('not requested', str(self.session.statistics.unexpected)),
         )
@@ -328,7 +326,6 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
             ('controls', str(self.gates[''].commands)),
             ('packets sent', str(statistics.commands)),
             ('superseded by newer ones', str(statistics.held_back)),
-            ('values withheld, as a cockpit has the axis',
-             str(self.session.ownership.withheld[STACK])),
+            ('values withheld, as a cockpit has the axis', str(self.session.withheld[STACK])),
             ('flaps or speedbrake, which no vessel has', str(self._without_axis)),
         )

@@ -54,17 +54,27 @@ class Ownership:
     def __init__(
         self, rule: str = 'last', *, threshold: float = 0.02, lease: float = 1.0
     ) -> None:
-        if rule not in RULES:
-            raise ValueError(f"rule '{rule}': must be one of {', '.join(RULES)}")
-        self.rule = rule
-        self.threshold = threshold
-        self.lease = lease
+        self.configure(rule=rule, threshold=threshold, lease=lease)
         self.withheld: Counter[str] = Counter()
         self._holders: dict[str, str] = {}
         # Who sent the last value of an axis: the plugin forces it until it gets another one.
         self._senders: dict[str, str] = {}
         self._stood: dict[tuple[str, str], float] = {}
         self._leased_until: dict[str, float] = {}
+
+    def configure(
+        self, *, rule: str | None = None, threshold: float | None = None,
+        lease: float | None = None,
+    ) -> None:
+        """Change the rule, the threshold or the lease; what is not given stays."""
+        if rule is not None:
+            if rule not in RULES:
+                raise ValueError(f"rule '{rule}': must be one of {', '.join(RULES)}")
+            self.rule = rule
+        if threshold is not None:
+            self.threshold = threshold
+        if lease is not None:
+            self.lease = lease
 
     def admit_parts(self, source: str, parts: Sequence[Part], now: float) -> list[Part]:
         """Return the packets of a command without the axes that others hold."""

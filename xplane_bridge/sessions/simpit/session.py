@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -23,6 +24,7 @@ from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import (
     ActionGroup,
     AXES,
+    Counters,
     Framing,
     Handshake,
     HandshakeType,
@@ -190,6 +192,67 @@ class SimpitSession(Session):
         Outside the flight scene none should arrive.
         """
         return self.registration.missing(now) if self.peer_state is PeerState.STREAMING else {}
+
+    @property
+    def profile(self) -> Profile | None:
+        """Return the profile in use; None with 'auto' until a plugin has answered."""
+        return self.contact.profile
+
+    @property
+    def game(self) -> Game | None:
+        """Return the game behind the plugin, None until it has answered."""
+        return self.contact.game
+
+    @property
+    def hint(self) -> str:
+        """Return what the user should check; empty while all is well."""
+        return self.contact.hint
+
+    @property
+    def framing(self) -> Counters:
+        """Return the counts of packets, and of bytes outside them, in the framing in use."""
+        return self.contact.search.counters
+
+    @property
+    def round_trip(self) -> float | None:
+        """Return how many seconds the last echo took, None before the first."""
+        return self.echoes.round_trip
+
+    @property
+    def lost_echoes(self) -> int:
+        """Return how many echoes in a row, up to the last one, have not come back."""
+        return max(0, -self.echoes.streak)
+
+    @property
+    def registered(self) -> tuple[int, ...]:
+        """Return the ids of the channels registered now."""
+        return self.registration.ids
+
+    @property
+    def came(self) -> frozenset[str]:
+        """Return the names of channels that have ever been received from this plugin."""
+        return self.registration.came
+
+    @property
+    def unavailable(self) -> tuple[str, ...]:
+        """Return the requested channels that plugins of the profile in use do not send."""
+        return self.registration.unavailable(self.contact.profile)
+
+    @property
+    def withheld(self) -> Counter[str]:
+        """Return how many values of axes were withheld, by source: another one holds the axis."""
+        return self.ownership.withheld
+
+    def held_by(self, source: str) -> tuple[str, ...]:
+        """Return the axes that a source of commands holds."""
+        return self.ownership.held_by(source)
+
+    def configure_ownership(
+        self, *, rule: str | None = None, threshold: float | None = None,
+        lease: float | None = None,
+    ) -> None:
+        """Change who wins an axis (Ownership); what is not given stays."""
+        self.ownership.configure(rule=rule, threshold=threshold, lease=lease)
 
     @property
     def absence(self) -> str:
