@@ -190,3 +190,15 @@ def test_soonest_of_nothing_is_nothing():
     assert soonest() is None
     assert soonest(None, 3.0, 2.0) == 2.0
     assert soonest(None) is None
+
+
+def test_an_owner_is_told_what_it_did_itself_only_if_others_follow_the_state():
+    class Followed(_Session):
+        untold = frozenset()
+
+    for kind, told in ((_Session, []), (Followed, [PeerChanged(PeerState.UNKNOWN)])):
+        session = kind()
+        session.peer_state = PeerState.AWAY
+        events = session._happen([What.START], 0.0)
+        assert [event for event in events if isinstance(event, PeerChanged)] == told
+        assert session.peer_state is PeerState.UNKNOWN

@@ -43,8 +43,8 @@ RELEASE_TIMEOUT = 3.0
 LONGEST_READ = 60.0
 """Seconds after which a read ends, complete or not."""
 
-_BY_OWNER = frozenset({What.START, What.STOP, What.SHOWN, What.EXPIRED})
-"""The owner knows about the states that these lead to, and is not told."""
+BY_OWNER = frozenset({What.START, What.STOP, What.SHOWN, What.EXPIRED})
+"""An owner knows about the states that these lead to, and is not told, unless others follow it."""
 
 _NO_CONTROLS = 'this peer accepts no controls'
 
@@ -176,6 +176,9 @@ class Session(ABC):
 
     sentences: ClassVar[Mapping[PeerState, str]]
     """The meaning of each state of this peer, for people."""
+
+    untold: ClassVar[frozenset[What]] = BY_OWNER
+    """What changes the state without a PeerChanged."""
 
     _peer: Any
 
@@ -312,7 +315,7 @@ class Session(ABC):
         for what in whats:
             actions = self._peer.process(what, now)
             changed = self._look_at_shown()
-            if what not in _BY_OWNER:
+            if what not in self.untold:
                 events += changed
             for action in actions:
                 if action is Do.TELL_STATE:
