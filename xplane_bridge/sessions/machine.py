@@ -37,6 +37,8 @@ class State(Enum):
         self.shown = shown
 
     OFF = 'not started, or ended', 'unknown'
+    OFF_OPEN = 'not started, or ended, and the port is open', 'unknown'
+    OFF_CLOSED = 'not started, or ended, and the port was closed', 'closed'
     SEARCHING = 'the address of the peer is not known', 'searching'
     CLOSED = 'the port is not open', 'closed'
     WAITING = 'nothing was heard yet', 'unknown'
@@ -100,6 +102,7 @@ class Do(Enum):
     HOLD = 'keep what was taken until it is known who answers'
     RESTORE = 'count what was kept as taken again'
     DISOWN = 'forget what was taken: it was taken from another peer'
+    LAND = 'forget what was taken for the flight that has ended'
     PAY = 'give back what is owed'
     LEAVE = 'give back what was taken'
     LOOK_BACK = 'note what the peer has not shown to be given back, and forget it'
