@@ -419,6 +419,17 @@ def test_what_waits_when_the_game_leaves_flight_is_dropped_with_the_reason():
     assert cable.commands() == []
 
 
+@pytest.mark.parametrize('again', ['opened', 'start'])
+def test_what_waits_when_all_begins_again_is_dropped_with_the_reason(again):
+    cable = connect('v2')
+    for _ in range(3):
+        cable.call(cable.device.send, ActionGroups('activate', ActionGroup.STAGE))
+    cable.call(getattr(cable.device, again))
+    done = of_kind(cable.events['device'], CommandDone)
+    assert [event.error for event in done] == 2 * [
+        'not sent: waiting for the first reply on the serial port']
+
+
 def test_commands_of_before_an_outage_never_come_after_it():
     cable = connect('v2')
     before = cable.now

@@ -281,7 +281,6 @@ class SimpitSession(Session):
             self._end_leaving()
         self._left = Left()
         self._active = True
-        self._expired += self._change(PeerState.UNKNOWN if self._open else PeerState.CLOSED)
         self._begin(now)
 
     def stop(self, now: float) -> None:
@@ -472,7 +471,6 @@ class SimpitSession(Session):
     def opened(self, now: float) -> None:
         """Start over: the port has been opened, or opened again."""
         self._open = True
-        self._expired += self._change(PeerState.UNKNOWN)
         self._begin(now)
 
     def lost(self, now: float) -> None:
@@ -555,6 +553,7 @@ class SimpitSession(Session):
     def _begin(self, now: float) -> None:
         """Search for a plugin from the start."""
         self._part()
+        self._expired += self._change(PeerState.UNKNOWN if self._open else PeerState.CLOSED)
         self._expired += self.echoes.abandon('the conversation was restarted')
         if self._open and self._active:
             self.contact.begin(now)
