@@ -20,7 +20,14 @@ from simpit_cable import ALTITUDE, Cable, connect, of_kind, packets
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups, Packet, PROFILES
 from xplane_bridge.sessions.base import CommandDone, Left, PeerAbsentError, PeerChanged, PeerState
-from xplane_bridge.sessions.simpit import Game, ProfileKnown, SimpitSession, Telemetry
+from xplane_bridge.sessions.simpit import (
+    Connected,
+    EchoDone,
+    Game,
+    ProfileKnown,
+    SimpitSession,
+    Telemetry,
+)
 from xplane_bridge.sessions.simpit.profiles import ProfileFinder
 from xplane_bridge.simulators.simpit import PluginSession
 
@@ -428,6 +435,16 @@ def test_what_waits_when_all_begins_again_is_dropped_with_the_reason(again):
     done = of_kind(cable.events['device'], CommandDone)
     assert [event.error for event in done] == 2 * [
         'not sent: waiting for the first reply on the serial port']
+
+
+def test_a_state_is_told_before_what_follows_from_it():
+    cable = connect('v2')
+    kinds = [type(event) for event in cable.events['device']]
+    assert kinds.index(PeerChanged) < kinds.index(Connected)
+    cable.device.ping(b'x', cable.now)
+    cable.events['device'].clear()
+    cable.lose_device()
+    assert [type(event) for event in cable.events['device']] == [PeerChanged, EchoDone]
 
 
 def test_commands_of_before_an_outage_never_come_after_it():

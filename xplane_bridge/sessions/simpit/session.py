@@ -292,7 +292,7 @@ class SimpitSession(Session):
         if not self._active:
             return
         streaming = self.peer_state is PeerState.STREAMING
-        self._expired += [
+        ended = [
             *self.echoes.abandon('the node was deactivated'),
             *self._evidence.abandon('the node was deactivated')]
         self._active = False
@@ -309,7 +309,10 @@ class SimpitSession(Session):
                 self.echoes.reset(now)
                 self._dialogue.say(*self.registration.end())
         else:
+            if self.peer_state is PeerState.AWAY:
+                self._expired += self._change(PeerState.LEAVING)
             self._end_leaving()
+        self._expired += ended
 
     def _leave(self, now: float) -> None:
         """Go on giving back and deregistering, until all was shown or there is no more time."""
@@ -477,13 +480,13 @@ class SimpitSession(Session):
         """Note that the port is gone."""
         self._open = False
         self._dialogue.outgoing()
-        self._expired += self.echoes.abandon('the serial port was lost')
-        self._expired += self._evidence.abandon('the serial port was lost')
         if self._leaving is not None:
             self._end_leaving()
-            return
-        self._part()
-        self._expired += self._change(PeerState.CLOSED)
+        else:
+            self._part()
+            self._expired += self._change(PeerState.CLOSED)
+        self._expired += self.echoes.abandon('the serial port was lost')
+        self._expired += self._evidence.abandon('the serial port was lost')
 
     def receive(
         self, channel: str, data: bytes, sender: Address | None, now: float
@@ -570,8 +573,8 @@ class SimpitSession(Session):
         if self.peer_state is not PeerState.AWAY and contact.is_lost(now):
             self._part(away=contact.connected)
             contact.hint = without_answer(contact.finder.chosen)
-            self._expired += self.echoes.abandon('the plugin stopped responding')
             self._expired += self._change(PeerState.AWAY)
+            self._expired += self.echoes.abandon('the plugin stopped responding')
         self._dialogue.ask(now)
 
     # State of the plugin.
@@ -674,10 +677,10 @@ class SimpitSession(Session):
 
     def _connect(self, framing: Framing, message: Handshake, now: float) -> list[Any]:
         """Complete the handshake."""
-        events: list[Any] = [self._dialogue.answer(framing, message, now)]
-        if self.peer_state is not PeerState.STREAMING:
-            events += self._change(PeerState.ANSWERING)
-        return events
+        connected = self._dialogue.answer(framing, message, now)
+        if self.peer_state is PeerState.STREAMING:
+            return [connected]
+        return [*self._change(PeerState.ANSWERING), connected]
 
     def _heard_echo(self, now: float) -> None:
         """Draw conclusions from an echo that comes back while there is no telemetry."""
