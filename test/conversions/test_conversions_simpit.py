@@ -21,7 +21,7 @@ import pytest
 from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.protocols import simpit
-from xplane_bridge.sessions.simpit.groups import ActionSilence
+from xplane_bridge.sessions.simpit.reports import ActionSilence
 
 
 @pytest.mark.parametrize(('value', 'wire'), [

@@ -28,7 +28,7 @@ from xplane_bridge.sessions.simpit import (
     SimpitSession,
     Telemetry,
 )
-from xplane_bridge.sessions.simpit.profiles import ProfileFinder
+from xplane_bridge.sessions.simpit.dialect import ProfileFinder
 from xplane_bridge.simulators.simpit import PluginSession
 
 GEAR = ActionGroup.GEAR

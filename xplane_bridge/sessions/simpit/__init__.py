@@ -14,12 +14,15 @@
 
 """The conversation of a KerbalSimpit device with a plugin, and of a plugin with a cockpit."""
 
-from xplane_bridge.sessions.simpit.cockpit import CockpitSession
-from xplane_bridge.sessions.simpit.commands import axes_in, request_for
-from xplane_bridge.sessions.simpit.events import (
+from xplane_bridge.sessions.simpit.cockpit.events import (
     CockpitCommand,
     CockpitLeft,
     CockpitWants,
+)
+from xplane_bridge.sessions.simpit.cockpit.session import CockpitSession
+from xplane_bridge.sessions.simpit.commands import axes_in, request_for
+from xplane_bridge.sessions.simpit.dialect import AUTO
+from xplane_bridge.sessions.simpit.events import (
     Connected,
     EchoDone,
     Game,
@@ -32,7 +35,6 @@ from xplane_bridge.sessions.simpit.events import (
 )
 from xplane_bridge.sessions.simpit.evidence import Shows
 from xplane_bridge.sessions.simpit.ownership import RULES, STACK
-from xplane_bridge.sessions.simpit.profiles import AUTO
 from xplane_bridge.sessions.simpit.registration import registrable
 from xplane_bridge.sessions.simpit.session import CHANNEL, GEAR, SimpitSession
 

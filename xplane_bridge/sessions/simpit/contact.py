@@ -20,8 +20,8 @@ from collections.abc import Collection
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Framing, Handshake, HandshakeType, Profile
+from xplane_bridge.sessions.simpit.dialect import ProfileFinder
 from xplane_bridge.sessions.simpit.events import Game
-from xplane_bridge.sessions.simpit.profiles import ProfileFinder
 from xplane_bridge.sessions.simpit.registration import SILENCE
 from xplane_bridge.sessions.simpit.search import Search
 

@@ -19,10 +19,10 @@ from __future__ import annotations
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Framing, Handshake, Message, Profile
 from xplane_bridge.sessions.simpit.contact import Contact, Reunion
-from xplane_bridge.sessions.simpit.echo import Echoes
 from xplane_bridge.sessions.simpit.events import Connected, Statistics
 from xplane_bridge.sessions.simpit.flight import Flight
 from xplane_bridge.sessions.simpit.outbox import Outbox
+from xplane_bridge.sessions.simpit.reads import Echoes
 from xplane_bridge.sessions.simpit.registration import Registration
 
 # A plugin requests one echo at a time; no more answers than this are queued.

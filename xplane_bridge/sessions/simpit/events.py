@@ -20,7 +20,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from xplane_bridge.protocols.foreign import Kinds
 from xplane_bridge.protocols.simpit import Message, Packet, Profile
 from xplane_bridge.sessions import base
 
@@ -140,47 +139,3 @@ class Statistics(base.Statistics):
     echoes: int = 0
     echoes_lost: int = 0
     commands: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CockpitWants:
-    """
-    The channels that a cockpit wants from now on, by name, or by id if its profile has no name.
-
-    Those ``again`` it has just requested: values that are sent on change only are due anew.
-    """
-
-    channels: tuple[str | int, ...]
-    again: tuple[str | int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CockpitCommand:
-    """A command of a cockpit: its packet as received, and what it means, or the packet itself."""
-
-    message: Message | Packet
-    packet: Packet
-
-
-@dataclass(frozen=True, slots=True)
-class CockpitLeft:
-    """A cockpit is unplugged, has started anew, or has closed its port: its axes are released."""
-
-    why: str
-
-
-@dataclass(slots=True)
-class CockpitStatistics(base.Statistics):
-    """
-    Monotonic counters of the line to a cockpit.
-
-    received and sent count packets, held_back packets of telemetry that were replaced by newer
-    ones because the line is slow. refused counts commands, by name, that nobody obeyed, dropped
-    what the other side has no channel for or could not take.
-    """
-
-    received: int = 0
-    sent: int = 0
-    handshakes: int = 0
-    refused: Kinds = field(default_factory=Kinds)
-    dropped: Kinds = field(default_factory=Kinds)

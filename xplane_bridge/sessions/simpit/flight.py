@@ -20,8 +20,8 @@ from collections.abc import Callable
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Message, Packet
-from xplane_bridge.sessions.simpit.groups import ActionReport
 from xplane_bridge.sessions.simpit.registration import Registration, SILENCE
+from xplane_bridge.sessions.simpit.reports import ActionReport
 
 # A packet or two may still arrive after the game has said that it leaves the flight scene.
 _STRAY = 0.5

@@ -24,8 +24,8 @@ from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.simpit import ActionGroup, Message, Packet, PROFILES
 from xplane_bridge.sessions.simpit.contact import Contact
 from xplane_bridge.sessions.simpit.events import Shared, Statistics, Telemetry
-from xplane_bridge.sessions.simpit.groups import ActionReport
 from xplane_bridge.sessions.simpit.registration import Registration
+from xplane_bridge.sessions.simpit.reports import ActionReport
 
 # By channel: other channels whose last value belongs with it. They are sent on change.
 _BESIDE = {

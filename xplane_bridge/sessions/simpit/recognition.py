@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from xplane_bridge.protocols.simpit import Profile
 from xplane_bridge.sessions.simpit.contact import Contact
-from xplane_bridge.sessions.simpit.echo import Echoes, LONG_ANSWER, SHORT_ANSWER
 from xplane_bridge.sessions.simpit.events import ProfileHint, ProfileKnown
 from xplane_bridge.sessions.simpit.flight import Flight
+from xplane_bridge.sessions.simpit.reads import Echoes, LONG_ANSWER, SHORT_ANSWER
 from xplane_bridge.sessions.simpit.registration import SILENCE
 
 

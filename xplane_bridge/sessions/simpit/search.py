@@ -26,7 +26,7 @@ from xplane_bridge.protocols.simpit import (
     HandshakeType,
     Packet,
 )
-from xplane_bridge.sessions.simpit.profiles import FIRST_PROFILE
+from xplane_bridge.sessions.simpit.dialect import FIRST_PROFILE
 
 # The device libraries wait 1.1 s for an answer.
 _SYN_PERIOD = 1.0

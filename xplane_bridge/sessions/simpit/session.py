@@ -46,19 +46,19 @@ from xplane_bridge.sessions.base import (
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
 from xplane_bridge.sessions.simpit.commands import is_obeyed_anywhere, Part, prepare
 from xplane_bridge.sessions.simpit.contact import Contact
+from xplane_bridge.sessions.simpit.dialect import AUTO, chosen_profile, FIRST_PROFILE
 from xplane_bridge.sessions.simpit.dialogue import Dialogue
-from xplane_bridge.sessions.simpit.echo import Echoes
 from xplane_bridge.sessions.simpit.events import Game, Presence, Statistics
 from xplane_bridge.sessions.simpit.evidence import Evidence, Shows
 from xplane_bridge.sessions.simpit.flight import Flight
-from xplane_bridge.sessions.simpit.groups import ActionReport
 from xplane_bridge.sessions.simpit.leaving import Leaving
 from xplane_bridge.sessions.simpit.outbox import Outbox
 from xplane_bridge.sessions.simpit.ownership import Ownership, STACK
-from xplane_bridge.sessions.simpit.profiles import AUTO, chosen_profile, FIRST_PROFILE
+from xplane_bridge.sessions.simpit.reads import Echoes
 from xplane_bridge.sessions.simpit.reception import Reception
 from xplane_bridge.sessions.simpit.recognition import Recognition, without_answer
 from xplane_bridge.sessions.simpit.registration import ChannelName, Registration
+from xplane_bridge.sessions.simpit.reports import ActionReport
 
 CHANNEL = 'serial'
 """The only channel of a serial link."""

@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import Any
 
 from xplane_bridge.protocols.simpit import Framing, Profile, PROFILES
-from xplane_bridge.sessions.simpit.echo import LONG_ANSWER, SHORT_ANSWER
 from xplane_bridge.sessions.simpit.events import Game, ProfileKnown
+from xplane_bridge.sessions.simpit.reads import LONG_ANSWER, SHORT_ANSWER
 
 AUTO = 'auto'
 """In place of a profile's name: detect it."""

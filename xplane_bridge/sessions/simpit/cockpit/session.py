@@ -34,15 +34,15 @@ from xplane_bridge.protocols.simpit import (
 )
 from xplane_bridge.sessions.base import Address, Outgoing, PeerChanged, PeerState, Session
 from xplane_bridge.sessions.budget import Budget
-from xplane_bridge.sessions.simpit.events import (
+from xplane_bridge.sessions.simpit.cockpit.events import (
     CockpitCommand,
     CockpitLeft,
     CockpitStatistics,
     CockpitWants,
-    Presence,
 )
-from xplane_bridge.sessions.simpit.meaning import meaning, named, recognised, translated
-from xplane_bridge.sessions.simpit.profiles import AUTO, chosen_profile
+from xplane_bridge.sessions.simpit.cockpit.meaning import meaning, named, recognised, translated
+from xplane_bridge.sessions.simpit.dialect import AUTO, chosen_profile
+from xplane_bridge.sessions.simpit.events import Presence
 from xplane_bridge.sessions.simpit.search import Search
 
 _CHANNEL = 'serial'
