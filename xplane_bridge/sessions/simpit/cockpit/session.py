@@ -32,7 +32,7 @@ from xplane_bridge.protocols.simpit import (
     Profile,
     PROFILES,
 )
-from xplane_bridge.sessions.base import Address, Outgoing, PeerChanged, PeerState, Session
+from xplane_bridge.sessions.base import Address, Outgoing, PeerState, Session
 from xplane_bridge.sessions.budget import Budget
 from xplane_bridge.sessions.simpit.cockpit.events import (
     CockpitCommand,
@@ -41,6 +41,7 @@ from xplane_bridge.sessions.simpit.cockpit.events import (
     CockpitWants,
 )
 from xplane_bridge.sessions.simpit.cockpit.meaning import meaning, named, recognised, translated
+from xplane_bridge.sessions.simpit.cockpit.peer import Peer
 from xplane_bridge.sessions.simpit.dialect import AUTO, chosen_profile
 from xplane_bridge.sessions.simpit.events import Presence
 from xplane_bridge.sessions.simpit.search import Search
@@ -87,10 +88,9 @@ class CockpitSession(Session):
         self._stream = Search(
             (self.chosen.framing,) if self.chosen else ('cobs', 'aa50'), b'')
         self._rest = b''
-        self._open = False
-        # Whether anything has been heard; whether it may register, and has done or commanded
-        # anything; whether a SYN waits for the game.
-        self._heard = False
+        self._peer = Peer()
+        # Whether it may register, and has done or commanded anything; whether a SYN waits for the
+        # game.
         self._greeted = False
         self._served = False
         self._asked = False
@@ -128,12 +128,12 @@ class CockpitSession(Session):
 
     def start(self, now: float) -> None:
         """Begin to listen."""
-        self._active = True
+        self._peer.is_started = True
         self._look()
 
     def stop(self, now: float) -> None:
         """Stop listening."""
-        self._active = False
+        self._peer.is_started = False
         self._look()
 
     def set_game(self, game: Presence, now: float) -> None:
@@ -163,16 +163,16 @@ class CockpitSession(Session):
 
     def opened(self, now: float) -> None:
         """Start over: the port has been opened."""
-        self._open = True
+        self._peer.is_open = True
         self._stream.reset()
         self._framing = self.chosen.framing if self.chosen else None
-        self._heard = self._asked = False
+        self._peer.heard = self._asked = False
         self._greeted = self.chosen is not None
         self._look()
 
     def lost(self, now: float) -> None:
         """Note that the port is gone, and the cockpit with it."""
-        self._open = False
+        self._peer.is_open = False
         self._answers.clear()
         self._forget('it was unplugged')
         self._look()
@@ -181,11 +181,13 @@ class CockpitSession(Session):
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> list[Any]:
         """Process bytes from the port, in pieces of any size; return the resulting events."""
-        return self._take_packets(self._stream.feed(data, now), now) if self._active else []
+        if not self._peer.is_started:
+            return []
+        return self._take_packets(self._stream.feed(data, now), now)
 
     def poll(self, now: float) -> list[Outgoing]:
         """Return what to send now: answers first, then telemetry as far as the line carries it."""
-        if not (self._open and self._active):
+        if not (self._peer.is_open and self._peer.is_started):
             self._deadline = now if self._expired else None
             return []
         events = self._take_packets(self._stream.expire(now), now)
@@ -219,7 +221,7 @@ class CockpitSession(Session):
                 self._framing = framing
                 self._stream.found(framing)
                 self._rest = packet.payload[1:]
-            self._heard = True
+            self._peer.heard = True
             events += self._receive_one(_CHANNEL, packet, None, now)
             events += self.expired()
         return events
@@ -285,7 +287,7 @@ class CockpitSession(Session):
         """Answer a handshake; a SYN is a cockpit that has started anew."""
         if message.handshake == HandshakeType.SYN:
             self._forget('it has started anew')
-            self._heard = True
+            self._peer.heard = True
             self._rest = message.rest
             self._asked = True
             self._greet()
@@ -341,7 +343,7 @@ class CockpitSession(Session):
     def _forget(self, why: str) -> None:
         """Forget a cockpit that is gone: what it wants, and what waits for it."""
         self._greeted = self.chosen is not None
-        self._heard = self._asked = False
+        self._peer.heard = self._asked = False
         self._telemetry.clear()
         self.registered.clear()
         self._want()
@@ -351,16 +353,6 @@ class CockpitSession(Session):
 
     def _look(self) -> None:
         """Report a new state."""
-        if not self._active:
-            state = PeerState.UNKNOWN
-        elif not self._open:
-            state = PeerState.CLOSED
-        elif not self._heard:
-            state = PeerState.AWAY
-        elif not self.game.connected:
-            state = PeerState.HELD
-        else:
-            state = PeerState.STREAMING if self.registered else PeerState.ANSWERING
-        if state is not self.peer_state:
-            self.peer_state = state
-            self._expired.append(PeerChanged(state))
+        self._peer.has_game = self.game.connected
+        self._peer.wants = bool(self.registered)
+        self._expired += self._look_at_shown()
