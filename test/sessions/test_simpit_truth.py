@@ -1065,6 +1065,35 @@ def test_staging_counts_when_the_flight_status_shows_it(before, after, shown):
     assert len(cable.commands()) == 1
 
 
+@pytest.mark.parametrize(('how', 'why'), [
+    ('restarted', 'the conversation was restarted'), ('away', 'the plugin stopped responding')])
+def test_what_can_no_longer_be_shown_has_ended(how, why):
+    cable = connect('v2.3', channels=['altitude', 'flight_status'])
+    cable.call(cable.plugin.provide, STATUS[3])
+    cable.run(1.0)
+    cable.spoil['plugin'] = lambda data: b''
+    cable.run(1.5)
+    cable.call(lambda now: cable.device.send_and_see(
+        ActionGroups('activate', ActionGroup.STAGE), now, what='stage', shows='stage'))
+    if how == 'restarted':
+        cable.call(cable.device.opened)
+    else:
+        cable.run(2.9)
+    (done,) = of_kind(cable.events['device'], CommandDone)
+    assert done.error == f'stage: sent; not shown: {why}'
+
+
+def test_nothing_is_accepted_while_leaving():
+    cable = connect('v2.3')
+    cable.call(cable.device.stop)
+    assert cable.device.leaving
+    with pytest.raises(PeerAbsentError, match='not started'):
+        # Plugins obey this in every scene.
+        cable.call(cable.device.send, simpit.Log(0, 'hello'))
+    with pytest.raises(PeerAbsentError, match='not started'):
+        cable.call(cable.device.ping, b'x')
+
+
 @pytest.mark.parametrize('answers', [True, False])
 def test_resend_counts_when_values_arrive(answers):
     cable = connect('v2.3', channels=['altitude', 'vessel_name'])

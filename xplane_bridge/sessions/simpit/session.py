@@ -465,7 +465,7 @@ class SimpitSession(Session):
 
     def _check_connected(self) -> Profile:
         """Return the profile to send with; raise PeerAbsentError if there is nobody."""
-        if not self.contact.connected or self.contact.profile is None:
+        if not (self._active and self.contact.connected) or self.contact.profile is None:
             raise PeerAbsentError(f'not sent: {self.absence}')
         return self.contact.profile
 
@@ -558,6 +558,7 @@ class SimpitSession(Session):
         self._part()
         self._expired += self._change(PeerState.UNKNOWN if self._open else PeerState.CLOSED)
         self._expired += self.echoes.abandon('the conversation was restarted')
+        self._expired += self._evidence.abandon('the conversation was restarted')
         if self._open and self._active:
             self.contact.begin(now)
 
@@ -575,6 +576,7 @@ class SimpitSession(Session):
             contact.hint = without_answer(contact.finder.chosen)
             self._expired += self._change(PeerState.AWAY)
             self._expired += self.echoes.abandon('the plugin stopped responding')
+            self._expired += self._evidence.abandon('the plugin stopped responding')
         self._dialogue.ask(now)
 
     # State of the plugin.
