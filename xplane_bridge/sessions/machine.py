@@ -102,6 +102,7 @@ class Do(Enum):
     HOLD = 'keep what was taken until it is known who answers'
     RESTORE = 'count what was kept as taken again'
     DISOWN = 'forget what was taken: it was taken from another peer'
+    FORGET_REPORTS = 'forget what was reported: the flight may be another one'
     LAND = 'forget what was taken for the flight that has ended'
     PAY = 'give back what is owed'
     LEAVE = 'give back what was taken'
