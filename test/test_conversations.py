@@ -31,14 +31,10 @@ PROTOCOLS = ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')
 NO_TABLE = 'It has no table of states yet.'
 # Rules that a protocol does not obey yet, with the reason. What it obeys must not be here.
 NOT_YET = {
-    ('table', 'simpit'): NO_TABLE,
     ('table', 'xplane_udp'): NO_TABLE,
     ('state', 'xplane_udp'): NO_TABLE,
-    ('told', 'simpit'): NO_TABLE,
     ('told', 'xplane_udp'): NO_TABLE,
-    ('rank_of_imports', 'simpit'): 'Its dialogue conducts.',
     ('rank_of_imports', 'xplane_udp'): 'Its conversation and its commander conduct.',
-    ('rank_of_parts', 'simpit'): 'Its dialogue conducts.',
     ('rank_of_parts', 'xplane_udp'): 'Its conversation and its commander conduct.',
 }
 # Rows of the table in docs/architecture.md; OTHERS stands for the files that are not named there.

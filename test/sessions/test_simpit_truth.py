@@ -28,7 +28,7 @@ from xplane_bridge.sessions.simpit import (
     SimpitSession,
     Telemetry,
 )
-from xplane_bridge.sessions.simpit.dialect import ProfileFinder
+from xplane_bridge.sessions.simpit.dialect import Dialect
 from xplane_bridge.simulators.simpit import PluginSession
 
 GEAR = ActionGroup.GEAR
@@ -143,8 +143,8 @@ def test_echoes_outside_the_flight_scene_tell_2_3_from_2_2(device):
     ({'game': Game.KSP2}, False)])
 def test_2_3_is_told_by_all_of_what_tells_it_and_by_nothing_less(seen, told):
     everything = {'streak': 4, 'since': 5.0, 'repeated': True, 'game': Game.KSP1, 'now': 10.0}
-    assert ProfileFinder(PROFILES['cobs']).outside(**everything | seen) is told
-    assert not ProfileFinder(PROFILES['v2.2']).outside(**everything)
+    assert Dialect(PROFILES['cobs']).outside(**everything | seen) is told
+    assert not Dialect(PROFILES['v2.2']).outside(**everything)
 
 
 def test_a_lost_registration_in_flight_is_not_taken_for_a_menu():

@@ -35,7 +35,7 @@ from xplane_bridge.sessions.simpit.events import (
 )
 from xplane_bridge.sessions.simpit.evidence import Shows
 from xplane_bridge.sessions.simpit.ownership import RULES, STACK
-from xplane_bridge.sessions.simpit.registration import registrable
+from xplane_bridge.sessions.simpit.requests.channels import registrable
 from xplane_bridge.sessions.simpit.session import CHANNEL, GEAR, SimpitSession
 
 __all__ = [

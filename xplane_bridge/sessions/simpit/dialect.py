@@ -16,14 +16,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xplane_bridge.protocols.simpit import Framing, Profile, PROFILES
-from xplane_bridge.sessions.simpit.events import Game, ProfileKnown
-from xplane_bridge.sessions.simpit.reads import LONG_ANSWER, SHORT_ANSWER
+from xplane_bridge.sessions.simpit.events import Game, ProfileHint, ProfileKnown
 
 AUTO = 'auto'
 """In place of a profile's name: detect it."""
+
+# Plugins before 2.0 truncate an echo of 32 bytes (docs/wire/simpit.md, section 2.2).
+LONG_ANSWER = 32
+SHORT_ANSWER = 28
 
 # Spoken in each framing before more is known about the plugin.
 FIRST_PROFILE: dict[Framing, Profile] = {'cobs': PROFILES['cobs'], 'aa50': PROFILES['v0']}
@@ -49,7 +50,7 @@ def chosen_profile(name: str) -> Profile | None:
     return PROFILES.get(name)
 
 
-class ProfileFinder:
+class Dialect:
     """
     The profile in use, and the evidence that tells profiles apart.
 
@@ -57,7 +58,8 @@ class ProfileFinder:
     padded packets mean v1, an echo of 32 bytes that comes back whole means v2, one truncated to 28
     without altitude on 4 means v1, and altitude on 4 means v0. With cobs, an echo outside the
     flight scene or a vessel change means v2.3; nothing proves v2.2, and until it is known neither
-    is sent anything harmful. Times are in seconds.
+    is sent anything harmful. ``hint`` is what the user should check while telemetry is missing.
+    Times are in seconds.
     """
 
     def __init__(self, chosen: Profile | None) -> None:
@@ -67,6 +69,7 @@ class ProfileFinder:
     def forget(self) -> None:
         """Forget the evidence: the plugin is gone, or another one."""
         self.profile = self.chosen
+        self.hint = ''
         # Whether commands mean to this plugin what they say.
         self.confirmed = self.chosen is not None
         # Whether the last answer to a SYN was padded, and how many in a row were.
@@ -109,7 +112,12 @@ class ProfileFinder:
         self.padded = self.padded + 1 if self._prompt and padding >= _PADDING else 0
         return True
 
-    def telemetry(self, name: str) -> list[Any]:
+    @property
+    def is_padded_once(self) -> bool:
+        """Return whether one padded answer may mean v1, which a second one would show."""
+        return not self.confirmed and self.padded == 1
+
+    def hear(self, name: str) -> list[ProfileKnown]:
         """Note telemetry on a channel of the profile; return the event if that identifies it."""
         self._echo_at = None
         if name:
@@ -153,20 +161,71 @@ class ProfileFinder:
         self, *, streak: int, since: float, repeated: bool, game: Game | None, now: float
     ) -> bool:
         """
-        Return whether echoes outside the flight scene have just told 2.3 from 2.2.
+        Return whether echoes outside the flight scene tell 2.3 from 2.2.
 
         ``streak`` is how many echoes in a row came back, ``since`` the time of the last telemetry.
         2.2 answers as long as its flight scene lives, whose telemetry does not stop before.
         """
-        if (
-            self.profile is not PROFILES['cobs'] or game is not Game.KSP1 or not repeated
-            or streak < _ECHOES or now < since + _OUTSIDE
-        ):
-            return False
-        self.profile = PROFILES['v2.3']
-        return True
+        return (
+            self.profile is PROFILES['cobs'] and game is Game.KSP1 and repeated
+            and streak >= _ECHOES and now >= since + _OUTSIDE)
 
     def doubt(self) -> None:
         """Note that echoes are missing: the next may be from another plugin of this framing."""
         if self.profile is PROFILES['v2.3'] and self.chosen is not PROFILES['v2.3']:
             self.profile = PROFILES['cobs']
+
+    def advise(self, answer_size: int | None) -> list[ProfileHint]:
+        """Return the event if there is something new to check while telemetry is missing."""
+        if self.profile is None:
+            return []
+        better, text = without_telemetry(
+            self.profile, chosen=self.chosen is not None, padded=self.padded > 0,
+            answer_size=answer_size)
+        if text == self.hint:
+            return []
+        self.hint = text
+        return [ProfileHint(better, text)]
+
+
+def without_answer(chosen: Profile | None) -> str:
+    """Return what may be wrong while no SYN is answered; ``chosen`` is None with 'auto'."""
+    text = (
+        'no answer to the handshake: is the game running with Kerbal Simpit, is the plugin '
+        'configured for its end of this cable and the same baud rate, and was that port started?')
+    if chosen is None:
+        return text
+    other = "'v2' or older" if chosen.framing == 'cobs' else "'cobs'"
+    return (f'{text} Is the plugin {chosen.plugins}? If not, try {other}, or '
+            "'auto', as profile.")
+
+
+def without_telemetry(
+    profile: Profile, *, chosen: bool, padded: bool, answer_size: int | None
+) -> tuple[str, str]:
+    """
+    Return the profile to try while registered telemetry is missing, and a sentence about it.
+
+    The profile is empty if nothing contradicts the present one. ``chosen`` says that the user
+    named it; ``padded`` that the last answer to a SYN was padded; ``answer_size`` is how much of
+    an echo of 32 bytes came back, None if nothing did.
+    """
+    name = profile.name
+    start = f"no telemetry on the channels of profile '{name}' (plugins {profile.plugins}): "
+    if profile.framing == 'aa50' and chosen:
+        if answer_size == LONG_ANSWER and name != 'v2':
+            return 'v2', (
+                f"{start}the plugin echoes all 32 bytes like 2.0 and 2.1, set profile 'v2'")
+        if padded and answer_size != LONG_ANSWER and name != 'v1':
+            return 'v1', (
+                f"{start}the plugin pads its packets like 1.2.1 to 1.4, set profile 'v1'")
+        if answer_size == SHORT_ANSWER and not padded:
+            other = 'v0' if name == 'v1' else 'v1'
+            return other, (
+                f'{start}the plugin echoes 28 of 32 bytes, as those before 2.0 do in flight, '
+                f"try profile '{other}'")
+    if profile.framing == 'aa50' and not chosen and name == 'v0':
+        return '', (
+            f'{start}only the flight scene shows which of the older plugins it is; to settle it '
+            "now, set profile 'v2' (2.0 and 2.1), 'v1' (0.8 to 1.4) or 'v0'")
+    return '', f'{start}is the game in the flight scene?'

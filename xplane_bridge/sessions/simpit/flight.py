@@ -16,12 +16,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Message, Packet
-from xplane_bridge.sessions.simpit.registration import Registration, SILENCE
-from xplane_bridge.sessions.simpit.reports import ActionReport
+from xplane_bridge.sessions.machine import What
+
+SILENCE = 2.0
+"""Seconds without telemetry after which the game is not in the flight scene, or gone."""
 
 # A packet or two may still arrive after the game has said that it leaves the flight scene.
 _STRAY = 0.5
@@ -34,16 +36,10 @@ class Flight:
     The flight scene of the game: plugins send telemetry in it only, and obey in it only.
 
     From 2.0 on a scene change says when it is left and when it is ready; otherwise telemetry or
-    its silence does. Leaving a scene ends everything that the plugin forces on the game
-    (``land``) and invalidates all that it has reported. Times are in seconds.
+    its silence does. Times are in seconds.
     """
 
-    def __init__(
-        self, registration: Registration, report: ActionReport, land: Callable[[], None]
-    ) -> None:
-        self._registration = registration
-        self._report = report
-        self._land = land
+    def __init__(self) -> None:
         # When telemetry, or the first handshake with this plugin, was last received.
         self.telemetry_at = 0.0
         self._registered_at = 0.0
@@ -80,43 +76,31 @@ class Flight:
             return 'waiting for the first telemetry on {}'
         return 'the game on {} is not in the flight scene: no telemetry arrives'
 
-    def heard(self, message: Message | Packet, now: float, *, flying: bool) -> list[bool]:
+    def hear(self, message: Message | Packet, now: float, *, flying: bool) -> Iterable[What]:
         """
-        Process a packet on a registered channel; return the states that it implies, in order.
+        Process a packet on a registered channel; return what it shows, in order.
 
-        True is in the flight scene, False out of it. ``flying`` is the state so far.
+        ``flying`` says that telemetry was arriving.
         """
         self.telemetry_at = now
         self._tries = 0
         if isinstance(message, simpit.SceneChange):
             return self._change(message.scene == 0, now, flying)
-        if isinstance(message, simpit.ActionStatus):
-            self._report.heard(message.action_bits, now)
-        elif isinstance(message, simpit.VesselChange):
-            # The plugin keeps forcing the taken axes, now on this vessel.
-            self._report.forget()
-            self._registration.ask_again(now)
-        if self._left_at is not None and now < self._left_at + _STRAY:
-            return []
-        if not flying:
-            self._enter(now)
-        return [True]
+        if flying or (self._left_at is not None and now < self._left_at + _STRAY):
+            return ()
+        return (self._enter(now),)
 
-    def _change(self, ready: bool, now: float, flying: bool) -> list[bool]:
-        """Note that the scene is ready, or is being left: revert, load, menu."""
-        self._land()
-        states = []
+    def _change(self, ready: bool, now: float, flying: bool) -> Iterable[What]:
+        """Yield that the scene is left, and that it is ready: revert, load, menu."""
         if flying or not ready:
-            # A scene that is ready was left before, even if that was not heard.
             self._left_at = now
-            self._report.forget()
-            states.append(False)
+        # A scene that is ready was left before, even if that was not heard.
+        yield What.LANDED
         if ready:
-            self._enter(now)
-            states.append(True)
-        return states
+            yield self._enter(now)
 
-    def _enter(self, now: float) -> None:
-        if self._left_at is not None or now >= self._registered_at + SILENCE:
-            self._registration.flight_began(now)
+    def _enter(self, now: float) -> What:
+        """Return whether a flight begins, or what has just been registered arrives."""
+        begins = self._left_at is not None or now >= self._registered_at + SILENCE
         self._left_at = None
+        return What.FLYING if begins else What.HEARD

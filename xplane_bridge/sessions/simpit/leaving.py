@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xplane_bridge.sessions.base import Left
+from xplane_bridge.sessions.machine import What
 
 # Without telemetry for this long, or twice the usual pause, a deregistration has been obeyed.
 _QUIET = 0.3
@@ -77,19 +78,20 @@ class Leaving:
         self._deregistered_at = now
         return True
 
-    def is_over(self, giving: Iterable[str], now: float) -> bool:
-        """Return whether nothing is left to be given back, or no time."""
+    def look(self, giving: Iterable[str], now: float) -> Iterable[What]:
+        """Yield whether nothing is left to be given back, or no time."""
         giving = tuple(giving)
         # What has been repeated for long enough counts as given back only if it was read.
         self._owed = tuple(dict.fromkeys((*self._owed, *giving)))
         self._talks_on = self._streaming and now < self._heard_at + self._quiet
-        if self._was_away:
-            return now >= self._until
-        return now >= self._until + _GRACE or not (giving or self._talks_on)
+        if now >= (self._until if self._was_away else self._until + _GRACE):
+            yield What.EXPIRED
+        elif not (self._was_away or giving or self._talks_on):
+            yield What.SHOWN
 
     @property
     def deadline(self) -> float:
-        """Return when is_over() and has_to_deregister() have to be asked."""
+        """Return when look() and has_to_deregister() have to be asked."""
         at = self._until if self._was_away else self._until + _GRACE
         if self._talks_on:
             at = min(at, self._heard_at + self._quiet)

@@ -27,7 +27,7 @@ from xplane_bridge.protocols.simpit import (
     Profile,
     THROTTLE,
 )
-from xplane_bridge.sessions.base import CommandDone, Tickets
+from xplane_bridge.sessions.base import CommandDone, soonest, Tickets
 from xplane_bridge.sessions.budget import Budget
 from xplane_bridge.sessions.ledger import Ledger
 from xplane_bridge.sessions.lifetimes import CommandQueue, DEFAULT_LIFETIME, expired, LatestValues
@@ -82,6 +82,7 @@ class Outbox:
         self._axes = {channel: LatestValues[float](lifetime) for channel in AXES.values()}
         self._axis_at: dict[str, float] = {}
         self._action_at = 0.0
+        self._later: float | None = None
         # Since when the first command waits only because it is an action group.
         self._held_at: float | None = None
         self._ended: list[CommandDone] = []
@@ -120,8 +121,8 @@ class Outbox:
                     ticket, what, f'{what} not sent: a cockpit has the axis'))
         return ticket
 
-    def due(self, profile: Profile, now: float) -> tuple[list[bytes], float | None]:
-        """Return what may leave now, and when to ask again."""
+    def due(self, profile: Profile, now: float) -> list[bytes]:
+        """Return what may leave now."""
         self._expire(now)
         outgoing: list[bytes] = []
         later: list[float | None] = []
@@ -146,7 +147,13 @@ class Outbox:
                 later.append(self._send_axes(channel, waiting, profile, now, outgoing))
         self._statistics.commands += len(outgoing)
         later += [self._queue.deadline, *(waiting.deadline for waiting in self._axes.values())]
-        return outgoing, min((at for at in later if at is not None), default=None)
+        self._later = soonest(*later)
+        return outgoing
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when due() may have something."""
+        return self._later
 
     def give_back(
         self, profile: Profile | None, now: float, names: Collection[str] | None = None, *,

@@ -18,7 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups
+from xplane_bridge.protocols.simpit import (
+    ActionGroup,
+    ActionGroups,
+    ActionStatus,
+    Message,
+    Packet,
+    VesselChange,
+)
 
 # The status arrives with every frame of the game while a group is on.
 _SILENCE = 0.5
@@ -47,9 +54,14 @@ class ActionReport:
         self._unshown: dict[ActionGroup, tuple[bool, float]] = {}
         self._silence = ActionSilence()
 
-    def heard(self, active: ActionGroup, now: float) -> None:
-        """Note a report."""
-        self.active = active
+    def hear(self, message: Message | Packet, now: float) -> None:
+        """Note a report, or that the vessel may be another one."""
+        if isinstance(message, VesselChange):
+            # The plugin keeps forcing the taken axes, now on this vessel.
+            self.forget()
+        if not isinstance(message, ActionStatus):
+            return
+        active = self.active = message.action_bits
         self._unshown = {
             group: (on, since) for group, (on, since) in self._unshown.items()
             if bool(active & group) is not on}

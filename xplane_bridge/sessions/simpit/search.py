@@ -74,22 +74,29 @@ class Search:
         """Return whether enough SYNs were sent to conclude that nobody answers."""
         return self.count >= _TRIES * len(self.listening)
 
+    def is_due(self, now: float) -> bool:
+        """Return whether the next SYN is due."""
+        return self.at is not None and now >= self.at
+
     def begin(self, at: float) -> None:
         """Send the first SYN at this time."""
         self.at = self.since = at
 
     def reset(self) -> None:
         """Stop, and listen to every framing again."""
-        self.at = None
-        self.count = 0
+        self.stop()
         self.listening = tuple(self._decoders)
         for decoder in self._decoders.values():
             decoder.expire()
 
-    def found(self, framing: Framing) -> None:
-        """Stop: somebody has answered in this framing."""
+    def stop(self) -> None:
+        """Send no more SYNs, and expect no answer."""
         self.at = None
         self.count = 0
+
+    def found(self, framing: Framing) -> None:
+        """Stop: somebody has answered in this framing."""
+        self.stop()
         self.listening = (framing,)
         self._counted = framing
 

@@ -38,27 +38,24 @@ from xplane_bridge.sessions.base import (
     Left,
     Outgoing,
     PeerAbsentError,
-    PeerChanged,
     PeerState,
     Session,
     Tickets,
 )
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
+from xplane_bridge.sessions.machine import Do, State, What
 from xplane_bridge.sessions.simpit.commands import is_obeyed_anywhere, Part, prepare
-from xplane_bridge.sessions.simpit.contact import Contact
 from xplane_bridge.sessions.simpit.dialect import AUTO, chosen_profile, FIRST_PROFILE
-from xplane_bridge.sessions.simpit.dialogue import Dialogue
-from xplane_bridge.sessions.simpit.events import Game, Presence, Statistics
+from xplane_bridge.sessions.simpit.events import Connected, Game, Presence, Statistics
 from xplane_bridge.sessions.simpit.evidence import Evidence, Shows
-from xplane_bridge.sessions.simpit.flight import Flight
 from xplane_bridge.sessions.simpit.leaving import Leaving
 from xplane_bridge.sessions.simpit.outbox import Outbox
 from xplane_bridge.sessions.simpit.ownership import Ownership, STACK
-from xplane_bridge.sessions.simpit.reads import Echoes
-from xplane_bridge.sessions.simpit.reception import Reception
-from xplane_bridge.sessions.simpit.recognition import Recognition, without_answer
-from xplane_bridge.sessions.simpit.registration import ChannelName, Registration
+from xplane_bridge.sessions.simpit.peer import LEAVING, Peer, TALKING
 from xplane_bridge.sessions.simpit.reports import ActionReport
+from xplane_bridge.sessions.simpit.requests import Requests
+from xplane_bridge.sessions.simpit.requests.channels import ChannelName
+from xplane_bridge.sessions.simpit.requests.reads import Reads
 
 CHANNEL = 'serial'
 """The only channel of a serial link."""
@@ -68,8 +65,16 @@ GEAR = 'gear'
 
 _SURFACES = ('pitch', 'roll', 'yaw')
 
-# An echo that comes back this long after the last telemetry counts as one without telemetry.
-_ECHO_ALONE = 0.5
+# A plugin requests one echo at a time; no more answers than this are queued.
+_MOST_ANSWERS = 32
+
+# Why what waits for the plugin has ended, by the state that this has led to.
+_ENDS = {
+    State.CLOSED: 'the serial port was lost',
+    State.WAITING: 'the conversation was restarted',
+    State.AWAY: 'the plugin stopped responding',
+    State.LEAVING: 'the node was deactivated',
+}
 
 
 class SimpitSession(Session):
@@ -77,7 +82,7 @@ class SimpitSession(Session):
     Shake hands with a plugin, keep channels registered, send commands.
 
     ``channels`` are names of the plugin's channels or ids of 3..254. ``profile`` is one of
-    PROFILES, or 'auto' to detect it from the plugin's behaviour (ProfileFinder). ``id_bytes``, at
+    PROFILES, or 'auto' to detect it from the plugin's behaviour (Dialect). ``id_bytes``, at
     most 31, are sent with SYN and ACK. ``agx`` says that the game has Action Groups Extended.
     ``line_rate`` is in bytes per second, a tenth of the baud rate. ``heartbeat`` is the time
     between echo requests in seconds. A command waits at most ``lifetime`` seconds.
@@ -105,6 +110,8 @@ class SimpitSession(Session):
     }
 
     statistics: Statistics
+    # Cockpits follow the state.
+    untold = frozenset()
 
     def __init__(
         self,
@@ -122,35 +129,29 @@ class SimpitSession(Session):
         super().__init__(Statistics())
         chosen = chosen_profile(profile)
         tickets = Tickets()
-        self.contact = Contact(chosen, id_bytes)
-        self.registration = Registration(channels, chosen)
-        self.echoes = Echoes(heartbeat, self.statistics, tickets)
+        self._peer: Peer = Peer(chosen, id_bytes, name)
+        self._requests = Requests(channels, chosen, self.statistics)
+        self._reads = Reads(heartbeat, self.statistics, tickets)
+        self._outbox = Outbox(line_rate, self.statistics, tickets, lifetime)
+        self._ownership = Ownership()
+        self._reports = ActionReport()
+        self._evidence = Evidence()
+        self._leaving: Leaving | None = None
         self._name = name
         self._agx = agx
         self._release_throttle = release_throttle
-        self._outbox = Outbox(line_rate, self.statistics, tickets, lifetime)
-        self.ownership = Ownership()
-        self._report = ActionReport()
-        self._flight = Flight(self.registration, self._report, self._outbox.land)
-        self._recognition = Recognition(self.contact, self.echoes, self._flight)
-        self._reception = Reception(
-            self.contact, self.registration, self._report, self.statistics)
-        self._dialogue = Dialogue(
-            self.contact, self.registration, self._flight, self._outbox, self.echoes,
-            self.statistics)
-        self._evidence = Evidence()
-        self._leaving: Leaving | None = None
         self._left = Left()
+        # What the session itself says, before all commands.
+        self._urgent: list[bytes] = []
         # How much was damaged or lost so far, as far as that shows.
         self._damage = 0
-        self._open = False
 
     # Called by the owner.
 
     @property
     def taken(self) -> tuple[str, ...]:
         """Return the axes that the plugin forces on the game for the stack, and pressed keys."""
-        others = frozenset(AXES).difference(self.ownership.without_cockpits(None))
+        others = frozenset(AXES).difference(self._ownership.without_cockpits(None))
         return tuple(name for name in self._outbox.taken.names if name not in others)
 
     @property
@@ -161,7 +162,7 @@ class SimpitSession(Session):
     @property
     def leaving(self) -> bool:
         """Return whether stop() still gives back."""
-        return self._leaving is not None
+        return self._peer.state in LEAVING
 
     @property
     def left(self) -> Left:
@@ -170,20 +171,20 @@ class SimpitSession(Session):
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return which action groups the plugin reports otherwise than they were commanded."""
-        return tuple(self._report.contradictions(now))
+        return tuple(self._reports.contradictions(now))
 
     @property
     def presence(self) -> Presence:
         """Return what a cockpit must know of the game."""
-        contact = self.contact
+        peer = self._peer
         return Presence(
-            contact.connected, contact.profile if contact.finder.confirmed else None,
-            contact.game is Game.KSP2, self.peer_state is PeerState.STREAMING)
+            peer.connected, peer.profile if peer.dialect.confirmed else None,
+            peer.game is Game.KSP2, peer.state is State.STREAMING)
 
     @property
     def wanted(self) -> tuple[str, ...]:
         """Return which of the requested channels should arrive in flight."""
-        return self.registration.expected
+        return self._requests.expected
 
     def missing(self, now: float) -> dict[str, float]:
         """
@@ -191,97 +192,78 @@ class SimpitSession(Session):
 
         Outside the flight scene none should arrive.
         """
-        return self.registration.missing(now) if self.peer_state is PeerState.STREAMING else {}
+        return self._requests.missing(now) if self._peer.state is State.STREAMING else {}
 
     @property
     def profile(self) -> Profile | None:
         """Return the profile in use; None with 'auto' until a plugin has answered."""
-        return self.contact.profile
+        return self._peer.profile
 
     @property
     def game(self) -> Game | None:
         """Return the game behind the plugin, None until it has answered."""
-        return self.contact.game
+        return self._peer.game
 
     @property
     def hint(self) -> str:
         """Return what the user should check; empty while all is well."""
-        return self.contact.hint
+        return self._peer.hint
 
     @property
     def framing(self) -> Counters:
         """Return the counts of packets, and of bytes outside them, in the framing in use."""
-        return self.contact.search.counters
+        return self._peer.search.counters
 
     @property
     def round_trip(self) -> float | None:
         """Return how many seconds the last echo took, None before the first."""
-        return self.echoes.round_trip
+        return self._reads.round_trip
 
     @property
     def lost_echoes(self) -> int:
         """Return how many echoes in a row, up to the last one, have not come back."""
-        return max(0, -self.echoes.streak)
+        return max(0, -self._reads.streak)
 
     @property
     def registered(self) -> tuple[int, ...]:
         """Return the ids of the channels registered now."""
-        return self.registration.ids
+        return self._requests.ids
 
     @property
     def came(self) -> frozenset[str]:
         """Return the names of channels that have ever been received from this plugin."""
-        return self.registration.came
+        return self._requests.came
 
     @property
     def unavailable(self) -> tuple[str, ...]:
         """Return the requested channels that plugins of the profile in use do not send."""
-        return self.registration.unavailable(self.contact.profile)
+        return self._requests.unavailable(self._peer.profile)
 
     @property
     def withheld(self) -> Counter[str]:
         """Return how many values of axes were withheld, by source: another one holds the axis."""
-        return self.ownership.withheld
+        return self._ownership.withheld
 
     def held_by(self, source: str) -> tuple[str, ...]:
         """Return the axes that a source of commands holds."""
-        return self.ownership.held_by(source)
+        return self._ownership.held_by(source)
 
     def configure_ownership(
         self, *, rule: str | None = None, threshold: float | None = None,
         lease: float | None = None,
     ) -> None:
         """Change who wins an axis (Ownership); what is not given stays."""
-        self.ownership.configure(rule=rule, threshold=threshold, lease=lease)
+        self._ownership.configure(rule=rule, threshold=threshold, lease=lease)
 
     @property
     def absence(self) -> str:
         """Return why nothing obeys commands now; empty if something does."""
-        contact = self.contact
-        if not self._active:
-            return 'the session is not started'
-        if not self._open:
-            return f'{self._name} is not open'
-        if not contact.connected:
-            if self.peer_state is PeerState.AWAY:
-                return f'nothing answers on {self._name}'
-            return f'waiting for the first reply on {self._name}'
-        if not contact.finder.confirmed:
-            return (
-                "with profile 'auto' nothing is sent until it is clear which of the older plugins "
-                f'answers on {self._name}: to others the same numbers mean something else. '
-                f'{contact.hint or "Set the profile to avoid the wait"}')
-        if self.peer_state is PeerState.STREAMING:
-            return ''
-        return self._flight.absence(contact.hint).format(self._name)
+        return self._peer.absence
 
     def start(self, now: float) -> None:
         """Begin to talk."""
-        if self._leaving is not None:
-            self._end_leaving()
         self._left = Left()
-        self._active = True
-        self._begin(now)
+        self._expired += self._happen((What.START,), now)
 
     def stop(self, now: float) -> None:
         """
@@ -289,63 +271,14 @@ class SimpitSession(Session):
 
         A plugin that is silent is sent it too: 0 forces nothing on any.
         """
-        if not self._active:
-            return
-        streaming = self.peer_state is PeerState.STREAMING
-        ended = [
-            *self.echoes.abandon('the node was deactivated'),
-            *self._evidence.abandon('the node was deactivated')]
-        self._active = False
-        self.ownership.clear()
-        self._outbox.give_back(self.contact.profile, now, throttle=self._release_throttle)
-        self._outbox.giving.restart(now)
-        self._outbox.taken.clear()
-        if self._open and (self.contact.connected or self._outbox.giving):
-            self._leaving = Leaving(
-                now, self.release_timeout, quiet=2.0 * self.contact.usual_gap,
-                streaming=streaming, was_away=not self.contact.connected)
-            self._expired += self._change(PeerState.LEAVING)
-            if self.contact.connected:
-                self.echoes.reset(now)
-                self._dialogue.say(*self.registration.end())
-        else:
-            if self.peer_state is PeerState.AWAY:
-                self._expired += self._change(PeerState.LEAVING)
-            self._end_leaving()
-        self._expired += ended
-
-    def _leave(self, now: float) -> None:
-        """Go on giving back and deregistering, until all was shown or there is no more time."""
-        contact, leaving = self.contact, self._leaving
-        assert leaving is not None
-        if not contact.connected and contact.search.at is not None and now >= contact.search.at:
-            self._dialogue.ask(now)
-        given = self._outbox.given(
-            contact.profile, now, self.release_timeout, blind=not contact.connected)
-        self._dialogue.send(*given)
-        if contact.connected and contact.profile is not None:
-            self.echoes.give_up(now)
-            self._dialogue.send(*self.echoes.start(contact.profile, now))
-            if leaving.has_to_deregister(now):
-                self._dialogue.say(*self.registration.end())
-        if leaving.is_over(self._outbox.giving, now):
-            self._end_leaving()
-
-    def _end_leaving(self) -> None:
-        """End giving back; note what was not shown."""
-        leaving, self._leaving = self._leaving, None
-        if leaving is not None:
-            self._left = leaving.left(self._name, self.contact.connected and self._open)
-        self._outbox.disown()
-        self._part()
-        self._expired += self._change(
-            PeerState.UNKNOWN if self._open else PeerState.CLOSED)
+        self._expired += self._happen((What.STOP,), now)
+        if self._peer.state is State.LEAVING_AWAY and not self.owed:
+            self._expired += self._happen((What.SHOWN,), now)
 
     def set_channels(self, channels: Sequence[ChannelName], now: float) -> None:
         """Register these channels from now on, and deregister all others."""
-        self._dialogue.say(*self.registration.change(channels, now))
-        if self.contact.connected:
-            self.contact.heard_at = now
+        self._say(*self._requests.change(channels, now))
+        self._peer.excuse(now)
 
     def share(
         self, source: str, channels: Sequence[ChannelName], again: Collection[ChannelName],
@@ -356,7 +289,7 @@ class SimpitSession(Session):
 
         Those ``again`` that are sent on change only are requested anew.
         """
-        self._dialogue.say(*self.registration.share(source, channels, again, now))
+        self._say(*self._requests.share(source, channels, again, now))
 
     def let_go(self, source: str, what: str, now: float) -> None:
         """
@@ -365,10 +298,10 @@ class SimpitSession(Session):
         Its axes are given back to the game, except the throttle, or with 'release' that too if the
         user chose so; with 'hold' they keep their values.
         """
-        axes = self.ownership.release(source)
-        if axes and what != 'hold' and self._active:
+        axes = self._ownership.release(source)
+        if axes and what != 'hold' and self._peer.is_started:
             self._outbox.give_back(
-                self.contact.profile, now, axes,
+                self._peer.profile, now, axes,
                 throttle=what == 'release' and self._release_throttle)
 
     def set_controls(
@@ -404,18 +337,18 @@ class SimpitSession(Session):
         messages = command if isinstance(command, Sequence) else (command,)
         profile = self._check_connected()
         absence = self.absence
-        if absence and (groups or not self.contact.finder.confirmed or not all(
+        if absence and (groups or not self._peer.dialect.confirmed or not all(
                 is_obeyed_anywhere(message, profile) for message in messages)):
             raise PeerAbsentError(f'not sent: {absence}')
         parts = [
             part for message in messages
-            for part in prepare(message, profile, agx=self._agx, game=self.contact.game)]
-        missing = self._report.missing(groups or {}, now)
+            for part in prepare(message, profile, agx=self._agx, game=self._peer.game)]
+        missing = self._reports.missing(groups or {}, now)
         parts += [Part(message, simpit.encode(message, 'bridge', profile)) for message in missing]
         what = what or ', '.join(part.message.tag for part in parts)
-        parts = self.ownership.admit_parts(source, parts, now)
+        parts = self._ownership.admit_parts(source, parts, now)
         ticket = self._outbox.add(parts, now, what=what, awaited=awaited)
-        self._report.queued(groups or {}, missing, now)
+        self._reports.queued(groups or {}, missing, now)
         return ticket
 
     def send_and_see(
@@ -428,13 +361,13 @@ class SimpitSession(Session):
         """
         ticket = self.send(command, now, what=what, awaited=True)
         self._evidence.expect(
-            ticket, what, shows, requested=self.registration.has_lasting)
+            ticket, what, shows, requested=self._requests.has_lasting)
         return ticket
 
     def ping(self, payload: bytes, now: float) -> int:
         """Send an echo request of 1..32 bytes; return the ticket of the EchoDone to come."""
         request = simpit.EchoRequest(bytes(payload))
-        return self.echoes.add(
+        return self._reads.add(
             request.payload, simpit.encode(request, 'bridge', self._check_connected()), now)
 
     def centre(self, now: float, vehicle: int = 0) -> None:
@@ -458,166 +391,203 @@ class SimpitSession(Session):
 
         A plugin that does not answer is given them when it turns out to be the same one.
         """
-        if self._active:
+        if self._peer.is_started:
             self._outbox.give_back(
-                self.contact.profile, now, self.ownership.without_cockpits(axes),
+                self._peer.profile, now, self._ownership.without_cockpits(axes),
                 throttle=axes is None and self._release_throttle)
 
     def _check_connected(self) -> Profile:
         """Return the profile to send with; raise PeerAbsentError if there is nobody."""
-        if not (self._active and self.contact.connected) or self.contact.profile is None:
+        if self._peer.state not in TALKING or self._peer.profile is None:
             raise PeerAbsentError(f'not sent: {self.absence}')
-        return self.contact.profile
+        return self._peer.profile
 
     # Called by the link.
 
     def opened(self, now: float) -> None:
         """Start over: the port has been opened, or opened again."""
-        self._open = True
-        self._begin(now)
+        self._expired += self._happen((What.OPENED,), now)
 
     def lost(self, now: float) -> None:
         """Note that the port is gone."""
-        self._open = False
-        self._dialogue.outgoing()
-        if self._leaving is not None:
-            self._end_leaving()
-        else:
-            self._part()
-            self._expired += self._change(PeerState.CLOSED)
-        self._expired += self.echoes.abandon('the serial port was lost')
-        self._expired += self._evidence.abandon('the serial port was lost')
+        self._expired += self._happen((What.UNPLUGGED,), now)
 
     def receive(
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> list[Any]:
         """Process bytes from the port, in pieces of any size; return the resulting events."""
         self.statistics.received += len(data)
-        talks = self._active or self._leaving is not None
-        if not talks or (not self.contact.connected and not self.contact.search.count):
+        if not self._peer.listens:
             self.statistics.drained += len(data)
             return []
-        events = self._take_packets(self.contact.search.feed(data, now), now)
+        events = self._take_packets(self._peer.search.feed(data, now), now)
         self._look_for_damage(now)
         return events
 
-    def poll(self, now: float) -> list[Outgoing]:
+    def poll(self, now: float) -> Sequence[Outgoing]:
         """Return what to send now."""
-        deadlines: list[float | None] = []
-        contact, search = self.contact, self.contact.search
-        if self._open and self._active:
-            self._expired += self._take_packets(search.expire(now), now)
-            if contact.finder.settled(search.framing, search.counters.noise_bytes, now):
-                self._look(now)
-            if contact.is_silent(now) and self.peer_state is PeerState.STREAMING:
-                self._expired += self._change(PeerState.ANSWERING)
-            self._ask(now)
-            self._look_for_damage(now)
-            deadlines.append(contact.deadline)
-            if contact.connected and contact.profile is not None:
-                deadlines.append(self._echo(contact.profile, now))
-                if self.peer_state is PeerState.STREAMING:
-                    self._dialogue.say(*self.registration.due(now))
-                    deadlines.append(self.registration.deadline)
-                self._dialogue.send(*self._outbox.given(
-                    contact.profile, now, self.release_timeout))
-                commands, later = self._outbox.due(contact.profile, now)
-                self._dialogue.send(*commands)
-                deadlines += [later, self._outbox.giving.deadline]
-        if self._open and self._leaving is not None:
-            self._expired += self._take_packets(search.expire(now), now)
-            self._leave(now)
+        self._expired += self._take_packets(self._peer.search.expire(now), now)
+        if self._peer.settled(now):
+            self._expired += self._recognise(now)
+        return super().poll(now)
+
+    # The director.
+
+    def _do(  # noqa: C901 - one branch for each word of the table
+        self, action: Do, reason: str, now: float
+    ) -> Sequence[Any]:
+        """Do what the table says; return the events."""
+        match action:
+            case Do.CHECK:
+                self._peer.check(now)
+            case Do.BEGIN:
+                return [self._register(now)]
+            case Do.RESUME:
+                self._requests.resume(now)
+            case Do.FORGET:
+                self._peer.forget()
+                self._requests.forget()
+                self._reads.forget(now)
+                self._lapse()
+            case Do.HOLD:
+                self._peer.identity.lose(self._requests.ids)
+            case Do.FORGET_REPORTS:
+                self._lapse()
+            case Do.LAND:
+                self._outbox.land()
+            case Do.DISOWN:
+                self._disown()
+            case Do.DROP:
+                self._outbox.drop(reason)
+            case Do.END:
+                why = _ENDS[self._peer.state]
+                return [*self._reads.end(why), *self._evidence.abandon(why)]
+            case Do.CLOSE:
+                self._urgent.clear()
+            case Do.PAY:
+                self._outbox.giving.restart(now)
+            case Do.LEAVE:
+                self._leave(now)
+            case Do.LOOK_BACK:
+                self._look_back()
+            case _:
+                return super()._do(action, reason, now)
+        return ()
+
+    def _lapse(self) -> None:
+        """Forget what was reported of a flight."""
+        self._requests.lapse()
+        self._reports.forget()
+        self._evidence.forget()
+        if not self._outbox.taken:
+            self._ownership.clear()
+
+    def _disown(self) -> None:
+        self._outbox.disown()
+        self._ownership.clear()
+        self._peer.identity.lose(())
         if self._leaving is not None:
-            deadlines += [
-                self._leaving.deadline, self._outbox.giving.deadline, search.deadline,
-                self.echoes.deadline if contact.connected else search.at]
+            self._leaving.hear_another()
+
+    def _leave(self, now: float) -> None:
+        peer, outbox = self._peer, self._outbox
+        self._reports.forget()
+        self._ownership.clear()
+        outbox.give_back(peer.profile, now, throttle=self._release_throttle)
+        outbox.giving.restart(now)
+        outbox.taken.clear()
+        self._leaving = Leaving(
+            now, self.release_timeout, quiet=2.0 * peer.usual_gap,
+            streaming=peer.before is State.STREAMING, was_away=not peer.connected)
+        peer.rest()
+        self._reads.forget(now)
+        self._say(*self._requests.end())
+
+    def _look_back(self) -> None:
+        leaving, self._leaving = self._leaving, None
+        if leaving is not None:
+            self._left = leaving.left(
+                self._name,
+                self._peer.before is State.LEAVING and self._peer.state is State.OFF_OPEN)
+        self._disown()
+
+    def _register(self, now: float) -> Connected:
+        """Register everything wanted, as far as the profile has it."""
+        peer = self._peer
+        assert peer.profile is not None
+        assert peer.game is not None
+        self._say(*self._requests.begin(peer.profile, now))
+        peer.flight.registered(now)
+        return Connected(peer.profile.name, peer.game)
+
+    # What is sent.
+
+    def _say(self, *messages: Message) -> None:
+        """Queue messages of the session."""
+        profile = self._peer.profile
+        if profile is not None:
+            self._urgent += [simpit.encode(message, 'bridge', profile) for message in messages]
+
+    def _send(self, now: float) -> list[Outgoing]:
+        peer = self._peer
+        if peer.search.is_due(now):
+            self._urgent.append(peer.syn(now))
+            self.statistics.syns += 1
+        self._look_for_damage(now)
+        if peer.state in TALKING:
+            self._talk(now)
+        elif peer.state in LEAVING:
+            self._give_back(now)
         self._expired += self._evidence.sent(self._outbox.ended(), now)
         self._expired += self._evidence.expire(now)
-        deadlines.append(self._evidence.deadline)
-        if self._expired:
-            deadlines.append(now)
-        self._deadline = min((at for at in deadlines if at is not None), default=None)
-        outgoing = self._dialogue.outgoing()
-        return [(CHANNEL, data) for data in outgoing] if self._open else []
+        outgoing, self._urgent = self._urgent, []
+        return [(CHANNEL, data) for data in outgoing]
 
-    def _look_for_damage(self, now: float) -> None:
-        """Request again what may have been lost, if something was damaged on the line."""
-        statistics = self.statistics
-        damage = statistics.malformed.total + statistics.echoes_lost
-        # Plugins 1.2.1 to 1.4 pad their packets.
-        if self.contact.profile is not PROFILES['v1']:
-            damage += self.contact.search.counters.noise_bytes
-        if damage != self._damage and self.peer_state is PeerState.STREAMING:
-            self._reception.doubt(now)
-        self._damage = damage
+    def _talk(self, now: float) -> None:
+        """Send a heartbeat, what is requested again, what is given back, and commands."""
+        profile = self._peer.profile
+        assert profile is not None
+        self._expired += self._reads.give_up(now)
+        if self._reads.streak <= -2:
+            self._peer.dialect.doubt()
+        self._urgent += self._reads.start(profile, now)
+        if self._peer.state is State.STREAMING:
+            self._say(*self._requests.due(now))
+        self._urgent += self._outbox.given(profile, now, self.release_timeout)
+        self._urgent += self._outbox.due(profile, now)
 
-    # Handshake.
+    def _give_back(self, now: float) -> None:
+        """Go on giving back and deregistering, until all was shown or there is no more time."""
+        peer, leaving = self._peer, self._leaving
+        assert leaving is not None
+        self._urgent += self._outbox.given(
+            peer.profile, now, self.release_timeout, blind=not peer.connected)
+        if peer.connected and peer.profile is not None:
+            self._reads.give_up(now)
+            self._urgent += self._reads.start(peer.profile, now)
+            if leaving.has_to_deregister(now):
+                self._say(*self._requests.end())
+        self._expired += self._happen(leaving.look(self.owed, now), now)
 
-    def _begin(self, now: float) -> None:
-        """Search for a plugin from the start."""
-        self._part()
-        self._expired += self._change(PeerState.UNKNOWN if self._open else PeerState.CLOSED)
-        self._expired += self.echoes.abandon('the conversation was restarted')
-        self._expired += self._evidence.abandon('the conversation was restarted')
-        if self._open and self._active:
-            self.contact.begin(now)
+    def _deadlines(self, now: float) -> Iterable[float | None]:
+        yield self._evidence.deadline
+        if self._peer.connected:
+            yield self._reads.deadline
+        if self._peer.state is State.STREAMING:
+            yield self._requests.deadline
+        if self._peer.state in TALKING:
+            yield self._outbox.deadline
+            yield self._outbox.giving.deadline
+        if self._leaving is not None and self._peer.state in LEAVING:
+            yield self._leaving.deadline
+            yield self._outbox.giving.deadline
 
-    def _part(self, *, away: bool = False) -> None:
-        self._dialogue.part(away=away)
-        self._reception.forget()
-
-    def _ask(self, now: float) -> None:
-        """Send a SYN when it is due, and notice that nobody answers."""
-        contact = self.contact
-        if contact.search.at is None or now < contact.search.at:
-            return
-        if self.peer_state is not PeerState.AWAY and contact.is_lost(now):
-            self._part(away=contact.connected)
-            contact.hint = without_answer(contact.finder.chosen)
-            self._expired += self._change(PeerState.AWAY)
-            self._expired += self.echoes.abandon('the plugin stopped responding')
-            self._expired += self._evidence.abandon('the plugin stopped responding')
-        self._dialogue.ask(now)
-
-    # State of the plugin.
-
-    def _look(self, now: float) -> None:
-        """Draw conclusions from the plugin's answers while no telemetry arrives."""
-        if not self.contact.connected:
-            return
-        found = self._recognition.profile(now)
-        if found is None:
-            self._expired += self._recognition.events(
-                now, answering=self.peer_state is PeerState.ANSWERING)
-        else:
-            self._expired.append(self._dialogue.register(found, now))
-
-    def _change(self, state: PeerState) -> list[Any]:
-        if state is self.peer_state:
-            return []
-        self.peer_state = state
-        if state is not PeerState.STREAMING:
-            if not self._outbox.taken:
-                self.ownership.clear()
-            self._reception.forget()
-            self._evidence.forget()
-            self._outbox.drop(self.absence or self.sentences[state])
-        return [PeerChanged(state)]
-
-    def _echo(self, profile: Profile, now: float) -> float:
-        """Run the heartbeat and the user's echoes; return when to look again."""
-        self._expired += self.echoes.give_up(now)
-        if self.echoes.streak <= -2:
-            self.contact.finder.doubt()
-        self._dialogue.send(*self.echoes.start(profile, now))
-        return self.echoes.deadline
-
-    # Reception.
+    # What is received.
 
     def _take_packets(self, packets: Iterable[tuple[Framing, Packet]], now: float) -> list[Any]:
         events: list[Any] = []
         for framing, packet in packets:
-            profile = self.contact.profile or FIRST_PROFILE[framing]
+            profile = self._peer.profile or FIRST_PROFILE[framing]
             events += self._receive_one(framing, (profile, packet), None, now)
         return events
 
@@ -633,75 +603,85 @@ class SimpitSession(Session):
         self, channel: str, message: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         packet, message = message
-        if self._leaving is not None:
-            self._hear_leaving(self._leaving, cast(Framing, channel), packet, message, now)
-            return ()
+        peer = self._peer
         if isinstance(message, Handshake):
             # Without a SYN it is a late answer to an earlier one.
-            if message.handshake == HandshakeType.SYNACK and self.contact.search.count:
-                return self._connect(cast(Framing, channel), message, now)
-        elif not self.contact.connected:
-            self._dialogue.reunion.hear(packet.channel)
+            if message.handshake == HandshakeType.SYNACK and peer.search.count:
+                return self._hear_answer(cast(Framing, channel), message, now)
+        elif not peer.connected:
+            peer.identity.hear(packet.channel)
         elif isinstance(message, simpit.EchoRequest):
-            if self._dialogue.answer_echo(message.payload):
+            if len(self._urgent) < _MOST_ANSWERS and peer.is_started:
+                self._say(simpit.EchoResponse(message.payload))
                 return ()
         elif isinstance(message, simpit.EchoResponse):
-            done = self.echoes.receive(message.payload, now)
+            done = self._reads.receive(message.payload, now)
             if done is not None:
-                self._heard_echo(now)
+                self._hear_echo(now)
                 return done
-        elif packet.channel in self.registration.rows:
-            return self._heard_telemetry(packet, message, now)
+        elif packet.channel in self._requests:
+            return self._hear_telemetry(packet, message, now)
         self.statistics.unexpected += 1
         return ()
 
-    def _hear_leaving(
-        self, leaving: Leaving, framing: Framing, packet: Packet, message: Message | Packet,
-        now: float,
-    ) -> None:
-        """Process a packet while leaving: it shows whether the plugin is there, and sends on."""
-        if not self.contact.connected:
-            if not isinstance(message, Handshake):
-                self._dialogue.reunion.hear(packet.channel)
-            elif message.handshake == HandshakeType.SYNACK and self.contact.search.count:
-                self._dialogue.send(self.contact.answer(framing, message, now)[1])
-                self.contact.connected = True
-                if self._dialogue.recognize(now):
-                    self.echoes.reset(now)
-                else:
-                    leaving.hear_another()
-                    self._end_leaving()
-        elif isinstance(message, simpit.EchoResponse):
-            if self.echoes.receive(message.payload, now) is not None:
-                leaving.hear_echo(now)
-        elif packet.channel in self.registration.rows:
-            leaving.hear_telemetry(now)
-
-    def _connect(self, framing: Framing, message: Handshake, now: float) -> list[Any]:
+    def _hear_answer(self, framing: Framing, message: Handshake, now: float) -> Sequence[Any]:
         """Complete the handshake."""
-        connected = self._dialogue.answer(framing, message, now)
-        if self.peer_state is PeerState.STREAMING:
-            return [connected]
-        return [*self._change(PeerState.ANSWERING), connected]
+        self._urgent.append(self._peer.answer(framing, message, now))
+        self.statistics.handshakes += 1
+        return self._happen((self._peer.who,), now)
 
-    def _heard_echo(self, now: float) -> None:
+    def _hear_echo(self, now: float) -> None:
         """Draw conclusions from an echo that comes back while there is no telemetry."""
-        contact = self.contact
-        if self.peer_state is not PeerState.ANSWERING or now < contact.heard_at + _ECHO_ALONE:
-            return
-        contact.finder.echo(now)
-        if not contact.finder.confirmed and self._flight.tries < 2:
-            self._dialogue.register_again(now)
-        self._look(now)
+        if self._leaving is not None and self._peer.state is State.LEAVING:
+            self._leaving.hear_echo(now)
+        elif self._peer.hear_echo(now):
+            if not self._peer.dialect.confirmed and self._peer.flight.tries < 2:
+                self._say(*self._requests.repeat())
+                self._peer.flight.registered(now)
+            self._expired += self._recognise(now)
 
-    def _heard_telemetry(
+    def _recognise(self, now: float) -> list[Any]:
+        """Draw conclusions from the plugin's answers while no telemetry arrives."""
+        peer, reads = self._peer, self._reads
+        return self._happen(peer.recognise(reads.answer_size, now), now) or peer.conclude(
+            answer_size=reads.answer_size, streak=reads.streak, now=now)
+
+    def _hear_telemetry(
         self, packet: Packet, message: Message | Packet, now: float
-    ) -> list[Any]:
+    ) -> Sequence[Any]:
         """Process a packet on a registered channel, which also tells about the flight scene."""
-        events = self._reception.take(packet, message, now)
-        events += self._evidence.hear(message, self.registration.is_lasting(packet.channel))
-        flying = self.peer_state is PeerState.STREAMING
-        for in_flight in self._flight.heard(message, now, flying=flying):
-            events += self._change(PeerState.STREAMING if in_flight else PeerState.ANSWERING)
-            self.contact.hint = ''
-        return events + self._reception.take_silence(message, now)
+        if self._leaving is not None and self._peer.state is State.LEAVING:
+            self._leaving.hear_telemetry(now)
+            return ()
+        peer, requests = self._peer, self._requests
+        if peer.hear(now):
+            self._doubt(now)
+        self._reports.hear(message, now)
+        events: list[Any] = [
+            *peer.dialect.hear(requests.name(packet.channel)),
+            *requests.hear(packet, message, now),
+            *self._evidence.hear(message, requests.is_lasting(packet.channel))]
+        whats = peer.flight.hear(message, now, flying=peer.state is State.STREAMING)
+        if whats:
+            events += self._happen(whats, now)
+        if requests.tells_silence(message) and self._reports.heard_other(now):
+            events += requests.no_groups()
+        return events
+
+    def _look_for_damage(self, now: float) -> None:
+        """Request again what may have been lost, if something was damaged on the line."""
+        statistics = self.statistics
+        damage = statistics.malformed.total + statistics.echoes_lost
+        # Plugins 1.2.1 to 1.4 pad their packets.
+        if self._peer.profile is not PROFILES['v1']:
+            damage += self._peer.search.counters.noise_bytes
+        if damage != self._damage and self._peer.state is State.STREAMING:
+            self._doubt(now)
+        self._damage = damage
+
+    def _doubt(self, now: float) -> None:
+        """Request again what is sent on change: packets seem to have been lost."""
+        self._requests.doubt(now)
+        # v1 repeats its report in each frame, or none: that is told by silence.
+        if self._peer.profile is not PROFILES['v1']:
+            self._reports.doubt()

@@ -22,7 +22,7 @@ import re
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Channel, Framing, Packet, Profile, PROFILES
-from xplane_bridge.sessions.simpit.registration import registrable
+from xplane_bridge.sessions.simpit.requests.channels import registrable
 
 # What the device libraries of 0.6 and 0.7 send behind SYN.
 _OLD_ID = bytes((simpit.KSP1_ID,))

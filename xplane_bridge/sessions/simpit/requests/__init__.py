@@ -12,27 +12,32 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The telemetry channels that a device has registered, each a lease."""
+"""The telemetry channels that a device has registered, each a lease, and what comes on them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import chain
+from dataclasses import replace
 import math
+from typing import Any
 
 from xplane_bridge.protocols import simpit
+from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.simpit import (
-    Channel,
+    ActionGroup,
     Deregister,
     Message,
+    Packet,
     Profile,
     PROFILES,
     Register,
 )
+from xplane_bridge.sessions.base import soonest
 from xplane_bridge.sessions.leases import Leases
+from xplane_bridge.sessions.simpit.events import Shared, Statistics, Telemetry
+from xplane_bridge.sessions.simpit.flight import SILENCE
+from xplane_bridge.sessions.simpit.requests.channels import ChannelName, Channels, registrable
 
-# Without registered telemetry for this long the game is not in the flight scene, or gone.
-SILENCE = 2.0
 # An earlier run that crashed leaves its registrations behind in plugins before 2.0, one copy per
 # run, and a deregistration removes one copy. 2.1.0 and 2.1.1 ignore a registration after a SYN
 # unless a deregistration precedes it; and any version from 2.0 on that answers a SYN earlier than
@@ -43,16 +48,21 @@ _COPIES_LATER = 1
 # have been lost unnoticed; at most so often for a reason; and once more after it, as the line may
 # still have been bad.
 _EVERY, _AT_MOST, _ONCE_MORE = 30.0, 1.0, 3.0
-# What the session itself has to know: whether the game is in the flight scene, when that or the
-# vessel changes, and which action groups are on.
-_NEEDED = ('altitude', 'scene_change', 'vessel_change', 'action_status')
+# By channel: other channels whose last value belongs with it. They are sent on change.
+_BESIDE = {
+    'airspeed': ('atmosphere',),
+    'rotation': ('throttle',),
+    'throttle': ('rotation',),
+    'translation': ('wheel',),
+    'wheel': ('translation',),
+}
+_LASTING = frozenset(name for names in _BESIDE.values() for name in names)
+_STATUS_OF_V1 = PROFILES['v1'].named('peer', 'action_status')
 
-ChannelName = str | int
 
-
-class Registration:
+class Requests:
     """
-    Keep channels registered, and know which of them are missing.
+    Keep channels registered, know which of them are missing, and make telemetry from packets.
 
     A channel that a plugin sends continuously in flight is a lease by time. One that is sent on
     registration and on change is a lease until it has arrived. Channels that depend on a mod or a
@@ -60,62 +70,54 @@ class Registration:
     leases. Missing ones are deregistered and registered again, which with every plugin leaves one
     registration and from 2.0 on triggers the value. So is all that is not sent continuously,
     every 30 s, and whenever something suggests that packets were lost (doubt()): a plugin that
-    was replaced meanwhile has it not registered, and would never send it. Times are in seconds.
+    was replaced meanwhile has it not registered, and would never send it. Values that are sent on
+    change only are valid for one flight of one plugin. Times are in seconds.
     """
 
-    def __init__(self, channels: Sequence[ChannelName], chosen: Profile | None) -> None:
-        self._chosen = chosen
-        check(channels, chosen)
-        self._channels = tuple(channels)
+    def __init__(
+        self, channels: Sequence[ChannelName], chosen: Profile | None, statistics: Statistics
+    ) -> None:
+        self._channels = Channels(channels, chosen)
+        self._statistics = statistics
         self._profile: Profile | None = None
-        self._rows: dict[int, Channel | None] = {}
-        self._shown: frozenset[int] = frozenset()
-        # What cockpits want, by their names.
-        self._shared: dict[str, tuple[ChannelName, ...]] = {}
-        self._shared_ids: frozenset[int] = frozenset()
         self._leases: Leases[int] = Leases(SILENCE)
         self._came: set[int] = set()
+        self._lasting: dict[str, Message] = {}
         self._again_at = math.inf
         self._asked_at = self._doubted_at = -math.inf
 
     @property
     def ids(self) -> tuple[int, ...]:
         """Return the ids registered now."""
-        return tuple(sorted(self._rows))
+        return tuple(sorted(self._channels.rows))
 
-    @property
-    def rows(self) -> dict[int, Channel | None]:
-        """Return the channels registered now, by id."""
-        return self._rows
+    def __contains__(self, channel_id: int) -> bool:
+        """Return whether this one is registered."""
+        return channel_id in self._channels.rows
 
-    def shows(self, channel_id: int) -> bool:
-        """Return whether the owner requested this one: others the session registers for itself."""
-        return channel_id in self._shown
-
-    def is_shared(self, channel_id: int) -> bool:
-        """Return whether a cockpit wants this one."""
-        return channel_id in self._shared_ids
+    def name(self, channel_id: int) -> str:
+        """Return the name of one that is registered, empty if it has none."""
+        row = self._channels.rows.get(channel_id)
+        return row.name if row else ''
 
     def unavailable(self, profile: Profile | None) -> tuple[str, ...]:
         """Return the requested channels that plugins of a profile do not send."""
-        if profile is None:
-            return ()
-        return tuple(
-            channel for channel in self._channels
-            if isinstance(channel, str) and _find(profile, channel) is None)
+        return self._channels.unavailable(profile)
+
+    # Requests.
 
     def forget(self) -> None:
         """Forget what is registered: the plugin is gone, or another one."""
         self._profile = None
-        self._rows = {}
-        self._shown = self._shared_ids = frozenset()
+        self._channels.forget()
         self._came.clear()
         self._leases.want((), 0.0)
+        self.lapse()
 
     def begin(self, profile: Profile, now: float) -> list[Message]:
         """Return what registers everything wanted, after an ACK."""
         self._profile = profile
-        self._choose(profile)
+        self._channels.choose(profile)
         self._want(now)
         self._leases.renew(now)
         # This requests all of them.
@@ -125,12 +127,11 @@ class Registration:
             *_deregister(
                 (row.id for row in registrable(profile)),
                 _COPIES.get(profile.name, _COPIES_LATER)),
-            *_register(self._rows)]
+            *_register(self._channels.rows)]
 
     def change(self, channels: Sequence[ChannelName], now: float) -> list[Message]:
         """Return what registers these from now on, and deregisters all others."""
-        check(channels, self._chosen)
-        self._channels = tuple(channels)
+        self._channels.want(channels)
         return self._apply((), now)
 
     def share(
@@ -143,170 +144,146 @@ class Registration:
         What the profile lacks is left out. Those ``again`` that are sent on change only are
         deregistered and registered, so that their values are sent.
         """
-        self._shared[source] = tuple(channels)
-        if not channels:
-            del self._shared[source]
+        self._channels.share(source, channels)
         return self._apply(again, now)
 
     def _apply(self, again: Collection[ChannelName], now: float) -> list[Message]:
         if self._profile is None:
             return []
-        old = self._rows
-        self._choose(self._profile)
+        old = self._channels.rows
+        self._channels.choose(self._profile)
         self._want(now)
-        new = [channel_id for channel_id in self._rows if channel_id not in old]
+        new = [channel_id for channel_id in self._channels.rows if channel_id not in old]
         renewed = [
-            row.id for row in self._rows.values()
+            row.id for row in self._channels.rows.values()
             if row is not None and row.id in old and row.sent == 'subscription'
             and row.name in again]
         self._leases.renew(now, [*new, *renewed])
         # Missing ones are sent along with the new ones.
         self._leases.due(now)
         return [
-            *_deregister((channel_id for channel_id in old if channel_id not in self._rows), 1),
+            *_deregister((channel_id for channel_id in old if channel_id not in self), 1),
             *_register(new), *_anew(renewed)]
 
     def end(self) -> list[Message]:
         """Return what deregisters everything."""
-        return list(_deregister(self._rows, 1))
+        return list(_deregister(self._channels.rows, 1))
 
     def repeat(self) -> list[Message]:
         """Return what registers everything once more: the first time may have been lost."""
-        return _anew(list(self._rows))
+        return _anew(list(self._channels.rows))
 
     def due(self, now: float) -> list[Message]:
         """Return what registers missing channels again, and what may have been lost, in flight."""
         missing = self._leases.due(now)
-        if any(self._is_steady(channel_id) for channel_id in missing):
+        if any(self._channels.is_steady(channel_id) for channel_id in missing):
             # The plugin may be another one, which has nothing of it registered.
             self.doubt(now)
         if now < self._again_at:
             return _anew(missing)
         self._again_at = now + (_ONCE_MORE if self._doubted_at > self._asked_at else _EVERY)
         self._asked_at = now
-        self._leases.renew(now, self._lasting())
+        self._leases.renew(now, self._channels.lasting)
         fleeting = [
-            channel_id for channel_id in self._rows
-            if channel_id not in self._leases and not self._is_steady(channel_id)]
+            channel_id for channel_id in self._channels.rows
+            if channel_id not in self._leases and not self._channels.is_steady(channel_id)]
         return _anew([*dict.fromkeys((*missing, *self._leases.due(now), *fleeting))])
 
     @property
     def deadline(self) -> float | None:
         """Return when due() may have something."""
-        at = self._leases.deadline
-        return self._again_at if at is None else min(at, self._again_at)
+        return soonest(self._leases.deadline, self._again_at)
 
     def doubt(self, now: float) -> None:
         """Request again what is not sent continuously: some of it may have been lost."""
         self._doubted_at = now
         self._again_at = min(self._again_at, max(now, self._asked_at + _AT_MOST))
 
-    def ask_again(self, now: float) -> None:
-        """Request that now: the vessel may be another one."""
+    def resume(self, now: float) -> None:
+        """Request everything again, and expect it from now on: a flight begins."""
+        self._leases.renew(now)
         self._again_at = now
 
-    def heard(self, channel_id: int, now: float) -> None:
-        """Note that a packet arrived."""
-        self._came.add(channel_id)
-        self._leases.heard((channel_id,), now)
+    def _want(self, now: float) -> None:
+        self._leases.want(
+            self._channels.leased, now, dict.fromkeys(self._channels.lasting, math.inf))
 
-    def flight_began(self, now: float) -> None:
-        """Request everything again, and expect it from now on."""
-        self._leases.renew(now)
-        self.ask_again(now)
+    # What arrives, and what does not.
 
     def missing(self, now: float) -> dict[str, float]:
         """Return the names of missing channels, with since when."""
         return {
             row.name: since for channel_id, since in self._leases.missing(now).items()
-            if (row := self._rows[channel_id]) is not None and channel_id in self._shown}
+            if (row := self._channels.rows[channel_id]) is not None
+            and self._channels.shows(channel_id)}
 
     @property
     def came(self) -> frozenset[str]:
         """Return the names of channels that have ever been received from this plugin."""
         return frozenset(
             row.name for channel_id in self._came
-            if (row := self._rows.get(channel_id)) is not None)
+            if (row := self._channels.rows.get(channel_id)) is not None)
 
     @property
     def expected(self) -> tuple[str, ...]:
         """Return which of the requested channels should arrive in flight."""
         return tuple(
-            row.name for channel_id, row in self._rows.items()
-            if row is not None and channel_id in self._shown and channel_id in self._leases)
-
-    def _choose(self, profile: Profile) -> None:
-        shown = _rows_of(profile, self._channels)
-        shared = _rows_of(profile, chain.from_iterable(self._shared.values()))
-        self._shown = frozenset(shown)
-        self._shared_ids = frozenset(shared)
-        needed = (_find(profile, name) for name in _NEEDED)
-        # v1 sends its action status with each frame: too much just for the session's own needs.
-        own: dict[int, Channel | None] = {
-            row.id: row for row in needed if row and row.sent != 'change'}
-        self._rows = shown | shared | own
-
-    def _want(self, now: float) -> None:
-        leased = [
-            channel_id for channel_id, row in self._rows.items()
-            if row is not None and not row.at_times and row.sent in ('tick', 'subscription')]
-        self._leases.want(leased, now, dict.fromkeys(self._lasting(), math.inf))
+            row.name for channel_id, row in self._channels.rows.items()
+            if row is not None and self._channels.shows(channel_id) and channel_id in self._leases)
 
     def is_lasting(self, channel_id: int) -> bool:
         """Return whether plugins send this one on registration and on change."""
-        row = self._rows.get(channel_id)
-        return row is not None and row.sent == 'subscription'
+        return self._channels.is_lasting(channel_id)
 
     @property
     def has_lasting(self) -> bool:
         """Return whether one of those is registered that every flight has."""
-        return bool(self._lasting())
+        return bool(self._channels.lasting)
 
-    def _is_steady(self, channel_id: int) -> bool:
-        """Return whether plugins send this one continuously, so that its silence shows."""
-        row = self._rows.get(channel_id)
-        return row is not None and row.sent == 'tick' and not row.at_times
+    def hear(self, packet: Packet, message: Message | Packet, now: float) -> list[Any]:
+        """Process a packet on a registered channel; return its events."""
+        name = self.name(packet.channel)
+        self._statistics.updates[name or f'channel {packet.channel}'] += 1
+        self._came.add(packet.channel)
+        self._leases.heard((packet.channel,), now)
+        if isinstance(message, simpit.VesselChange):
+            # What is sent on change only may be that of another vessel.
+            self._again_at = now
+        events: list[Any] = []
+        if self._channels.shows(packet.channel):
+            events.append(self._telemetry(name, packet, message))
+        if self._channels.is_shared(packet.channel):
+            events.append(Shared(name, packet))
+        return events
 
-    def _lasting(self) -> list[int]:
-        return [
-            channel_id for channel_id, row in self._rows.items()
-            if row is not None and not row.at_times and row.sent == 'subscription']
+    def _telemetry(self, name: str, packet: Packet, message: Message | Packet) -> Telemetry:
+        if isinstance(message, Packet):
+            return Telemetry(0, {}, packet)
+        if isinstance(message, simpit.SphereOfInfluence | simpit.VesselName):
+            message = replace(message, text=printable(message.text))
+        if name in _LASTING:
+            self._lasting[name] = message
+        beside = {
+            other: self._lasting[other] for other in _BESIDE.get(name, ())
+            if other in self._lasting}
+        return Telemetry(0, {name: message}, packet, beside)
 
+    def tells_silence(self, message: Message | Packet) -> bool:
+        """Return whether the silence beside this message may say that no action group is on."""
+        return (
+            self._profile is PROFILES['v1'] and _STATUS_OF_V1.id in self
+            and not isinstance(message, simpit.ActionStatus))
 
-def registrable(profile: Profile) -> tuple[Channel, ...]:
-    """Return the channels that plugins of a profile send once they are registered."""
-    return tuple(
-        row for row in profile.channels
-        if row.sender == 'peer' and row.sent not in ('request', 'never'))
+    def no_groups(self) -> list[Telemetry]:
+        """Return what the silence of v1 implies: no action group is on."""
+        if not self._channels.shows(_STATUS_OF_V1.id):
+            return []
+        return [Telemetry(
+            0, {_STATUS_OF_V1.name: simpit.ActionStatus(ActionGroup(0))}, None)]
 
-
-def check(channels: Iterable[ChannelName], chosen: Profile | None) -> None:
-    """Raise ValueError for a channel that the profile, or with 'auto' every profile, lacks."""
-    for channel in channels:
-        if isinstance(channel, int):
-            if not 3 <= channel <= simpit.MAX_CHANNEL:
-                raise ValueError(f'channel {channel}: must be 3..{simpit.MAX_CHANNEL}')
-        elif chosen is not None:
-            if chosen.named('peer', channel) not in registrable(chosen):
-                raise ValueError(f'channel {channel}: plugins {chosen.plugins} never send it')
-        elif all(_find(profile, channel) is None for profile in PROFILES.values()):
-            raise ValueError(f'channel {channel}: no plugin sends a channel of that name')
-
-
-def _rows_of(profile: Profile, channels: Iterable[ChannelName]) -> dict[int, Channel | None]:
-    """Return those of the channels that the profile's plugins send, and all ids."""
-    rows: dict[int, Channel | None] = {}
-    for channel in channels:
-        if isinstance(channel, int):
-            rows[channel] = profile.find('peer', channel)
-        elif (row := _find(profile, channel)) is not None:
-            rows[row.id] = row
-    return rows
-
-
-def _find(profile: Profile, name: str) -> Channel | None:
-    """Return the channel of this name that the profile's plugins send, if they do."""
-    return next((row for row in registrable(profile) if row.name == name), None)
+    def lapse(self) -> None:
+        """Forget values that are sent on change only: the flight may be another one."""
+        self._lasting.clear()
 
 
 def _register(ids: Iterable[int]) -> Iterable[Message]:

@@ -23,13 +23,11 @@ from typing import NamedTuple
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Profile
 from xplane_bridge.sessions.base import Tickets
+from xplane_bridge.sessions.simpit.dialect import LONG_ANSWER, SHORT_ANSWER
 from xplane_bridge.sessions.simpit.events import EchoDone, Statistics
 
 _TIMEOUT = 1.0
 _LARGEST_QUEUE = 64
-# Plugins before 2.0 truncate the answer to this (docs/wire/simpit.md, section 2.2).
-SHORT_ANSWER = 28
-LONG_ANSWER = 32
 
 
 class _Echo(NamedTuple):
@@ -38,7 +36,7 @@ class _Echo(NamedTuple):
     data: bytes
 
 
-class Echoes:
+class Reads:
     """
     Send echo requests one after another and time their answers.
 
@@ -64,12 +62,6 @@ class Echoes:
     def deadline(self) -> float:
         """Return when to call give_up() or start() next."""
         return self._beat_at if self._outstanding is None else self._sent_at + _TIMEOUT
-
-    def reset(self, now: float) -> None:
-        """Start over with a plugin that may be another one."""
-        self.round_trip = self.answer_size = self._outstanding = None
-        self.streak = 0
-        self._beat_at = now
 
     def add(self, payload: bytes, data: bytes, now: float) -> int:
         """
@@ -131,12 +123,18 @@ class Echoes:
         self._finish(now)
         return self._ends(echo, payload)
 
-    def abandon(self, reason: str) -> list[EchoDone]:
+    def end(self, reason: str) -> list[EchoDone]:
         """End all echoes with ``reason``."""
         echoes = [*([self._outstanding] if self._outstanding else []), *self._queue]
         self._outstanding = None
         self._queue.clear()
         return [done for echo in echoes for done in self._ends(echo, None, reason)]
+
+    def forget(self, now: float) -> None:
+        """Start over with a plugin that may be another one."""
+        self.round_trip = self.answer_size = self._outstanding = None
+        self.streak = 0
+        self._beat_at = now
 
     def _ends(self, echo: _Echo, payload: bytes | None, error: str = '') -> list[EchoDone]:
         """Return the end of an echo; the heartbeat's concerns nobody."""
