@@ -58,7 +58,7 @@ class Leaving:
         """Note that telemetry still arrives."""
         self._heard_at = now
 
-    def hear_another(self) -> None:
+    def disown(self) -> None:
         """Note that another plugin answers: from it nothing was taken."""
         self._owed = ()
 

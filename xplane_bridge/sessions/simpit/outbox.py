@@ -17,23 +17,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.simpit import (
-    AXES,
-    axis_message,
-    axis_values,
-    KeyModifiers,
-    Profile,
-    THROTTLE,
-)
+from xplane_bridge.protocols.simpit import AXES, axis_message, axis_values, Profile
 from xplane_bridge.sessions.base import CommandDone, soonest, Tickets
 from xplane_bridge.sessions.budget import Budget
-from xplane_bridge.sessions.ledger import Ledger
 from xplane_bridge.sessions.lifetimes import CommandQueue, DEFAULT_LIFETIME, expired, LatestValues
-from xplane_bridge.sessions.repetition import Repetition
 from xplane_bridge.sessions.simpit.commands import Part
 from xplane_bridge.sessions.simpit.events import Statistics
+from xplane_bridge.sessions.simpit.evidence import Evidence, Shows
 
 # Of two action group packets within one game frame only the last counts (docs/wire/simpit.md,
 # section 2.7); this is a frame at 20 frames per second.
@@ -51,9 +44,6 @@ _LOWEST_RATE = 120.0
 _WHY = (
     f'at most {1 / ACTION_GAP:g} action groups are sent per second, '
     'and no more bytes than the line carries')
-# The plugin holds axes for whatever vessel is active.
-_VESSEL = 0
-_KEY = 'key '
 
 
 class Outbox:
@@ -62,17 +52,13 @@ class Outbox:
 
     ``line_rate`` is in bytes per second. Each waits at most ``lifetime`` seconds; the pauses
     between action groups do not count. Axes wait beside the queue, only the newest value of each.
-    Those that were sent and that the plugin forces on the game are ``taken``; so are keys that
-    were pressed and not released. What was given back is sent again and again, as no plugin shows
-    it: axes as 0, which forces nothing, keys as released.
+    A command may count as done only when telemetry shows it (Evidence).
     """
 
     def __init__(
         self, line_rate: float, statistics: Statistics, tickets: Tickets,
         lifetime: float = DEFAULT_LIFETIME,
     ) -> None:
-        self.taken: Ledger[int] = Ledger()
-        self.giving: Repetition[str] = Repetition()
         self._lifetime = lifetime
         self._budget = Budget(max(line_rate, _LOWEST_RATE), _BURST)
         self._statistics = statistics
@@ -86,11 +72,9 @@ class Outbox:
         # Since when the first command waits only because it is an action group.
         self._held_at: float | None = None
         self._ended: list[CommandDone] = []
+        self._evidence = Evidence()
         # Commands of axes alone that somebody waits for, by channel.
         self._awaited: dict[str, list[tuple[int, str]]] = {}
-        # The plugin's profile when axes were last taken: after a silence it is unknown for a
-        # while, and numbers mean something else to other plugins of the same framing.
-        self._taken_by: Profile | None = None
 
     def add(
         self, parts: Sequence[Part], now: float, *, what: str, awaited: bool = False
@@ -121,10 +105,10 @@ class Outbox:
                     ticket, what, f'{what} not sent: a cockpit has the axis'))
         return ticket
 
-    def due(self, profile: Profile, now: float) -> list[bytes]:
-        """Return what may leave now."""
+    def due(self, profile: Profile, now: float) -> list[Part]:
+        """Return what leaves now."""
         self._expire(now)
-        outgoing: list[bytes] = []
+        outgoing: list[Part] = []
         later: list[float | None] = []
         while self._queue:
             message, data = self._queue.first
@@ -139,9 +123,7 @@ class Outbox:
             if paced:
                 self._action_at = now + ACTION_GAP
             self._queue.take()
-            outgoing.append(data)
-            if isinstance(message, simpit.Keyboard):
-                self._note_key(message)
+            outgoing.append(Part(message, data))
         for channel, waiting in self._axes.items():
             if waiting:
                 later.append(self._send_axes(channel, waiting, profile, now, outgoing))
@@ -153,74 +135,7 @@ class Outbox:
     @property
     def deadline(self) -> float | None:
         """Return when due() may have something."""
-        return self._later
-
-    def give_back(
-        self, profile: Profile | None, now: float, names: Collection[str] | None = None, *,
-        throttle: bool = False,
-    ) -> None:
-        """
-        Give back axes and keys that were taken, by default all, and drop queued values of axes.
-
-        The throttle stays as it is unless ``throttle`` says otherwise and the plugin can give it
-        back, the present one of ``profile`` or that which it was taken from.
-        """
-        lets_go = throttle and any(
-            known.throttle_lets_go for known in (profile, self._taken_by) if known is not None)
-        for entry in self.taken.entries(_VESSEL):
-            if (names is None or entry.value in names) and (entry.value != THROTTLE or lets_go):
-                self.taken.forget(_VESSEL, entry.value)
-                self.giving.begin(entry.value, now)
-        for waiting in self._axes.values():
-            values = waiting.take()
-            waiting.set({
-                name: value for name, value in values.items()
-                if names is not None and name not in names}, now)
-
-    def given(
-        self, profile: Profile | None, now: float, seconds: float, *, blind: bool = False
-    ) -> list[bytes]:
-        """
-        Return what is to be sent now of what is given back, each for ``seconds`` seconds.
-
-        A plugin of another framing than the one that it was taken from holds none of it.
-        ``blind``: nobody knows which plugin may read it; so no throttle, which some would close
-        for ever.
-        """
-        taken_by = self._taken_by or profile
-        if taken_by is None or (profile is not None and taken_by.framing != profile.framing):
-            self.giving.clear()
-            return []
-        axes: dict[str, dict[str, float]] = {}
-        messages: list[simpit.Message] = []
-        for name in self.giving.due(now, seconds):
-            if name not in AXES:
-                key = int(name.removeprefix(_KEY))
-                messages.append(simpit.Keyboard(KeyModifiers.UP_ONLY, key))
-            elif name != THROTTLE or not blind:
-                axes.setdefault(AXES[name], {})[name] = 0
-        return [
-            simpit.encode(message, 'bridge', taken_by) for message in (
-                *(axis_message(channel, values) for channel, values in axes.items()), *messages)]
-
-    def disown(self) -> None:
-        """Forget what was taken: the plugin is another one."""
-        self.taken.clear()
-        self.giving.clear()
-
-    def land(self) -> None:
-        """Forget the axes that were taken: with the flight scene nothing is forced any more."""
-        for name in AXES:
-            self.taken.forget(_VESSEL, name)
-            self.giving.end(name)
-
-    def _note_key(self, message: simpit.Keyboard) -> None:
-        name = f'{_KEY}{message.key}'
-        self.giving.end(name)
-        if message.modifiers & KeyModifiers.DOWN_ONLY:
-            self.taken.take(_VESSEL, name)
-        else:
-            self.taken.forget(_VESSEL, name)
+        return soonest(self._later, self._evidence.deadline)
 
     def drop(self, reason: str) -> None:
         """End all queued commands unsent: they were meant for then."""
@@ -229,10 +144,35 @@ class Outbox:
             self._report(channel, waiting.take(), reason)
             self._settle(channel, f'not sent: {reason}')
 
-    def ended(self) -> list[CommandDone]:
+    def withdraw(self, names: Collection[str] | None) -> None:
+        """Forget the queued values of these axes, by default of all, in silence."""
+        for waiting in self._axes.values():
+            waiting.clear(names)
+
+    # What shows a command.
+
+    def expect(self, ticket: int, what: str, shows: Shows, *, requested: bool) -> None:
+        """Expect that a command shows; ``requested`` says that what is sent on change is."""
+        self._evidence.expect(ticket, what, shows, requested=requested)
+
+    def hear(self, message: Any, lasting: bool) -> list[CommandDone]:
+        """Return the commands that a message shows; ``lasting``: its channel is sent on change."""
+        return self._evidence.hear(message, lasting)
+
+    def ended(self, now: float) -> list[CommandDone]:
         """Return what has ended since the last call."""
         ended, self._ended = self._ended, []
-        return [*self._queue.ended(), *ended]
+        return [
+            *self._evidence.sent([*self._queue.ended(), *ended], now),
+            *self._evidence.expire(now)]
+
+    def abandon(self, reason: str) -> list[CommandDone]:
+        """End the commands that were sent and are not shown yet, with the reason."""
+        return self._evidence.abandon(reason)
+
+    def lapse(self) -> None:
+        """Forget what was reported: the flight, the vessel or the plugin may be another one."""
+        self._evidence.forget()
 
     def _expire(self, now: float) -> None:
         if self._held_at is not None:
@@ -258,7 +198,7 @@ class Outbox:
 
     def _send_axes(
         self, channel: str, waiting: LatestValues[float], profile: Profile, now: float,
-        outgoing: list[bytes],
+        outgoing: list[Part],
     ) -> float | None:
         """Send the axes of one channel if they may leave; otherwise return when they may."""
         at = self._axis_at.get(channel, 0.0)
@@ -269,14 +209,7 @@ class Outbox:
             return self._budget.when(size, now)
         values = waiting.take()
         self._axis_at[channel] = now + AXIS_GAP
-        outgoing.append(simpit.encode(axis_message(channel, values), 'bridge', profile))
+        message = axis_message(channel, values)
+        outgoing.append(Part(message, simpit.encode(message, 'bridge', profile)))
         self._settle(channel)
-        for axis, value in values.items():
-            self.giving.end(axis)
-            # A value of 0 hands an axis back to the game, the throttle from 2.3 on only.
-            if value or (axis == THROTTLE and not profile.throttle_lets_go):
-                self.taken.take(_VESSEL, axis)
-                self._taken_by = profile
-            else:
-                self.taken.forget(_VESSEL, axis)
         return None

@@ -38,7 +38,7 @@ _PATIENCE = 1.0
 _CONTRADICTS_AFTER = 2.0
 
 
-class ActionReport:
+class Reports:
     """
     What the plugin reports about its action groups.
 
@@ -67,7 +67,7 @@ class ActionReport:
             if bool(active & group) is not on}
         self._silence.heard_status(now)
 
-    def heard_other(self, now: float) -> bool:
+    def hear_other(self, now: float) -> bool:
         """Note other telemetry of v1; return, once, that no group is on."""
         if not self._silence.heard_other(now):
             return False

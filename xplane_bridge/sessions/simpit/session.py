@@ -23,7 +23,6 @@ from typing import Any, cast
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import (
     ActionGroup,
-    AXES,
     Counters,
     Framing,
     Handshake,
@@ -47,15 +46,14 @@ from xplane_bridge.sessions.machine import Do, State, What
 from xplane_bridge.sessions.simpit.commands import is_obeyed_anywhere, Part, prepare
 from xplane_bridge.sessions.simpit.dialect import AUTO, chosen_profile, FIRST_PROFILE
 from xplane_bridge.sessions.simpit.events import Connected, Game, Presence, Statistics
-from xplane_bridge.sessions.simpit.evidence import Evidence, Shows
-from xplane_bridge.sessions.simpit.leaving import Leaving
+from xplane_bridge.sessions.simpit.evidence import Shows
 from xplane_bridge.sessions.simpit.outbox import Outbox
-from xplane_bridge.sessions.simpit.ownership import Ownership, STACK
+from xplane_bridge.sessions.simpit.ownership import STACK
 from xplane_bridge.sessions.simpit.peer import LEAVING, Peer, TALKING
-from xplane_bridge.sessions.simpit.reports import ActionReport
 from xplane_bridge.sessions.simpit.requests import Requests
 from xplane_bridge.sessions.simpit.requests.channels import ChannelName
 from xplane_bridge.sessions.simpit.requests.reads import Reads
+from xplane_bridge.sessions.simpit.taken import Taken
 
 CHANNEL = 'serial'
 """The only channel of a serial link."""
@@ -133,10 +131,7 @@ class SimpitSession(Session):
         self._requests = Requests(channels, chosen, self.statistics)
         self._reads = Reads(heartbeat, self.statistics, tickets)
         self._outbox = Outbox(line_rate, self.statistics, tickets, lifetime)
-        self._ownership = Ownership()
-        self._reports = ActionReport()
-        self._evidence = Evidence()
-        self._leaving: Leaving | None = None
+        self._taken = Taken()
         self._name = name
         self._agx = agx
         self._release_throttle = release_throttle
@@ -151,13 +146,12 @@ class SimpitSession(Session):
     @property
     def taken(self) -> tuple[str, ...]:
         """Return the axes that the plugin forces on the game for the stack, and pressed keys."""
-        others = frozenset(AXES).difference(self._ownership.without_cockpits(None))
-        return tuple(name for name in self._outbox.taken.names if name not in others)
+        return self._taken.names
 
     @property
     def owed(self) -> tuple[str, ...]:
         """Return what was given back and is being repeated."""
-        return tuple(self._outbox.giving)
+        return self._taken.owed
 
     @property
     def leaving(self) -> bool:
@@ -171,7 +165,7 @@ class SimpitSession(Session):
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return which action groups the plugin reports otherwise than they were commanded."""
-        return tuple(self._reports.contradictions(now))
+        return tuple(self._taken.reports.contradictions(now))
 
     @property
     def presence(self) -> Presence:
@@ -242,18 +236,18 @@ class SimpitSession(Session):
     @property
     def withheld(self) -> Counter[str]:
         """Return how many values of axes were withheld, by source: another one holds the axis."""
-        return self._ownership.withheld
+        return self._taken.ownership.withheld
 
     def held_by(self, source: str) -> tuple[str, ...]:
         """Return the axes that a source of commands holds."""
-        return self._ownership.held_by(source)
+        return self._taken.ownership.held_by(source)
 
     def configure_ownership(
         self, *, rule: str | None = None, threshold: float | None = None,
         lease: float | None = None,
     ) -> None:
         """Change who wins an axis (Ownership); what is not given stays."""
-        self._ownership.configure(rule=rule, threshold=threshold, lease=lease)
+        self._taken.ownership.configure(rule=rule, threshold=threshold, lease=lease)
 
     @property
     def absence(self) -> str:
@@ -298,11 +292,9 @@ class SimpitSession(Session):
         Its axes are given back to the game, except the throttle, or with 'release' that too if the
         user chose so; with 'hold' they keep their values.
         """
-        axes = self._ownership.release(source)
+        axes = self._taken.ownership.release(source)
         if axes and what != 'hold' and self._peer.is_started:
-            self._outbox.give_back(
-                self._peer.profile, now, axes,
-                throttle=what == 'release' and self._release_throttle)
+            self._give_back(axes, now, throttle=what == 'release')
 
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0, *,
@@ -343,12 +335,12 @@ class SimpitSession(Session):
         parts = [
             part for message in messages
             for part in prepare(message, profile, agx=self._agx, game=self._peer.game)]
-        missing = self._reports.missing(groups or {}, now)
+        missing = self._taken.reports.missing(groups or {}, now)
         parts += [Part(message, simpit.encode(message, 'bridge', profile)) for message in missing]
         what = what or ', '.join(part.message.tag for part in parts)
-        parts = self._ownership.admit_parts(source, parts, now)
+        parts = self._taken.ownership.admit_parts(source, parts, now)
         ticket = self._outbox.add(parts, now, what=what, awaited=awaited)
-        self._reports.queued(groups or {}, missing, now)
+        self._taken.reports.queued(groups or {}, missing, now)
         return ticket
 
     def send_and_see(
@@ -360,7 +352,7 @@ class SimpitSession(Session):
         Where nothing shows it the command has ended when it was sent.
         """
         ticket = self.send(command, now, what=what, awaited=True)
-        self._evidence.expect(
+        self._outbox.expect(
             ticket, what, shows, requested=self._requests.has_lasting)
         return ticket
 
@@ -392,9 +384,14 @@ class SimpitSession(Session):
         A plugin that does not answer is given them when it turns out to be the same one.
         """
         if self._peer.is_started:
-            self._outbox.give_back(
-                self._peer.profile, now, self._ownership.without_cockpits(axes),
-                throttle=axes is None and self._release_throttle)
+            self._give_back(
+                self._taken.ownership.without_cockpits(axes), now, throttle=axes is None)
+
+    def _give_back(self, axes: Collection[str], now: float, *, throttle: bool) -> None:
+        """Give back what was taken of these axes, instead of what waits for them."""
+        self._outbox.withdraw(axes)
+        self._taken.give_back(
+            self._peer.profile, now, axes, throttle=throttle and self._release_throttle)
 
     def _check_connected(self) -> Profile:
         """Return the profile to send with; raise PeerAbsentError if there is nobody."""
@@ -454,18 +451,18 @@ class SimpitSession(Session):
             case Do.FORGET_REPORTS:
                 self._lapse()
             case Do.LAND:
-                self._outbox.land()
+                self._taken.land()
             case Do.DISOWN:
                 self._disown()
             case Do.DROP:
                 self._outbox.drop(reason)
             case Do.END:
                 why = _ENDS[self._peer.state]
-                return [*self._reads.end(why), *self._evidence.abandon(why)]
+                return [*self._reads.end(why), *self._outbox.abandon(why)]
             case Do.CLOSE:
                 self._urgent.clear()
             case Do.PAY:
-                self._outbox.giving.restart(now)
+                self._taken.pay(now)
             case Do.LEAVE:
                 self._leave(now)
             case Do.LOOK_BACK:
@@ -477,38 +474,32 @@ class SimpitSession(Session):
     def _lapse(self) -> None:
         """Forget what was reported of a flight."""
         self._requests.lapse()
-        self._reports.forget()
-        self._evidence.forget()
-        if not self._outbox.taken:
-            self._ownership.clear()
+        self._taken.lapse()
+        self._outbox.lapse()
 
     def _disown(self) -> None:
-        self._outbox.disown()
-        self._ownership.clear()
+        """Forget what was taken: whoever answers next has nothing of it."""
+        self._taken.disown()
         self._peer.identity.lose(())
-        if self._leaving is not None:
-            self._leaving.hear_another()
 
     def _leave(self, now: float) -> None:
-        peer, outbox = self._peer, self._outbox
-        self._reports.forget()
-        self._ownership.clear()
-        outbox.give_back(peer.profile, now, throttle=self._release_throttle)
-        outbox.giving.restart(now)
-        outbox.taken.clear()
-        self._leaving = Leaving(
-            now, self.release_timeout, quiet=2.0 * peer.usual_gap,
-            streaming=peer.before is State.STREAMING, was_away=not peer.connected)
+        """Begin to give everything back."""
+        peer = self._peer
+        self._outbox.withdraw(None)
+        self._taken.leave(
+            peer.profile, now, self.release_timeout, throttle=self._release_throttle,
+            quiet=2.0 * peer.usual_gap, streaming=peer.before is State.STREAMING,
+            was_away=not peer.connected)
         peer.rest()
         self._reads.forget(now)
         self._say(*self._requests.end())
 
     def _look_back(self) -> None:
-        leaving, self._leaving = self._leaving, None
-        if leaving is not None:
-            self._left = leaving.left(
-                self._name,
-                self._peer.before is State.LEAVING and self._peer.state is State.OFF_OPEN)
+        """Note what was not shown to be given back, and forget it."""
+        peer = self._peer
+        self._left = self._taken.left(
+            self._name,
+            answers=peer.before is State.LEAVING and peer.state is State.OFF_OPEN)
         self._disown()
 
     def _register(self, now: float) -> Connected:
@@ -537,9 +528,8 @@ class SimpitSession(Session):
         if peer.state in TALKING:
             self._talk(now)
         elif peer.state in LEAVING:
-            self._give_back(now)
-        self._expired += self._evidence.sent(self._outbox.ended(), now)
-        self._expired += self._evidence.expire(now)
+            self._go_on_leaving(now)
+        self._expired += self._outbox.ended(now)
         outgoing, self._urgent = self._urgent, []
         return [(CHANNEL, data) for data in outgoing]
 
@@ -553,34 +543,35 @@ class SimpitSession(Session):
         self._urgent += self._reads.start(profile, now)
         if self._peer.state is State.STREAMING:
             self._say(*self._requests.due(now))
-        self._urgent += self._outbox.given(profile, now, self.release_timeout)
-        self._urgent += self._outbox.due(profile, now)
+        self._urgent += self._taken.due(profile, now, self.release_timeout)
+        for message, data in self._outbox.due(profile, now):
+            self._taken.note(message, profile)
+            self._urgent.append(data)
 
-    def _give_back(self, now: float) -> None:
+    def _go_on_leaving(self, now: float) -> None:
         """Go on giving back and deregistering, until all was shown or there is no more time."""
-        peer, leaving = self._peer, self._leaving
-        assert leaving is not None
-        self._urgent += self._outbox.given(
+        peer, taken = self._peer, self._taken
+        self._urgent += taken.due(
             peer.profile, now, self.release_timeout, blind=not peer.connected)
         if peer.connected and peer.profile is not None:
             self._reads.give_up(now)
             self._urgent += self._reads.start(peer.profile, now)
-            if leaving.has_to_deregister(now):
+            if taken.leaving.has_to_deregister(now):
                 self._say(*self._requests.end())
-        self._expired += self._happen(leaving.look(self.owed, now), now)
+        self._expired += self._happen(taken.look(now), now)
 
     def _deadlines(self, now: float) -> Iterable[float | None]:
-        yield self._evidence.deadline
+        state = self._peer.state
         if self._peer.connected:
             yield self._reads.deadline
-        if self._peer.state is State.STREAMING:
+        if state is State.STREAMING:
             yield self._requests.deadline
-        if self._peer.state in TALKING:
+        if state in TALKING:
             yield self._outbox.deadline
-            yield self._outbox.giving.deadline
-        if self._leaving is not None and self._peer.state in LEAVING:
-            yield self._leaving.deadline
-            yield self._outbox.giving.deadline
+            yield self._taken.deadline
+        if state in LEAVING:
+            yield self._taken.leaving.deadline
+            yield self._taken.deadline
 
     # What is received.
 
@@ -632,8 +623,8 @@ class SimpitSession(Session):
 
     def _hear_echo(self, now: float) -> None:
         """Draw conclusions from an echo that comes back while there is no telemetry."""
-        if self._leaving is not None and self._peer.state is State.LEAVING:
-            self._leaving.hear_echo(now)
+        if self._peer.state is State.LEAVING:
+            self._taken.leaving.hear_echo(now)
         elif self._peer.hear_echo(now):
             if not self._peer.dialect.confirmed and self._peer.flight.tries < 2:
                 self._say(*self._requests.repeat())
@@ -650,21 +641,21 @@ class SimpitSession(Session):
         self, packet: Packet, message: Message | Packet, now: float
     ) -> Sequence[Any]:
         """Process a packet on a registered channel, which also tells about the flight scene."""
-        if self._leaving is not None and self._peer.state is State.LEAVING:
-            self._leaving.hear_telemetry(now)
-            return ()
         peer, requests = self._peer, self._requests
+        if peer.state is State.LEAVING:
+            self._taken.leaving.hear_telemetry(now)
+            return ()
         if peer.hear(now):
             self._doubt(now)
-        self._reports.hear(message, now)
+        self._taken.reports.hear(message, now)
         events: list[Any] = [
             *peer.dialect.hear(requests.name(packet.channel)),
             *requests.hear(packet, message, now),
-            *self._evidence.hear(message, requests.is_lasting(packet.channel))]
+            *self._outbox.hear(message, requests.is_lasting(packet.channel))]
         whats = peer.flight.hear(message, now, flying=peer.state is State.STREAMING)
         if whats:
             events += self._happen(whats, now)
-        if requests.tells_silence(message) and self._reports.heard_other(now):
+        if requests.tells_silence(message) and self._taken.reports.hear_other(now):
             events += requests.no_groups()
         return events
 
@@ -684,4 +675,4 @@ class SimpitSession(Session):
         self._requests.doubt(now)
         # v1 repeats its report in each frame, or none: that is told by silence.
         if self._peer.profile is not PROFILES['v1']:
-            self._reports.doubt()
+            self._taken.reports.doubt()
