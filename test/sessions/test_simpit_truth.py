@@ -1014,6 +1014,17 @@ def test_an_awaited_command_of_axes_ends(how):
     assert bool(done[0].error) is (how == 'withheld') or how == 'dropped'
 
 
+def test_an_awaited_command_of_axes_ends_when_they_are_given_back_instead():
+    cable = connect('v2')
+    cable.call(cable.device.send, simpit.Rotation(4, 0, 0, 1))
+    ticket = cable.call(lambda now: cable.device.send(
+        simpit.Rotation(5, 0, 0, 1), now, what='axes', awaited=True))
+    cable.call(cable.device.release)
+    cable.run(0.1)
+    assert of_kind(cable.events['device'], CommandDone) == [
+        CommandDone(ticket, 'axes', 'axes not sent: given back instead')]
+
+
 def test_v1_infers_no_telemetry_for_the_stack_if_only_a_cockpit_wants_it():
     cable = connect('v1')
     cable.call(lambda now: cable.device.share('wheel', ['action_status'], [], now))

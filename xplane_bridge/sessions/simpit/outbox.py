@@ -145,9 +145,12 @@ class Outbox:
             self._settle(channel, f'not sent: {reason}')
 
     def withdraw(self, names: Collection[str] | None) -> None:
-        """Forget the queued values of these axes, by default of all, in silence."""
-        for waiting in self._axes.values():
+        """Forget the queued values of these axes, by default of all: they are given back."""
+        for channel, waiting in self._axes.items():
+            waited = bool(waiting)
             waiting.clear(names)
+            if waited and not waiting:
+                self._settle(channel, 'not sent: given back instead')
 
     # What shows a command.
 
