@@ -893,6 +893,21 @@ def test_a_plugin_that_reads_nothing_any_more_is_an_error():
     assert (left.owed, left.is_error) == (('telemetry channels',), True)
 
 
+@pytest.mark.parametrize('tried', [False, True])
+def test_what_a_port_that_is_lost_while_leaving_kept_from_us_is_named(tried):
+    cable = connect('v2.3', name='/dev/ttyKSP')
+    cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
+    cable.run(0.1)
+    cut(cable)
+    cable.device.stop(cable.now)
+    if tried:
+        cable.run(0.1)
+    cable.device.lost(cable.now)
+    left = cable.device.left
+    assert (left.owed, left.is_error) == (('pitch',), False)
+    assert 'nothing answers on /dev/ttyKSP' in left.reason
+
+
 @pytest.mark.parametrize('then', ['thaws', 'was replaced', 'stays away'])
 def test_stop_in_a_silence_gives_back_to_the_same_plugin(then):
     cable = connect('v2.3', release_throttle=True)

@@ -36,13 +36,15 @@ class Leaving:
     """
     What is still to be shown after stop(), and for how long to wait for it.
 
-    ``quiet`` is for how long telemetry must be missing, ``streaming`` says that it was arriving,
-    ``was_away`` that nobody answered. No plugin shows what it forces; an echo of a request sent
-    after it was given back shows that the plugin still reads. Times are in seconds.
+    ``owed`` was given back. ``quiet`` is for how long telemetry must be missing, ``streaming``
+    says that it was arriving, ``was_away`` that nobody answered. No plugin shows what it forces;
+    an echo of a request sent after it was given back shows that the plugin still reads. Times are
+    in seconds.
     """
 
     def __init__(
-        self, now: float, timeout: float, *, quiet: float, streaming: bool, was_away: bool
+        self, owed: tuple[str, ...], now: float, timeout: float, *, quiet: float,
+        streaming: bool, was_away: bool,
     ) -> None:
         self._until = now + timeout
         self._quiet = max(_QUIET, quiet)
@@ -51,7 +53,7 @@ class Leaving:
         self._heard_at = now
         self._deregistered_at = now
         self._echoed_at: float | None = None
-        self._owed: tuple[str, ...] = ()
+        self._owed = owed
         self._talks_on = False
 
     def hear_telemetry(self, now: float) -> None:
@@ -78,11 +80,8 @@ class Leaving:
         self._deregistered_at = now
         return True
 
-    def look(self, giving: Iterable[str], now: float) -> Iterable[What]:
-        """Yield whether nothing is left to be given back, or no time."""
-        giving = tuple(giving)
-        # What has been repeated for long enough counts as given back only if it was read.
-        self._owed = tuple(dict.fromkeys((*self._owed, *giving)))
+    def look(self, giving: bool, now: float) -> Iterable[What]:
+        """Yield whether nothing is left to be given back, or no time; ``giving``: it goes on."""
         self._talks_on = self._streaming and now < self._heard_at + self._quiet
         if now >= (self._until if self._was_away else self._until + _GRACE):
             yield What.EXPIRED

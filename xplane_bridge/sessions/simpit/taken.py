@@ -171,7 +171,7 @@ class Taken:
         self.ownership.clear()
         self.reports.forget()
         self._leaving = Leaving(
-            now, seconds, quiet=quiet, streaming=streaming, was_away=was_away)
+            self.owed, now, seconds, quiet=quiet, streaming=streaming, was_away=was_away)
 
     @property
     def leaving(self) -> Leaving:
@@ -181,7 +181,7 @@ class Taken:
 
     def look(self, now: float) -> Iterable[What]:
         """Yield whether nothing is left to be given back, or no time."""
-        return self.leaving.look(self.owed, now)
+        return self.leaving.look(bool(self._giving), now)
 
     def left(self, name: str, *, answers: bool) -> Left:
         """Return what was not shown; ``name`` is the port, ``answers`` whether it is there."""
