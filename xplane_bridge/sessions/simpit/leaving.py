@@ -52,7 +52,7 @@ class Leaving:
         self._was_away = was_away
         self._heard_at = now
         self._deregistered_at = now
-        self._echoed_at: float | None = None
+        self._is_read = False
         self._owed = owed
         self._talks_on = False
 
@@ -64,17 +64,17 @@ class Leaving:
         """Note that another plugin answers: from it nothing was taken."""
         self._owed = ()
 
-    def hear_echo(self, now: float) -> None:
+    def hear_echo(self) -> None:
         """Note that the plugin has read what was sent before an echo request."""
-        self._echoed_at = now
+        self._is_read = True
 
     @property
     def _sends_on(self) -> bool:
         """Return whether telemetry has arrived well after the last deregistration."""
         return self._heard_at >= self._deregistered_at + _UNDER_WAY
 
-    def has_to_deregister(self, now: float) -> bool:
-        """Return, once per period, whether telemetry still arrives: to be deregistered again."""
+    def begin_again(self, now: float) -> bool:
+        """Begin another period if telemetry still arrives, to be deregistered; return whether."""
         if now < self._deregistered_at + _PERIOD or not self._sends_on:
             return False
         self._deregistered_at = now
@@ -83,15 +83,25 @@ class Leaving:
     def look(self, giving: bool, now: float) -> Iterable[What]:
         """Yield whether nothing is left to be given back, or no time; ``giving``: it goes on."""
         self._talks_on = self._streaming and now < self._heard_at + self._quiet
-        if now >= (self._until if self._was_away else self._until + _GRACE):
-            yield What.EXPIRED
-        elif not (self._was_away or giving or self._talks_on):
-            yield What.SHOWN
+        # What has been repeated for long enough counts as given back only if it was read.
+        if now >= self._ends_at or not (self._was_away or giving or self._talks_on):
+            yield What.EXPIRED if self._is_unread or self._talks_on else What.SHOWN
+
+    @property
+    def _ends_at(self) -> float:
+        """Return when there is no more time; one that is away may still come back until then."""
+        return self._until if self._was_away else self._until + _GRACE
+
+    @property
+    def _is_unread(self) -> bool:
+        """Return whether a plugin that should have echoed has not shown that it reads."""
+        return bool(self._owed) and not self._is_read and (
+            self._streaming or self._was_away)
 
     @property
     def deadline(self) -> float:
-        """Return when look() and has_to_deregister() have to be asked."""
-        at = self._until if self._was_away else self._until + _GRACE
+        """Return when look() and begin_again() have to be asked."""
+        at = self._ends_at
         if self._talks_on:
             at = min(at, self._heard_at + self._quiet)
         if self._sends_on:
@@ -100,7 +110,7 @@ class Leaving:
 
     def left(self, name: str, answers: bool) -> Left:
         """Return what was not shown; ``name`` is the port, ``answers`` whether it is there."""
-        if self._owed and self._echoed_at is None and (self._streaming or self._was_away):
+        if self._is_unread:
             if answers and self._streaming:
                 return Left(self._owed, (
                     f'the plugin on {name} answers no echo, so it may not have read it: it ends '

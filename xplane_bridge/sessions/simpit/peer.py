@@ -208,7 +208,7 @@ class Peer(machine.Peer):
 
     def recognise(self, answer_size: int | None, now: float) -> Sequence[What]:
         """
-        Return whether the plugin turns out to have another profile; it is then in use.
+        Adopt another profile if the plugin turns out to have it; return what has happened.
 
         ``answer_size`` is how many of 32 bytes an echo brought back.
         """

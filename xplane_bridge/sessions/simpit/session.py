@@ -556,7 +556,7 @@ class SimpitSession(Session):
         if peer.connected and peer.profile is not None:
             self._reads.give_up(now)
             self._urgent += self._reads.start(peer.profile, now)
-            if taken.leaving.has_to_deregister(now):
+            if taken.leaving.begin_again(now):
                 self._say(*self._requests.end())
         self._expired += self._happen(taken.look(now), now)
 
@@ -624,7 +624,7 @@ class SimpitSession(Session):
     def _hear_echo(self, now: float) -> None:
         """Draw conclusions from an echo that comes back while there is no telemetry."""
         if self._peer.state is State.LEAVING:
-            self._taken.leaving.hear_echo(now)
+            self._taken.leaving.hear_echo()
         elif self._peer.hear_echo(now):
             if not self._peer.dialect.confirmed and self._peer.flight.tries < 2:
                 self._say(*self._requests.repeat())
