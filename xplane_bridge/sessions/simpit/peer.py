@@ -175,7 +175,8 @@ class Peer(machine.Peer):
     @property
     def who(self) -> What:
         """Return whether the plugin that has answered is the one of before."""
-        return What.SAME if self.connected or self.identity.is_same else What.OTHER
+        came_back = self.state in _UNANSWERED and self.identity.is_same
+        return What.SAME if self.connected or came_back else What.OTHER
 
     def hear(self, now: float) -> bool:
         """Note that telemetry arrived; return whether the pause before it was unusually long."""

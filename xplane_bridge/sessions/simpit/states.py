@@ -94,8 +94,8 @@ TABLE: Table = {
         What.START: to(State.WAITING, Do.FORGET, Do.DISOWN, Do.CHECK),
         What.UNPLUGGED: to(State.OFF_CLOSED, Do.LOOK_BACK, Do.FORGET),
         What.SAME: to(State.LEAVING, Do.PAY),
-        What.OTHER: to(State.OFF_OPEN, Do.DISOWN, Do.LOOK_BACK, Do.FORGET),
-        What.SHOWN: _OVER,
+        What.OTHER: to(State.OFF_OPEN, Do.DISOWN, Do.FORGET),
+        What.SHOWN: to(State.OFF_OPEN, Do.FORGET),
         What.EXPIRED: _OVER,
     },
 }
