@@ -128,8 +128,8 @@ class Outbox:
             if waiting:
                 later.append(self._send_axes(channel, waiting, profile, now, outgoing))
         self._statistics.commands += len(outgoing)
-        later += [self._queue.deadline, *(waiting.deadline for waiting in self._axes.values())]
-        self._later = soonest(*later)
+        later += [waiting.deadline for waiting in self._axes.values() if waiting]
+        self._later = soonest(self._queue.deadline, *later)
         return outgoing
 
     @property
@@ -183,11 +183,11 @@ class Outbox:
             self._held_at = None
         self._queue.expire(now)
         for channel, waiting in self._axes.items():
-            why = expired(self._lifetime, _WHY)
-            values = waiting.expire(now)
-            self._report(channel, values, why)
-            if values and not waiting:
-                self._settle(channel, f'not sent: {why}')
+            if waiting and (values := waiting.expire(now)):
+                why = expired(self._lifetime, _WHY)
+                self._report(channel, values, why)
+                if not waiting:
+                    self._settle(channel, f'not sent: {why}')
 
     def _report(self, channel: str, values: Collection[str], reason: str) -> None:
         if values:

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Framing, Handshake, HandshakeType, Profile, PROFILES
@@ -42,15 +42,16 @@ _FORGOTTEN = 0.1
 # An echo that comes back this long after the last telemetry counts as one without telemetry.
 _ECHO_ALONE = 0.5
 
-TALKING = frozenset({State.ANSWERING, State.STREAMING})
+# Tuples, as to look for a state in them takes less time than in sets.
+TALKING = State.STREAMING, State.ANSWERING
 """A plugin answers, and is talked to."""
 
-LEAVING = frozenset({State.LEAVING, State.LEAVING_AWAY})
+LEAVING = State.LEAVING, State.LEAVING_AWAY
 """What was taken is being given back."""
 
-_CONNECTED = TALKING | {State.LEAVING}
-_STARTED = TALKING | {State.CLOSED, State.WAITING, State.AWAY}
-_UNANSWERED = frozenset({State.AWAY, State.LEAVING_AWAY})
+_CONNECTED = (*TALKING, State.LEAVING)
+_STARTED = (*TALKING, State.CLOSED, State.WAITING, State.AWAY)
+_UNANSWERED = State.AWAY, State.LEAVING_AWAY
 # Happenings after which there is nothing that the user should check.
 _BY_TELEMETRY = frozenset({What.HEARD, What.FLYING, What.LANDED})
 
@@ -145,16 +146,16 @@ class Peer(machine.Peer):
             self.dialect.hint = ''
         return super().process(what, now)
 
-    def look(self, now: float) -> Iterable[What]:
-        """Yield what has happened because time passed; ask a silent plugin for a sign of life."""
-        # A missing echo says nothing: plugins before 2.3 echo in the flight scene only.
-        if self.state in TALKING and self.search.at is None and (
-                now >= self._heard_at + self._silence):
+    def look(self, now: float) -> Sequence[What]:
+        """Return what has happened because time passed; ask a silent plugin for a sign of life."""
+        if self.search.at is None:
+            # A missing echo says nothing: plugins before 2.3 echo in the flight scene only.
+            if now < self._heard_at + self._silence or self.state not in TALKING:
+                return ()
             self._silence = min(_LONGEST_SILENCE, 2.0 * self._silence)
             self.search.begin(now)
-            yield What.QUIET
-        if self.search.is_due(now) and self._is_lost(now):
-            yield What.GONE
+            return (What.QUIET,)
+        return (What.GONE,) if self.search.is_due(now) and self._is_lost(now) else ()
 
     def _is_lost(self, now: float) -> bool:
         """Return whether enough SYNs remain unanswered, although one is due now."""
@@ -201,8 +202,8 @@ class Peer(machine.Peer):
 
     def settled(self, now: float) -> bool:
         """Consider the bytes behind a SYNACK; return whether they have all arrived."""
-        search = self.search
-        return self.state in TALKING and self.dialect.settled(
+        search, dialect = self.search, self.dialect
+        return dialect.deadline is not None and self.state in TALKING and dialect.settled(
             search.framing, search.counters.noise_bytes, now)
 
     # Its profile.

@@ -122,6 +122,8 @@ class Taken:
         ``blind``: nobody knows which plugin may read it; so no throttle, which some would close
         for ever.
         """
+        if not self._giving:
+            return []
         taken_by = self._taken_by or profile
         if taken_by is None or (profile is not None and taken_by.framing != profile.framing):
             self._giving.clear()
