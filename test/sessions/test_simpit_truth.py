@@ -957,8 +957,12 @@ def test_a_frozen_plugin_reads_after_we_have_gone_what_stop_gave_back():
     assert cable.plugin.hold.axes == {}
 
 
-def test_the_throttle_released_while_the_plugin_is_away_is_released_on_reunion():
-    cable = connect('v2.3', release_throttle=True)
+@pytest.mark.parametrize('device', ['v2.3', 'cobs', 'auto'])
+def test_the_throttle_released_while_the_plugin_is_away_is_released_on_reunion(device):
+    cable = connect('v2.3', device=device, release_throttle=True)
+    # What is known of the plugin is forgotten while it is away.
+    cable.call(cable.plugin.provide, simpit.VesselChange(1))
+    cable.run(0.1)
     cable.call(cable.device.send, simpit.Throttle(20000))
     cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
     cable.run(0.1)

@@ -89,9 +89,8 @@ class SimpitSession(Session):
 
     No plugin shows what it forces: axes that are given back are sent as 0 again and again for
     ``release_timeout``. After stop() the state is LEAVING (Leaving) while something is given back
-    or telemetry still arrives; nothing else is sent then::
-
-        start() -> CLOSED, UNKNOWN, AWAY, ANSWERING, STREAMING -> stop() -> LEAVING -> UNKNOWN
+    or telemetry still arrives; nothing else is sent then. What happens in each state, and what is
+    done about it, is in the table of states.py.
 
     Everything that sends raises PeerAbsentError while there is no game in the flight scene to
     accept it, and ValueError, each with a sentence, if it must not be sent. Raises ValueError for
@@ -442,10 +441,7 @@ class SimpitSession(Session):
             case Do.RESUME:
                 self._requests.resume(now)
             case Do.FORGET:
-                self._peer.forget()
-                self._requests.forget()
-                self._reads.forget(now)
-                self._lapse()
+                self._forget(now)
             case Do.HOLD:
                 self._peer.identity.lose(self._requests.ids)
             case Do.FORGET_REPORTS:
@@ -470,6 +466,13 @@ class SimpitSession(Session):
             case _:
                 return super()._do(action, reason, now)
         return ()
+
+    def _forget(self, now: float) -> None:
+        """Forget the plugin: the next one may be another."""
+        self._peer.forget()
+        self._requests.forget()
+        self._reads.forget(now)
+        self._lapse()
 
     def _lapse(self) -> None:
         """Forget what was reported of a flight."""
