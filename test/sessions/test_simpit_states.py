@@ -230,6 +230,13 @@ def is_off(line):
     assert session.next_deadline() is None
 
 
+def begins_again(line):
+    """Check that it is off, and that it begins anew when it is started on the open port."""
+    is_off(line)
+    assert line.call('start') == []
+    begins(line)
+
+
 def begins(line):
     """Check that it begins anew: with a SYN, when what waits in drivers is read."""
     session = line.session
@@ -278,9 +285,7 @@ def test_the_port_of_a_session_that_is_not_started_may_be_opened_and_lost():
     assert line.call('opened') == []
     assert line.call('lost') == [PeerChanged(CLOSED)]
     assert line.call('opened') == [PeerChanged(UNKNOWN)]
-    is_off(line)
-    assert line.call('start') == []
-    begins(line)
+    begins_again(line)
 
 
 def test_a_port_may_be_lost_before_all():
@@ -325,9 +330,7 @@ def test_waiting_begins_anew_when_the_port_is_opened_again_or_it_is_started_agai
 def test_waiting_ends_with_stop():
     line = waiting()
     assert line.call('stop') == []
-    is_off(line)
-    assert line.call('start') == []
-    begins(line)
+    begins_again(line)
 
 
 def test_waiting_ends_with_the_port():
@@ -680,9 +683,7 @@ def test_leaving_ends_when_all_was_shown():
     assert states(line.run(3.5)) == [UNKNOWN]
     assert line.session.left == Left()
     assert len(line.packets(ROTATION)) > 10
-    is_off(line)
-    line.call('start')
-    begins(line)
+    begins_again(line)
 
 
 def test_leaving_ends_when_there_is_no_more_time():
@@ -725,14 +726,20 @@ def test_leaving_in_a_silence_ends_at_once_if_nothing_was_taken():
     assert line.session.peer_state is AWAY
     assert line.call('stop') == [PeerChanged(LEAVING), PeerChanged(UNKNOWN)]
     assert line.session.left == Left()
-    is_off(line)
+    begins_again(line)
 
 
 def test_leaving_in_a_silence_ends_when_there_is_no_more_time():
-    line = left_away(away())
-    assert line.run(3.0) == [PeerChanged(UNKNOWN)]
+    line = away()
+    ends_at = line.now + line.session.release_timeout
+    left_away(line)
+    while line.now < ends_at:
+        assert line.session.leaving
+        line.now += STEP
+        line.poll()
+    assert line.news() == [PeerChanged(UNKNOWN)]
     assert line.session.left == Left(('pitch',), NOTHING_ANSWERS)
-    is_off(line)
+    begins_again(line)
 
 
 def test_the_one_of_before_that_comes_back_while_it_is_left_is_given_back_at_once():
@@ -746,7 +753,7 @@ def test_the_one_of_before_that_comes_back_while_it_is_left_is_given_back_at_onc
     assert line.packets(ROTATION)
     assert states(line.run(1.0)) == [UNKNOWN]
     assert line.session.left == Left()
-    is_off(line)
+    begins_again(line)
 
 
 def test_another_one_that_answers_while_one_is_left_is_given_back_nothing():
@@ -755,7 +762,7 @@ def test_another_one_that_answers_while_one_is_left_is_given_back_nothing():
     line.synack()
     assert line.news() == [PeerChanged(UNKNOWN)]
     assert line.session.left == Left()
-    is_off(line)
+    begins_again(line)
 
 
 def test_each_cell_that_does_something_is_visited():
