@@ -76,7 +76,7 @@ class Outbox:
         # Commands of axes alone that somebody waits for, by channel.
         self._awaited: dict[str, list[tuple[int, str]]] = {}
 
-    def add(
+    def put(
         self, parts: Sequence[Part], now: float, *, what: str, awaited: bool = False
     ) -> int:
         """
@@ -105,8 +105,8 @@ class Outbox:
                     ticket, what, f'{what} not sent: a cockpit has the axis'))
         return ticket
 
-    def due(self, profile: Profile, now: float) -> list[Part]:
-        """Return what leaves now."""
+    def take(self, profile: Profile, now: float) -> list[Part]:
+        """Take out what leaves now."""
         self._expire(now)
         outgoing: list[Part] = []
         later: list[float | None] = []
@@ -134,7 +134,7 @@ class Outbox:
 
     @property
     def deadline(self) -> float | None:
-        """Return when due() may have something."""
+        """Return when take() may have something."""
         return soonest(self._later, self._evidence.deadline)
 
     def drop(self, reason: str) -> None:

@@ -338,7 +338,7 @@ class SimpitSession(Session):
         parts += [Part(message, simpit.encode(message, 'bridge', profile)) for message in missing]
         what = what or ', '.join(part.message.tag for part in parts)
         parts = self._taken.ownership.admit_parts(source, parts, now)
-        ticket = self._outbox.add(parts, now, what=what, awaited=awaited)
+        ticket = self._outbox.put(parts, now, what=what, awaited=awaited)
         self._taken.reports.queued(groups or {}, missing, now)
         return ticket
 
@@ -546,15 +546,15 @@ class SimpitSession(Session):
         self._urgent += self._reads.start(profile, now)
         if self._peer.state is State.STREAMING:
             self._say(*self._requests.due(now))
-        self._urgent += self._taken.due(profile, now, self.release_timeout)
-        for message, data in self._outbox.due(profile, now):
+        self._urgent += self._taken.repeat(profile, now, self.release_timeout)
+        for message, data in self._outbox.take(profile, now):
             self._taken.note(message, profile)
             self._urgent.append(data)
 
     def _go_on_leaving(self, now: float) -> None:
         """Go on giving back and deregistering, until all was shown or there is no more time."""
         peer, taken = self._peer, self._taken
-        self._urgent += taken.due(
+        self._urgent += taken.repeat(
             peer.profile, now, self.release_timeout, blind=not peer.connected)
         if peer.connected and peer.profile is not None:
             self._reads.give_up(now)

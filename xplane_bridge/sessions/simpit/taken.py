@@ -112,11 +112,11 @@ class Taken:
         """Give back again what is owed: the plugin may not have heard any of it."""
         self._giving.restart(now)
 
-    def due(
+    def repeat(
         self, profile: Profile | None, now: float, seconds: float, *, blind: bool = False
     ) -> list[bytes]:
         """
-        Return what is to be sent now of what is given back, each for ``seconds`` seconds.
+        Repeat what is given back, each for ``seconds`` seconds; return what is to be sent now.
 
         A plugin of another framing than the one that it was taken from holds none of it.
         ``blind``: nobody knows which plugin may read it; so no throttle, which some would close
@@ -191,5 +191,5 @@ class Taken:
 
     @property
     def deadline(self) -> float | None:
-        """Return when due() has something, None if nothing is repeated."""
+        """Return when repeat() has something, None if nothing is repeated."""
         return self._giving.deadline
