@@ -29,7 +29,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml scenarios/*.yaml campaigns/*.yaml policies/* resource/*) $(wildcard tools/*)
 PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
 
-.PHONY: build test test-fast test-here test-sourced test-python demo experiment campaign train export experiment-table aircraft-table topic-table \
+.PHONY: build test test-fast test-here test-sourced test-python demo experiment campaign train export experiment-table aircraft-table topic-table states-page \
 	bench bench-page lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -141,6 +141,10 @@ aircraft-table: $(BUILT)
 # The table in README.md: which node has which topics.
 topic-table: $(BUILT)
 	@$(RUN) python3 -P test/topic_matrix.py README.md
+
+# The tables and diagrams of states in docs/sessions.md.
+states-page: $(VENV)
+	@$(RUN) python3 -P tools/draw_states.py docs/sessions.md
 
 # All benchmarks, or those named: make bench BENCH_ARGS="xpc ulyssix"
 bench: $(BUILT)

@@ -62,7 +62,7 @@ class What(Enum):
 
     START = 'the owner starts it'
     STOP = 'the owner stops it'
-    SHOWN = 'nothing is left to be given back: the peer shows it, or nothing was taken'
+    SHOWN = 'nothing is left to be given back'
     EXPIRED = 'the time to give back is over'
 
     FOUND = 'the address of the peer is known'
@@ -101,7 +101,7 @@ class Do(Enum):
     FORGET_FRAME = 'forget what is outstanding, and let one frame pass'
     HOLD = 'keep what was taken until it is known who answers'
     RESTORE = 'count what was kept as taken again'
-    DISOWN = 'forget what was taken: it was taken from another peer'
+    DISOWN = 'forget what was taken: to this peer nothing is owed'
     FORGET_REPORTS = 'forget what was reported: the flight may be another one'
     LAND = 'forget what was taken for the flight that has ended'
     PAY = 'give back what is owed'

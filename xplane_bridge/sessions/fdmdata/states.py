@@ -12,7 +12,22 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""States of the conversation with Huginn, in the words of sessions/machine.py."""
+"""
+Where a conversation with Huginn stands: its table of states.
+
+Huginn answers requests only. It reads what was sent to it while it was frozen, and so one
+request from before a silence is kept: only the same Huginn can answer it. Of one that answers,
+its data show more: *held*, if they do not change for 2 s, and *broken*, if they contain NaN
+(health.py).
+
+- HEARD: any reply.
+- GONE: no reply for 1 s, although something was asked.
+- SAME: the request from before the silence is answered.
+- OTHER: it is not within 0.25 s of the first reply, or none was kept; or the aircraft is
+  suddenly elsewhere although nobody has reset it from here (identity.py).
+- SHOWN: the data change again after a pause from here; surfaces, which the protocol does not
+  show, are sent as centred until EXPIRED.
+"""
 
 from __future__ import annotations
 

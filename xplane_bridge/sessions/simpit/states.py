@@ -12,7 +12,25 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where a conversation with a plugin may stand, and what happens then."""
+"""
+Where a conversation with a Kerbal Simpit plugin stands: its table of states.
+
+Over a serial port, which may disappear. A plugin answers a handshake in every scene of the game,
+and sends telemetry in flight. It is shown as closed, although it is off, after the port was
+lost.
+
+- HEARD: telemetry, while it was only known to answer. FLYING: a flight begins.
+- QUIET: no telemetry for 2 s; then a handshake asks whether it is there. LANDED: the flight is
+  over, as a scene change shows it.
+- GONE: two handshakes, 1 s apart, are not answered (four, if both framings are tried), nor does
+  telemetry arrive.
+- SAME, OTHER: a handshake is answered. After a silence it is the same plugin if it first sent on
+  a channel that was registered before: only that one has a reason to (identity.py).
+- ODD: it turns out to have another profile, that is, another version of the protocol
+  (dialect.py).
+- SHOWN: telemetry has ended, as it was deregistered, and an echo shows that the plugin has read
+  what was given back; it shows no axes.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""States of the conversation with a Ulyssix publisher, in the words of sessions/machine.py."""
+"""
+Where a conversation with a Ulyssix publisher stands: its table of states.
+
+A publisher is only listened to: nothing is ever sent, requested or taken.
+
+- HEARD: any packet.
+- GONE: no packet for 2 s.
+- OTHER: its packet numbers, samples or times show that it counts anew (counting.py).
+"""
 
 from __future__ import annotations
 

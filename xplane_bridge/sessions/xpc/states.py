@@ -16,7 +16,18 @@
 Where a conversation with an X-Plane Connect plugin stands: its table of states.
 
 The plugin answers requests only. So whether it is there is seen from its replies, and from the
-beacons that it sends once per second, also while X-Plane is loading and answers nothing.
+beacons that it sends once per second, also while X-Plane is loading and answers nothing. From
+the first reply after a silence commands wait until it is known who answers; one that cannot be
+told from another (no aircraft is polled, or lockstep) is believed at once.
+
+- HEARD: any reply; while leaving, one that shows what was to be given back.
+- STALLED: a reply is overdue by 0.25 s, over a slow network by more (peer.py).
+- MUTE: none for 1 s, over a slow network for longer, and the last beacon is at most 3.5 s old.
+  GONE: nor is there a beacon.
+- ODD: X-Plane's running time does not fit. OTHER: it does so again, or a position comes in the
+  other plugin's format, or a beacon tells of another X-Plane (identity.py). SAME: position and
+  running time fit.
+- SHOWN: X-Plane's own values show that all is as it was before it was taken.
 """
 
 from __future__ import annotations
