@@ -17,7 +17,7 @@
 
 import pytest
 
-from xplane_bridge.sessions.xplane_udp.holds import Holds, MOST_HELD
+from xplane_bridge.sessions.xplane_web.holds import Holds, MOST_HELD
 
 A, B = 'sim/a', 'sim/b'
 

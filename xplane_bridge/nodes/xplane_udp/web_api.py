@@ -40,8 +40,8 @@ from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.xplane_udp import flight, web_api
 from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
-from xplane_bridge.sessions.xplane_udp.holds import Holds
-from xplane_bridge.sessions.xplane_udp.web_client import Reading, WebClient
+from xplane_bridge.sessions.xplane_web.holds import Holds
+from xplane_bridge.sessions.xplane_web.web_client import Reading, WebClient
 from xplane_bridge.srv import DescribeDatarefs, RunCommand, StartFlight, WriteDataref
 
 # Of one call: each costs X-Plane up to three requests.
