@@ -63,11 +63,6 @@ class Conversation:
     """
     The exchange with one X-Plane, from start() to stop().
 
-    ::
-
-        OFF --start()--> WAITING, ANSWERING ... --stop()--> LEAVING --shown, or too late--> OFF
-                                  ^-----------------move()------'
-
     While it is LEAVING, what was given back is repeated until X-Plane's reports show it; only then
     these are ended. It takes at most ``patience()`` seconds and a little; ``left`` says how it has
     ended.
@@ -154,6 +149,7 @@ class Conversation:
         self._taken.drop()
         self._release_owed = False
         self._leaving = Leaving(self.presence.state, now, self._patience())
+        self.presence.leave()
         self._outbox.drop_commands(reason)
         self.finder.end()
         for event in (*self._reads.abandon(reason), *self._outbox.ended()):
@@ -161,7 +157,6 @@ class Conversation:
         self._commander.is_leaving = True
         self._commander.release(now)
         self._feeds.leave()
-        self.presence.leave()
         self._outbox.hurries = True
 
     def _go_on_leaving(self, leaving: Leaving, now: float) -> float | None:
@@ -199,17 +194,19 @@ class Conversation:
 
     def _move_on(self, peer: Address, now: float) -> None:
         """Talk to the next address, on new sockets."""
-        if self._active and self.left.owed:
-            self._tell(CommandDone(
-                0, 'release', f'may stay as it was left at the old address of X-Plane: '
-                f'{", ".join(self.left.owed)}; {self.left.reason}'))
+        left = self.left
         for channel in (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL, COMMAND_CHANNEL,
                         VERSION_CHANNEL):
             self._outbox.drop(channel)
             self._outbox.push(channel, [None])
         self.peer = peer
-        if self._active:
-            self.start(now)
+        if not self._active:
+            return
+        self.start(now)
+        if left.owed:
+            self._tell(CommandDone(
+                0, 'release', f'may stay as it was left at the old address of X-Plane: '
+                f'{", ".join(left.owed)}; {left.reason}'))
 
     # Commands.
 
