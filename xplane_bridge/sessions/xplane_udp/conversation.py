@@ -344,7 +344,9 @@ class Conversation:
         """Check by the running time whether it is the same X-Plane, and react."""
         if time is None or not math.isfinite(time):
             return
-        identified, self._identified = self._identified, True
+        # In what is left all is ours again.
+        identified = self._identified or self._leaving is not None
+        self._identified = True
         if self._reports.is_same_run(time, now):
             if not identified:
                 self._taken.restore()

@@ -1,0 +1,50 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Situations of a conversation with X-Plane's native UDP, which visit each cell of its table.
+
+Time is simulated; what is compared is what the owner and X-Plane see.
+"""
+
+import struct
+
+from scripted_xplane import Run, steer
+
+from xplane_bridge.sessions.base import Left
+
+
+def off(run, seconds=2.0):
+    """Let X-Plane be silent for some time."""
+    run.peer.on = False
+    return run.run(seconds)
+
+
+def stray(run, channel='telemetry'):
+    """Let one datagram arrive that tells nothing of which run of X-Plane it is."""
+    run.events += run.session.receive(
+        channel, b'RREF,' + struct.pack('<if', 0, 1.0), None, run.now)
+
+
+def test_another_run_that_shows_itself_while_we_leave_in_doubt_owes_nothing():
+    run = Run(version=12).up()
+    steer(run, 1.0, elevator=0.5)
+    off(run)
+    run.peer.restart()
+    stray(run)
+    run.lose = lambda channel, data: data[:4] == b'DREF'
+    run.session.stop(run.now)
+    run.peer.on = True
+    run.run(3.6)
+    assert run.session.left == Left()
