@@ -37,6 +37,11 @@ def stray(run, channel='telemetry'):
         channel, b'RREF,' + struct.pack('<if', 0, 1.0), None, run.now)
 
 
+def rows(run):
+    """Return the rows that X-Plane was sent."""
+    return [(channel, data) for channel, data in run.peer.received if data[:4] == b'DATA']
+
+
 def test_another_run_that_shows_itself_while_we_leave_in_doubt_owes_nothing():
     run = Run(version=12).up()
     steer(run, 1.0, elevator=0.5)
@@ -48,3 +53,17 @@ def test_another_run_that_shows_itself_while_we_leave_in_doubt_owes_nothing():
     run.peer.on = True
     run.run(3.6)
     assert run.session.left == Left()
+
+
+def test_neutral_works_after_a_silence_of_7_whose_runs_cannot_be_told_apart():
+    run = Run(version=7).up()
+    off(run)
+    run.peer.on = True
+    run.run(1.0)
+    steer(run, 0.5, elevator=0.5)
+    run.run(1.0)
+    written = len(rows(run))
+    run.session.centre(run.now)
+    run.run(0.1)
+    assert len(rows(run)) > written
+    assert struct.unpack_from('<f', rows(run)[-1][1], 9)[0] == 0.0

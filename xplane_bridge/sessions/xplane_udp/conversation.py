@@ -287,8 +287,6 @@ class Conversation:
             # Rows are listened for before any is selected.
             self.presence.hear(now + LISTENING)
 
-    # Receiving.
-
     def hear(self, channel: str, message: Message, now: float) -> list[Any]:
         """Handle one message; return the events that it completes."""
         if not self._active and self._leaving is None:
@@ -360,13 +358,14 @@ class Conversation:
             self._reports.clear()
             self._taken.hold()
             self._feeds.resume(now, restarted=True)
+        self._disown()
+
+    def _disown(self) -> None:
         self._feeds.disown()
         self._farewells.disown()
         self._commander.disown()
         self._taken.drop()
         self._release_owed = False
-
-    # Presence.
 
     def _watch_peer(self, now: float) -> float | None:
         """Detect silence, and probe the silent peer; return when to check again."""
@@ -410,10 +409,10 @@ class Conversation:
             return
         if self.presence.silent:
             self._feeds.resume(now)
-            self._identified = False
-            if not self._reports.knows_run:
-                self._taken.drop()
-                self._feeds.disown()
+            self._identified = not self._reports.knows_run
+            if self._identified:
+                # As it cannot tell, it counts as another run.
+                self._disown()
             if self.version is not None:
                 self.finder.start(now, CHECKING)
         self.presence.become(PeerState.ANSWERING)
