@@ -20,9 +20,10 @@ Time is simulated; what is compared is what the owner and X-Plane see.
 
 import struct
 
-from scripted_xplane import Run, steer
+from scripted_xplane import Run, steer, XPlane
 
-from xplane_bridge.sessions.base import Left
+from xplane_bridge.sessions.base import Left, PeerState
+from xplane_bridge.sessions.xplane_udp import VersionFound
 
 
 def off(run, seconds=2.0):
@@ -67,3 +68,46 @@ def test_neutral_works_after_a_silence_of_7_whose_runs_cannot_be_told_apart():
     run.run(0.1)
     assert len(rows(run)) > written
     assert struct.unpack_from('<f', rows(run)[-1][1], 9)[0] == 0.0
+
+
+def test_rows_that_come_before_the_first_reply_of_12_do_not_make_it_9():
+    run = Run(peer=XPlane(12))
+    run.peer.tick(17, 20)
+    run.peer.target = True
+    off(run.start(), 10.2)
+    run.peer.on = True
+    run.run(3.0)
+    assert run.session.version == 12
+    assert [event.version for event in run.of(VersionFound)] == [12]
+
+
+def test_no_version_is_concluded_from_a_silence():
+    run = Run(peer=XPlane(12)).start()
+    run.lose = lambda channel, data: b'internal_version' in data
+    while not run.peer.received:
+        run.run(0.001)
+    run.run(0.6)
+    off(run, 4.0)
+    assert run.session.peer_state is PeerState.AWAY
+    run.lose = lambda channel, data: False
+    run.peer.on = True
+    run.run(3.0)
+    assert [event.version for event in run.of(VersionFound)] == [12]
+
+
+def test_release_in_a_silence_is_off_if_another_version_is_there_then():
+    run = Run(peer=XPlane(12)).up()
+    steer(run, 1.0, elevator=0.5)
+    off(run)
+    run.session.release(run.now)
+    run.peer = XPlane(9)
+    run.peer.tick(18, 20)
+    run.peer.target = True
+    while run.session.version != 9:
+        run.run(0.1)
+    run.session.set_controls({'aileron': 0.5}, run.now)
+    run.run(0.2)
+    assert run.session.taken == ('aileron_trim',)
+    run.peer.tick(1)
+    run.run(3.0)
+    assert run.session.taken == ('aileron_trim',)

@@ -311,7 +311,7 @@ class Conversation:
     def _hear_rows(self, message: Data, now: float) -> list[Any]:
         events = self._feeds.receive_rows(message, now)
         if message.layout is not None:
-            self.finder.hear_rows(message.layout.framing)
+            self.finder.hear_rows(message.layout.framing, now)
         if self.version is not None and self.version < FIRST_WITH_DATAREFS:
             # Before 10, X-Plane answers only with rows.
             self.presence.has_peer |= self._feeds.wants_any(message.segments)
@@ -393,6 +393,7 @@ class Conversation:
         self._outbox.drop_commands(reason)
         for done in self._reads.abandon(reason):
             self._tell(done)
+        self.finder.lose()
         self._feeds.forget()
         self._farewells.lose()
         self._release_owed |= bool(self._taken.owed)

@@ -77,10 +77,15 @@ class VersionFinder:
 
     def _begin(self, now: float, patience: float) -> None:
         self._patience = patience
-        self._started_at = self._ask_at = now
+        self._ask_at = now
+        self.lose()
+
+    def lose(self) -> None:
+        """Forget what came: nothing is concluded from a silence."""
         self._version: int | None = None
         self._answered_at: float | None = None
         self._framing: int | None = None
+        self._framed_at = 0.0
 
     def end(self) -> None:
         """Stop querying, if it was queried at all."""
@@ -120,8 +125,10 @@ class VersionFinder:
         if self._answered_at is None:
             self._answered_at = now
 
-    def hear_rows(self, framing: int) -> None:
+    def hear_rows(self, framing: int, now: float) -> None:
         """Record that rows arrived, with this framing."""
+        if self._framing is None:
+            self._framed_at = now
         self._framing = framing
 
     def _found(self, now: float) -> int | None:
@@ -131,7 +138,7 @@ class VersionFinder:
             return self._framing
         if self._answered_at is not None:
             return FIRST_WITH_DATAREFS if now - self._answered_at >= self._patience else None
-        if self._framing is not None and now - self._started_at >= _ROWS_PATIENCE:
+        if self._framing is not None and now - self._framed_at >= _ROWS_PATIENCE:
             return FIRST_WITH_DATAREFS - 1
         return None
 
