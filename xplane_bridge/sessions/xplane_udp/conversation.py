@@ -265,19 +265,20 @@ class Conversation:
         return min((at for at in deadlines if at is not None), default=None)
 
     def _learn_version(self, version: int | None, now: float) -> None:
-        if version is None or self.finder.given is not None or version == self.version:
+        if (version is None or self.finder.given is not None or version == self.version
+                or self._leaving is not None):
             return
         if self.version is not None:
             # What was taken before a silence was taken from another X-Plane.
-            self._taken.drop()
-            self._commander.disown()
+            self._disown()
+            self._identified = True
+            self._reports.forget_run()
             self._outbox.drop_commands('X-Plane now has a different version')
             self._feeds.end()
         self.version = version
         self.presence.had_peer &= version >= FIRST_WITH_DATAREFS
         self._tell(VersionFound(version))
-        if self._active and self.peer is not None:
-            self._begin(version, now)
+        self._begin(version, now)
 
     def _begin(self, version: int, now: float) -> None:
         assert self.peer is not None
