@@ -55,6 +55,9 @@ class State(Enum):
     LEAVING_AWAY = 'giving back to a peer that answers nothing', 'leaving'
     LEAVING_ABSENT = 'giving back to a peer that has never answered', 'leaving'
     LEAVING_DOUBTED = 'giving back, and something answers that may be another peer', 'leaving'
+    MOVING = 'giving back at the old address, before the new one is used', 'leaving'
+    MOVING_LOADING = 'the same, to a peer that answers nothing, but runs', 'leaving'
+    MOVING_AWAY = 'the same, to a peer that answers nothing', 'leaving'
 
 
 class What(Enum):
@@ -79,6 +82,9 @@ class What(Enum):
     ODD = 'something does not fit the peer that is known'
     SAME = 'it is the same peer as before'
     OTHER = 'it is another peer than before'
+
+    UNDERSTOOD = 'the form of the protocol that the peer speaks is known'
+    CHANGED = 'the peer speaks another form of the protocol than was known'
 
     FLYING = 'the peer has a vehicle that can be commanded'
     LANDED = 'the peer has no vehicle any more'
