@@ -151,9 +151,9 @@ class Conversation:
         self._leaving = Leaving(self.presence.state, now, self._patience())
         self.presence.leave()
         self._outbox.drop_commands(reason)
-        self.finder.end()
         for event in (*self._reads.abandon(reason), *self._outbox.ended()):
             self._tell(event)
+        self.finder.end()
         self._commander.is_leaving = True
         self._commander.release(now)
         self._feeds.leave()
@@ -251,11 +251,14 @@ class Conversation:
     def ask(self, now: float) -> float | None:
         """Put due requests into the outbox; return when the next are due."""
         if self._leaving is not None:
-            return self._go_on_leaving(self._leaving, now)
+            at = self._go_on_leaving(self._leaving, now)
+            if self._leaving is not None or not self._active:
+                return at
         if not self._active or self.peer is None:
             return None
+        peer_at = self._watch_peer(now)
         self._learn_version(self.finder.ask(now), now)
-        deadlines = [self.finder.deadline, self._watch_peer(now)]
+        deadlines = [self.finder.deadline, peer_at]
         if self.presence.answering:
             self._farewells.ask(now)
         if not self.presence.silent:
