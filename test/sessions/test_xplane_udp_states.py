@@ -20,10 +20,11 @@ Time is simulated; what is compared is what the owner and X-Plane see.
 
 import struct
 
-from scripted_xplane import Run, steer, XPlane
+from scripted_xplane import hear_beacon, PEER, Run, SOURCES, steer, XPlane
 
+from xplane_bridge.protocols import xplane_udp as xp
 from xplane_bridge.sessions.base import Left, PeerState
-from xplane_bridge.sessions.xplane_udp import VersionFound
+from xplane_bridge.sessions.xplane_udp import VersionFound, XplaneUdpSession
 
 
 def off(run, seconds=2.0):
@@ -111,3 +112,38 @@ def test_release_in_a_silence_is_off_if_another_version_is_there_then():
     run.peer.tick(1)
     run.run(3.0)
     assert run.session.taken == ('aileron_trim',)
+
+
+NEW = ('10.0.0.3', 49000)
+
+
+def beacon(run, address=PEER, sent_from=49001):
+    """Let an X-Plane send a beacon."""
+    hear_beacon(run.session, xp.Becn(1, 2, 1, 121001, 1, address[1], 'host'), (
+        address[0], sent_from), run.now)
+    run.events += run.session.expired()
+
+
+def moved(run):
+    """Let the beacons of the address stop, and come from another one."""
+    run.run(2.5)
+    for _ in range(3):
+        beacon(run, NEW)
+
+
+def test_started_again_while_it_moves_it_talks_to_the_new_address():
+    run = Run(peer=XPlane(12))
+    run.session = XplaneUdpSession(SOURCES, rate=50.0)
+    run.start()
+    beacon(run)
+    run.run(0.3)
+    steer(run, 0.5, elevator=0.5)
+    off(run, 0.0)
+    moved(run)
+    run.session.stop(run.now)
+    run.session.start(run.now)
+    assert run.session.peer == NEW
+    before = len(run.sent)
+    run.run(0.1)
+    closed = [channel for _, channel, data in run.sent[before:] if data is None]
+    assert {'telemetry', 'reports', 'data', 'command', 'version'} == {*closed}

@@ -105,7 +105,10 @@ class Conversation:
     def start(self, now: float) -> None:
         """Start talking."""
         if self._leaving is not None:
-            self._finish(self._leaving)
+            leaving = self._leaving
+            self._finish(leaving)
+            if leaving.next_peer is not None:
+                self._close(leaving.next_peer)
         self._active = True
         self.left = Left()
         self.presence.start(PeerState.SEARCHING if self.peer is None else PeerState.UNKNOWN, now)
@@ -127,6 +130,8 @@ class Conversation:
     def move(self, peer: Address, now: float) -> None:
         """Talk to another address from now on, on new sockets."""
         if self.peer is None or (not self._active and self._leaving is None):
+            if self.peer is not None:
+                self._close(peer)
             self.peer = peer
             if self._active:
                 self.start(now)
@@ -195,11 +200,7 @@ class Conversation:
     def _move_on(self, peer: Address, now: float) -> None:
         """Talk to the next address, on new sockets."""
         left = self.left
-        for channel in (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL, COMMAND_CHANNEL,
-                        VERSION_CHANNEL):
-            self._outbox.drop(channel)
-            self._outbox.push(channel, [None])
-        self.peer = peer
+        self._close(peer)
         if not self._active:
             return
         self.start(now)
@@ -207,6 +208,14 @@ class Conversation:
             self._tell(CommandDone(
                 0, 'release', f'may stay as it was left at the old address of X-Plane: '
                 f'{", ".join(left.owed)}; {left.reason}'))
+
+    def _close(self, peer: Address) -> None:
+        """Close the sockets of an address, as the next one is used from now on."""
+        for channel in (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL, COMMAND_CHANNEL,
+                        VERSION_CHANNEL):
+            self._outbox.drop(channel)
+            self._outbox.push(channel, [None])
+        self.peer = peer
 
     # Commands.
 
