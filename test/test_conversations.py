@@ -31,9 +31,6 @@ PROTOCOLS = ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')
 NO_TABLE = 'It has no table of states yet.'
 # Rules that a protocol does not obey yet, with the reason. What it obeys must not be here.
 NOT_YET = {
-    ('table', 'xplane_udp'): NO_TABLE,
-    ('state', 'xplane_udp'): NO_TABLE,
-    ('told', 'xplane_udp'): NO_TABLE,
     ('rank_of_imports', 'xplane_udp'): 'Its conversation and its commander conduct.',
     ('rank_of_parts', 'xplane_udp'): 'Its conversation and its commander conduct.',
 }

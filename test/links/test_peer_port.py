@@ -103,18 +103,18 @@ def test_unasked_from_a_peer_that_answers_nothing_comes_from_any_port_after_sile
 @pytest.mark.parametrize('version', [6, 7, 8, 9, 10, 11, 12])
 def test_x_plane_is_met_by_what_was_asked_and_left_by_silence(version):
     run = Run(version=version).start()
-    assert not run.session.presence.has_peer
-    assert not run.session.presence.had_peer
+    assert not run.session.has_peer
+    assert not run.session.had_peer
     run.run(2.0)
-    assert run.session.presence.has_peer
-    assert run.session.presence.had_peer is (version >= 10)
+    assert run.session.has_peer
+    assert run.session.had_peer is (version >= 10)
     run.peer.on = False
     run.run(2.5)
-    assert not run.session.presence.has_peer
-    assert run.session.presence.had_peer is (version >= 10)
+    assert not run.session.has_peer
+    assert run.session.had_peer is (version >= 10)
     run.session.stop(run.now)
     run.run(1.0)
-    assert not run.session.presence.had_peer
+    assert not run.session.had_peer
 
 
 def test_rows_that_nobody_asked_for_do_not_meet_x_plane():
@@ -122,13 +122,13 @@ def test_rows_that_nobody_asked_for_do_not_meet_x_plane():
     rows = xp.Data((xp.Segment(20, (1.0,) * 8),), xp.default_layout(12, 'peer'))
     run.session.receive('data', xp.encode(rows), None, run.now)
     assert run.session.peer_state.name == 'ANSWERING'
-    assert not run.session.presence.has_peer
+    assert not run.session.has_peer
 
 
 def test_a_restart_on_another_port_is_taken_within_the_silence():
     """The link drops the new port while the old one may still answer: for 1 s, and asking."""
     run = Run(version=12).start()
-    port = LearntPort(run.session.presence)
+    port = LearntPort(run.session)
     run.run(1.0)
     port.settle(TRUE)
     assert not port.admits(AFTER_RESTART)
@@ -142,7 +142,7 @@ def test_a_restart_on_another_port_is_taken_within_the_silence():
     run.peer.on = True
     run.peer.restart()
     run.run(1.2)
-    assert run.session.presence.has_peer
+    assert run.session.has_peer
     port.settle(AFTER_RESTART)
     assert port.only == AFTER_RESTART
     assert not port.admits(FORGED)

@@ -827,7 +827,8 @@ def test_streams_that_drift_keep_the_rate(ros):
         ros.subscribe(NavSatFix, 'fix', 400)
         ros.subscribe(DiagnosticArray, '/diagnostics')
         node = ros.start(XplaneUdpNode, version='12', **server.parameters)
-        ros.wait_for(lambda: node.session.feeds.every_frame, 'the drift to be noticed')
+        ros.wait_for(
+            lambda: node.session.source == 'datarefs, every frame', 'the drift to be noticed')
         ros.next('fix')
         # Of the frames that X-Plane drew meanwhile, so that a loaded machine does not matter.
         frames, first = server.simulation.frames, len(ros.messages['fix'])

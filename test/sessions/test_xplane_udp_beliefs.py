@@ -193,7 +193,7 @@ def test_row_that_the_user_deselects_stops_no_other_and_is_selected_again():
     before = len(run.events)
     run.run(2.0)
     assert [s.index for s in since(run, before, RowTelemetry)[-1].segments] == [18]
-    assert run.session.feeds.missing_rows(run.now + 1.0) == (17,)
+    assert run.session.missing_rows(run.now + 1.0) == (17,)
     run.run(2.0)
     assert [s.index for s in run.of(RowTelemetry)[-1].segments] == [17, 18]
 
@@ -333,7 +333,7 @@ def test_beacon_that_cannot_be_is_refused_and_counted(peer, of, sentence):
     session.start(START)
     hear_beacon(session, beacon(**of), ('10.0.0.2', 49001), START)
     assert session.peer == peer
-    assert session.discovery.beacon is None
+    assert session.beacon is None
     assert session.version is None
     assert session.statistics.malformed == {'BECN': 1}
     assert session.statistics.last_error.startswith(sentence)
@@ -357,7 +357,7 @@ def test_forged_beacons_change_nothing(discovers):
         hear_beacon(run.session, beacon(), (PEER[0], 49001), run.now)
         count += len(since(run, before))
         assert (run.session.peer, run.session.version) == (PEER, 12), second
-        assert run.session.discovery.beacon.version == 121001
+        assert run.session.beacon.version == 121001
     assert count / 10.0 >= 48.0
     assert [event.version for event in run.of(VersionFound)] == [12]
 

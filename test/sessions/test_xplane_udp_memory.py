@@ -19,7 +19,8 @@ import pytest
 from xplane_bridge.protocols.xplane_udp import encode, RrefRequest, Segment
 from xplane_bridge.sessions.base import Tickets
 from xplane_bridge.sessions.ledger import Entry, Held
-from xplane_bridge.sessions.xplane_udp.formats import RowFormat, Wire
+from xplane_bridge.sessions.xplane_udp.dialect import Dialect, Wire
+from xplane_bridge.sessions.xplane_udp.identity import Identity
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
 from xplane_bridge.sessions.xplane_udp.reports import Reports
 from xplane_bridge.sessions.xplane_udp.selection import LISTENING, RowSelection
@@ -54,14 +55,14 @@ def test_what_was_just_written_counts_until_x_plane_had_time_to_read_it():
     # It goes back; it may have run for no longer than nobody listened.
     (499.8, 0.02, False), (10.0, 30.0, False), (520.0, 600.0, False)])
 def test_another_run_is_told_by_the_running_time(seconds, silence, same):
-    reports = Reports()
-    assert not reports.knows_run
-    assert reports.is_same_run(500.0, 1000.0)
-    assert reports.is_same_run(seconds, 1000.0 + silence) is same
-    reports.clear()
-    assert reports.knows_run
-    reports.forget_run()
-    assert reports.is_same_run(0.0, 2000.0)
+    identity = Identity()
+    assert not identity.is_known
+    assert identity.is_same(500.0, 1000.0)
+    identity.learn(500.0, 1000.0)
+    assert identity.is_known
+    assert identity.is_same(seconds, 1000.0 + silence) is same
+    identity.forget()
+    assert identity.is_same(0.0, 2000.0)
 
 
 # What was taken.
@@ -112,7 +113,7 @@ def selected(now=LISTENING):
     """Return rows 17 and 20, selected at this time."""
     rows = RowSelection((17, 20), (), Taken())
     rows.begin(0.0)
-    assert rows.due(now, RowFormat(Wire()).own(12), True)
+    assert rows.due(now, Dialect(12, True, Wire()).own(12), True)
     return rows
 
 

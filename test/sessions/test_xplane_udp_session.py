@@ -108,7 +108,7 @@ def test_unknown_dataref_is_missing_and_asked_for_for_ever():
 
 def test_datarefs_that_come_in_different_frames_are_asked_for_every_frame():
     run = Run(XPlane(12, aligned=False), version=12, rate=20.0).start().run(6.0)
-    assert run.session.feeds.every_frame
+    assert run.session.source == 'datarefs, every frame'
     late = run.of(Telemetry)
     assert late
     for event in late:
@@ -126,7 +126,7 @@ def test_peer_that_sends_few_datarefs_a_datagram_is_understood_at_the_rate_asked
     assert 60 <= len(late) <= 120
     for event in late:
         assert event.pose.lat == event.values[LAT] == latitude(event.values['frame'])
-    assert not run.session.feeds.every_frame
+    assert run.session.source == 'datarefs'
     assert {entry[1] for (channel, _), entry in peer.rref.items()
             if channel == 'telemetry'} == {20}
     assert peer.rpos['telemetry'][0] == 20
@@ -353,7 +353,7 @@ def test_beacon_does_not_tell_the_version_but_the_peer_itself():
     run = Run(version=None).start()
     beacon = xp.Becn(1, 2, 1, 115501, 1, 49000, 'simpc')
     hear_beacon(run.session, beacon, (PEER[0], 49001), run.now)
-    assert run.session.discovery.beacon == beacon
+    assert run.session.beacon == beacon
     run.run(2.0)
     assert run.session.version == 12
 
@@ -376,7 +376,7 @@ def test_beacon_bytes_are_understood():
     data = bytes.fromhex('4245434e0001010100000031ba010001000000') + struct.pack(
         '<H', 49000) + b'simpc\0'
     assert not run.session.receive('beacon', data, (PEER[0], 49001), run.now)
-    assert run.session.discovery.beacon == xp.Becn(1, 1, 1, 113201, 1, 49000, 'simpc')
+    assert run.session.beacon == xp.Becn(1, 1, 1, 113201, 1, 49000, 'simpc')
 
 
 def test_the_name_in_a_beacon_is_printable():
@@ -385,7 +385,7 @@ def test_the_name_in_a_beacon_is_printable():
     data = bytes.fromhex('4245434e0001010100000031ba010001000000') + struct.pack(
         '<H', 49000) + b'a\n\x1b[2J' + b'x' * 400 + b'\0'
     run.session.receive('beacon', data, (PEER[0], 49001), run.now)
-    name = run.session.discovery.beacon.name
+    name = run.session.beacon.name
     assert name.startswith(r'a\n\x1b[2Jx')
     assert name.isprintable()
     assert len(name) < 230
@@ -562,8 +562,9 @@ def test_what_is_watched_has_its_turn_beside_an_x_plane_that_forgets_telemetry()
     run = Run(version=12, wire_format=Wire(pacing=0.2))
     run.session.watch(['other'], 10.0, run.now)
     run.start().run(0.3)
+    datarefs = run.session._feeds.aircraft.datarefs
     for _ in range(40):
-        run.session._outbox.push('telemetry', run.session.feeds.aircraft.state.cancel(range(1000)))
+        run.session._outbox.push('telemetry', datarefs.cancel(range(1000)))
     run.run(5.0)
     assert [key for key in run.peer.rref if key[0].startswith('watch')]
 
@@ -601,9 +602,9 @@ def test_values_that_nobody_asked_for_are_not_kept():
         for start in range(10**6, 10**6 + 10_000, 100):
             run.session.receive(channel, b'RREF,' + b''.join(
                 struct.pack('<if', start + n, 1.0) for n in range(100)), None, run.now)
-    feeds = run.session.feeds
+    feeds = run.session._feeds
     watched = feeds._watch.subscription
-    kept = [feeds.aircraft.state._group, watched._group, feeds._reports._group,
+    kept = [feeds.aircraft.datarefs._group, watched._group, feeds._reports._group,
             watched._leases._heard,
             *(read.values for read in run.session._reads._reads.values())]
     assert max(map(len, kept)) < 20
@@ -724,11 +725,11 @@ def test_gear_of_7_travels_as_an_integer():
 
 
 def test_trims_of_the_user_come_back_on_release():
-    run = Run(version=9, row_kind='trim').up()
+    run = Run(version=9, row_kind='trim')
     rows = b''.join(struct.pack('<i8f', row, *values) for row, values in (
         (13, (0.25, 0.125, -0.5, 0, 0, 0, 0, 0)),))
-    run.session.feeds._sources = Sources({}, {9: (13,)})
-    run.session.start(run.now)
+    run.session._feeds._sources = Sources({}, {9: (13,)})
+    run.up()
     run.session.receive('data', b'DATA@' + rows, None, run.now)
     run.session.set_controls({'elevator': 0.75}, run.now)
     run.run(0.1)

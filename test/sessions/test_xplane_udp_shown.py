@@ -343,7 +343,7 @@ def test_x_plane_that_was_away_for_long_is_probed_often_once_its_beacon_is_heard
 
 def test_every_frame_is_thinned_out_after_a_silence_too():
     run = Run(peer=XPlane(12, aligned=False)).up().run(5.0)
-    assert run.session.feeds.every_frame
+    assert run.session.source == 'datarefs, every frame'
     run.peer.on = False
     run.run(3.0)
     run.peer.on = True

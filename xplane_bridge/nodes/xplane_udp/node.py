@@ -198,7 +198,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
     def hint(self, state: PeerState) -> str:
         """Return what to check when nothing arrives."""
         hint = super().hint(state)
-        if state not in (PeerState.LOADING, PeerState.AWAY) or self.session.feeds.aircraft:
+        if state not in (PeerState.LOADING, PeerState.AWAY) or self.session.source != 'rows':
             return hint
         given, version = self.parameters, self.session.version
         hint += (f"; and that X-Plane's data output goes to this computer's port "
@@ -269,7 +269,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
     def peer_values(self) -> Sequence[tuple[str, str]]:
         """Return which X-Plane it is, and the outcome of requests."""
         session = self.session
-        beacon = session.discovery.beacon
+        beacon = session.beacon
         return (
             ('X-Plane version', str(session.version or 'not known yet')),
             ('beacon', f'{beacon.name}, {beacon.version}' if beacon else 'none heard'),
@@ -290,15 +290,14 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         self, rates: Mapping[Any, float], now: float
     ) -> Sequence[tuple[str, str]]:
         """Return where telemetry comes from, and what is missing."""
-        feeds, statistics = self.session.feeds, self.session.statistics
-        missing_rows = ', '.join(map(str, feeds.missing_rows(now)))
-        source = 'datarefs, every frame' if feeds.every_frame else 'datarefs'
+        session, statistics = self.session, self.session.statistics
+        missing_rows = ', '.join(map(str, session.missing_rows(now)))
         return (
-            ('source', source if feeds.aircraft else 'rows'),
+            ('source', session.source),
             ('updates/s', f'{rates.get(TELEMETRY, 0.0):.1f}'),
             ('datarefs: updates/s', f'{rates.get(DATAREFS, 0.0):.1f}'),
             ('rows received', str(statistics.rows)),
-            ('byte order of rows', _byte_order(feeds.format.layout)),
+            ('byte order of rows', _byte_order(session.layout)),
             ('missing rows', missing_rows or 'none'),
             ('datarefs from two frames', str(statistics.split)),
             ('g loads against acceleration, m/s^2', self._publisher.force_difference()),

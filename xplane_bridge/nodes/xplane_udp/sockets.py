@@ -39,7 +39,7 @@ class Sockets:
     def __init__(
         self, node: BridgeNode[XplaneUdpParameters], session: XplaneUdpSession
     ) -> None:
-        self.peer_port = LearntPort(session.presence)
+        self.peer_port = LearntPort(session)
         self._node = node
         self._given = node.parameters
         self._session = session

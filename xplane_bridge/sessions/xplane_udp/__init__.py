@@ -16,6 +16,7 @@
 
 from xplane_bridge.sessions.xplane_udp.commander import DATA_CHANNEL
 from xplane_bridge.sessions.xplane_udp.commands import check_rows, RowKind
+from xplane_bridge.sessions.xplane_udp.dialect import Wire
 from xplane_bridge.sessions.xplane_udp.events import (
     DataArrived,
     DATAREFS,
@@ -27,7 +28,6 @@ from xplane_bridge.sessions.xplane_udp.events import (
     WatchedDatarefs,
 )
 from xplane_bridge.sessions.xplane_udp.feeds import Sources
-from xplane_bridge.sessions.xplane_udp.formats import Wire
 from xplane_bridge.sessions.xplane_udp.session import BEACON_CHANNEL, XplaneUdpSession
 from xplane_bridge.sessions.xplane_udp.watch import check_watched
 

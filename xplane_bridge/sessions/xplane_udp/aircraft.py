@@ -20,6 +20,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 import struct
 
 from xplane_bridge.protocols.xplane_udp import encode, RposReply, RposRequest, RrefReply
+from xplane_bridge.sessions.base import soonest
 from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.xplane_udp.events import Statistics, TELEMETRY, Telemetry
 from xplane_bridge.sessions.xplane_udp.subscription import Subscription
@@ -69,9 +70,9 @@ class Aircraft:
 
     def __init__(self, names: Sequence[str], rate: int, first_index: int, pacing: float,
                  statistics: Statistics, version: int) -> None:
-        self.state = Subscription(names, rate, first_index, pacing, statistics)
+        self.datarefs = Subscription(names, rate, first_index, pacing, statistics)
         self._pose_lease = Leases[str](
-            max(_POSE_PATIENCE, self.state.frame_patience), longest=_LONGEST_PAUSE)
+            max(_POSE_PATIENCE, self.datarefs.frame_patience), longest=_LONGEST_PAUSE)
         self._rate = rate
         self._version = version
         self._statistics = statistics
@@ -82,23 +83,23 @@ class Aircraft:
     @property
     def names(self) -> tuple[str, ...]:
         """Return what is requested: POSE, and the datarefs."""
-        return (POSE, *self.state.names)
+        return (POSE, *self.datarefs.names)
 
     @property
     def every_frame(self) -> bool:
         """Return whether every frame had to be requested, more than wanted."""
-        return self.state.frequency > self._rate
+        return self.datarefs.frequency > self._rate
 
     @property
     def deadline(self) -> float | None:
         """Return when due() must be called."""
-        deadlines = (self.state.deadline, self._pose_lease.deadline if self._listening else None)
-        return min((at for at in deadlines if at is not None), default=None)
+        return soonest(
+            self.datarefs.deadline, self._pose_lease.deadline if self._listening else None)
 
     def begin(self, at: float) -> None:
         """Request everything that has not arrived by time ``at``."""
         self._listening = True
-        self.state.begin(at)
+        self.datarefs.begin(at)
         self._pose_lease.want((POSE,), at)
         self._pose_lease.renew(at)
         self._pose_at = self._state_at = at
@@ -110,7 +111,7 @@ class Aircraft:
         If every frame was requested it stays so: the same X-Plane goes on sending that.
         """
         self._listening = False
-        self.state.end()
+        self.datarefs.end()
         self._needs_agreement = True
         self._scattered = False
         self._pose: RposReply | None = None
@@ -127,37 +128,39 @@ class Aircraft:
             return []
         asks_pose = self._pose_lease.due(now) or self._asks_pose
         self._asks_pose = False
-        return [*([self.pose_request()] if asks_pose else []), *self.state.due(now)]
+        return [*([self.pose_request()] if asks_pose else []), *self.datarefs.due(now)]
 
     def pose_request(self, rate: int | None = None) -> bytes:
         """Return the request for the pose; rate 0 ends it."""
-        return encode(RposRequest(self.state.frequency if rate is None else rate), self._version)
+        if rate is None:
+            rate = self.datarefs.frequency
+        return encode(RposRequest(rate), self._version)
 
     @property
     def keys(self) -> tuple[str | int, ...]:
         """Return what to end: the pose, and the numbers of the datarefs."""
-        return (POSE, *self.state.indices)
+        return (POSE, *self.datarefs.indices)
 
     def cancel(self, keys: Collection[Hashable]) -> list[bytes]:
         """Return the requests that end these."""
         pose = [self.pose_request(0)] if POSE in keys else []
-        return [*pose, *self.state.cancel(keys)]
+        return [*pose, *self.datarefs.cancel(keys)]
 
     def missing(self, now: float) -> dict[str, float]:
         """Return what is missing, with since when."""
         pose = self._pose_lease.missing(now) if self._listening else {}
-        return {**pose, **self.state.missing(now)}
+        return {**pose, **self.datarefs.missing(now)}
 
     def receive_pose(self, pose: RposReply, now: float) -> Telemetry | None:
         """Handle a pose; return the telemetry that it completes."""
         self._pose_lease.heard((POSE,), now)
         self._end_silence(now)
-        self.state.answered(now)
+        self.datarefs.answered(now)
         self._pose_at = now
         self._pose = pose
-        if not self.state.settled(now):
+        if not self.datarefs.settled(now):
             return None
-        if now - self._state_at > self.state.frame_patience:
+        if now - self._state_at > self.datarefs.frame_patience:
             return self._finish(Telemetry(0, {}, pose), now)
         self._poses += 1
         telemetry = self._join(now)
@@ -168,25 +171,25 @@ class Aircraft:
     def receive_state(self, reply: RrefReply, now: float) -> Telemetry | None:
         """Handle a datagram of datarefs; return the telemetry that it completes."""
         if self._scattered and now - self._state_at > _FRAME_GAP / self._rate:
-            self.state.take()
+            self.datarefs.take()
         self._end_silence(now)
         self._state_at = now
-        complete = self.state.receive(reply, now)
-        if not self.state.settled(now):
+        complete = self.datarefs.receive(reply, now)
+        if not self.datarefs.settled(now):
             return None
         if self._scattered:
             if not complete:
                 return None
-        elif complete and self.state.datagrams > 1:
+        elif complete and self.datarefs.datagrams > 1:
             # All fit into one datagram: these are from several frames.
-            self.state.take()
+            self.datarefs.take()
             complete = False
-        alone = now - self._pose_at > self.state.frame_patience
+        alone = now - self._pose_at > self.datarefs.frame_patience
         if not alone and (self._values is not None or not complete):
             self._disagree(now, complete)
         if not complete:
             return None
-        self._values = self.state.take()
+        self._values = self.datarefs.take()
         if alone:
             self._pose = None
             return self._finish(Telemetry(0, self._values, None), now)
@@ -194,7 +197,7 @@ class Aircraft:
 
     def _end_silence(self, now: float) -> None:
         """After a silence of both, as when X-Plane was busy, neither of the two is missing."""
-        if now - max(self._pose_at, self._state_at) > self.state.frame_patience:
+        if now - max(self._pose_at, self._state_at) > self.datarefs.frame_patience:
             self._pose_at = self._state_at = now
 
     def _disagree(self, now: float, complete: bool) -> None:
@@ -227,7 +230,7 @@ class Aircraft:
     def _ask_again(self, now: float, frequency: int) -> None:
         self._asked_again_at = now
         self._asks_pose = True
-        self.state.retune(frequency)
+        self.datarefs.retune(frequency)
 
     def _join(self, now: float) -> Telemetry | None:
         if self._pose is None or self._values is None:

@@ -73,7 +73,7 @@ class Commander:
 
     ``layout`` returns the layout of our rows for a version, ``patience`` for how many seconds what
     must be true in the end is repeated. ``moved`` are the axes that commands have moved since they
-    were centred. ``is_leaving``: whoever gives back at the end says himself what was not shown.
+    were centred.
     """
 
     def __init__(
@@ -82,7 +82,6 @@ class Commander:
     ) -> None:
         self.version: int | None = None
         self.moved: set[str] = set()
-        self.is_leaving = False
         self._goals = Goals(reports)
         self._outbox = outbox
         self._reports = reports
@@ -187,11 +186,11 @@ class Commander:
             if name not in self._goals and self._written.is_taken_back(name, now):
                 self._taken.forget(name)
 
-    def take(self, now: float) -> list[Outgoing]:
-        """Return what is to be written now, out of turn; end what was not shown in time."""
+    def take(self, now: float, *, tells: bool) -> list[Outgoing]:
+        """Return what is to be written now; end, and tell, what was not shown in time."""
         goals = self._goals.due(now)
         for goal in self._goals.expire(now):
-            self._give_up(goal)
+            self._give_up(goal, tells)
         version = self.version
         if version is None:
             return []
@@ -238,6 +237,7 @@ class Commander:
 
         Waiting controls are dropped, which could take it again.
         """
+        self._taken.release_owed = self._taken.on_hold
         self.moved.clear()
         self._to_centre.clear()
         self._outbox.drop_controls()
@@ -257,6 +257,7 @@ class Commander:
 
     def lose(self) -> None:
         """Stop repeating: X-Plane is silent. What is owed is given back once it is back."""
+        self._taken.release_owed |= bool(self._taken.owed)
         for goal in self._goals.clear():
             if goal.item is None and goal.value == 0.0:
                 self._to_centre |= {
@@ -268,9 +269,12 @@ class Commander:
         for axis in sorted(self._to_centre):
             self._pursue_neutral(axis, now)
         self._to_centre.clear()
+        if self._taken.release_owed:
+            self.release(now)
 
     def disown(self) -> None:
         """Forget what was left over: it is another run of X-Plane."""
+        self._taken.release_owed = False
         self._to_centre.clear()
         self._written.clear()
         for goal in self._goals.clear():
@@ -387,13 +391,13 @@ class Commander:
             aircraft, name = goal.item
             self._taken.forget(name, aircraft)
 
-    def _give_up(self, goal: Goal) -> None:
+    def _give_up(self, goal: Goal, tells: bool) -> None:
         """Tell that a goal was not shown; what cannot be shown has been written often enough."""
         if not self._can_show(goal):
             self._end(goal, '')
             self._settle(goal)
             return
-        if self.is_leaving:
+        if not tells:
             return
         error = f'sent; not shown within {self._patience():g} s'
         if goal.item is not None:

@@ -22,9 +22,11 @@ from typing import Any
 
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.xplane_udp import Data, FIRST_WITH_DATAREFS, RposReply, RrefReply
+from xplane_bridge.sessions.base import soonest
 from xplane_bridge.sessions.xplane_udp.aircraft import Aircraft
 from xplane_bridge.sessions.xplane_udp.commander import DATA_CHANNEL
 from xplane_bridge.sessions.xplane_udp.commands import check_rows
+from xplane_bridge.sessions.xplane_udp.dialect import Dialect, INTERNAL_VERSION
 from xplane_bridge.sessions.xplane_udp.events import (
     DataArrived,
     RowTelemetry,
@@ -32,9 +34,8 @@ from xplane_bridge.sessions.xplane_udp.events import (
     TELEMETRY,
 )
 from xplane_bridge.sessions.xplane_udp.farewells import Farewells
-from xplane_bridge.sessions.xplane_udp.formats import RowFormat, Wire
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox
-from xplane_bridge.sessions.xplane_udp.reports import INTERNAL_VERSION, REPORTED
+from xplane_bridge.sessions.xplane_udp.reports import REPORTED
 from xplane_bridge.sessions.xplane_udp.selection import RowSelection
 from xplane_bridge.sessions.xplane_udp.subscription import Subscription
 from xplane_bridge.sessions.xplane_udp.taken import Taken
@@ -72,14 +73,13 @@ class Feeds:
     selected rows.
     """
 
-    def __init__(self, sources: Sources, rate: int, by_rows: bool, wire_format: Wire,
+    def __init__(self, sources: Sources, rate: int, dialect: Dialect,
                  outbox: Outbox, farewells: Farewells, statistics: Statistics,
                  taken: Taken) -> None:
         self.aircraft: Aircraft | None = None
-        self.format = RowFormat(wire_format)
+        self._dialect = dialect
         self._sources = sources
         self._rate = rate
-        self._by_rows = by_rows
         self._outbox = outbox
         self._farewells = farewells
         self._statistics = statistics
@@ -97,11 +97,6 @@ class Feeds:
                  (self._watch.channel, self._watch.subscription),
                  (REPORT_CHANNEL, self._reports))
         return [(channel, feed) for channel, feed in feeds if feed is not None]
-
-    @property
-    def every_frame(self) -> bool:
-        """Return whether every frame had to be requested to get datarefs of the same frame."""
-        return self.aircraft is not None and self.aircraft.every_frame
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -147,8 +142,8 @@ class Feeds:
         self._version, self._host = version, host
         for channel in _CHANNELS:
             self._farewells.forget(channel)
-        self.format.begin(version)
-        by_rows = self._by_rows or version < FIRST_WITH_DATAREFS
+        self._dialect.begin(version)
+        by_rows = not self._dialect.sends_datarefs
         self._rows = self._rows.successor(
             self._sources.rows[version] if by_rows else (), self._chosen)
         if version >= FIRST_WITH_DATAREFS:
@@ -209,7 +204,7 @@ class Feeds:
             self._farewells.end(
                 DATA_CHANNEL, rows,
                 lambda keys: [wire.encode(wire.Usel(
-                    tuple(row for row in rows if row in keys), self.format.own(version)))],
+                    tuple(row for row in rows if row in keys), self._dialect.own(version)))],
                 self._rows.period, closes=False)
 
     def forget(self) -> None:
@@ -228,7 +223,7 @@ class Feeds:
             # The running time, which shows whether it is another run of X-Plane.
             self._outbox.push(REPORT_CHANNEL, [self._reports.first()])
             return
-        self._select(self._version, self._rows.probe(self.format.probing(self._version)))
+        self._select(self._version, self._rows.probe(self._dialect.draw_probe(self._version)))
 
     def disown(self) -> None:
         """Record that it is another run of X-Plane than the one that had our rows."""
@@ -245,26 +240,37 @@ class Feeds:
             self._aim(self._version)
         self._rows.begin(now)
 
-    def ask_reports(self, now: float) -> float | None:
-        """Request only the reports that are missing; return when to check again."""
-        if self._reports is None:
-            return None
-        self._outbox.push(REPORT_CHANNEL, self._reports.due(now))
-        return self._reports.deadline
+    def ask_reports(self, now: float) -> None:
+        """Request only the reports that are missing."""
+        if self._reports is not None:
+            self._outbox.push(REPORT_CHANNEL, self._reports.due(now))
 
-    def ask(self, now: float, answered: bool) -> float | None:
-        """Request what is missing; return when to check again."""
+    @property
+    def reports_deadline(self) -> float | None:
+        """Return when ask_reports() has something."""
+        return None if self._reports is None else self._reports.deadline
+
+    def ask(self, now: float, answered: bool) -> None:
+        """Request what is missing."""
         if self._version is None:
-            return None
-        deadlines = []
+            return
         for channel, feed in self._subscribed():
             self._outbox.push(channel, feed.due(now))
-            deadlines.append(feed.deadline)
         if answered or self._reports is None:
             self._select(self._version, self._rows.due(
-                now, self.format.own(self._version), answered))
-            deadlines.append(self._rows.deadline)
-        return min((at for at in deadlines if at is not None), default=None)
+                now, self._dialect.own(self._version), answered))
+
+    def deadline(self, answered: bool) -> float | None:
+        """Return when ask() has something."""
+        if self._version is None:
+            return None
+        rows = self._rows.deadline if answered or self._reports is None else None
+        return soonest(rows, *(feed.deadline for _, feed in self._subscribed()))
+
+    @property
+    def ended(self) -> bool:
+        """Return whether nothing is requested."""
+        return self._version is None
 
     def _select(self, version: int, selection: bytes | None) -> None:
         """Send a selection of rows, preceded by their destination."""
@@ -273,13 +279,13 @@ class Feeds:
             self._outbox.push(DATA_CHANNEL, [selection])
 
     def _aim(self, version: int) -> None:
-        self._outbox.push(DATA_CHANNEL, self.format.target(version, self._host))
+        self._outbox.push(DATA_CHANNEL, self._dialect.target(version, self._host))
 
     # Receiving.
 
     def receive_rows(self, message: Data, now: float) -> list[Any]:
         """Handle rows; return the events that they complete."""
-        self.format.hear(message.layout)
+        self._dialect.hear_rows(message.layout, now)
         self._statistics.rows += len(message.segments)
         events: list[Any] = [DataArrived(message.segments)]
         group = self._rows.receive(message.segments, now)

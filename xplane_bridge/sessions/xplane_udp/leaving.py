@@ -17,50 +17,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS
-from xplane_bridge.sessions.base import Address, Left, PeerState
+from xplane_bridge.sessions.base import Left
+from xplane_bridge.sessions.machine import State
 from xplane_bridge.sessions.xplane_udp.commands import TRIMS
 
-# How long after release_timeout what was requested may still be ended, in seconds.
-_LAST = 0.4
 
-
-@dataclass(slots=True)
-class Leaving:
+def look_back(
+    was: State, owed: tuple[str, ...], version: int | None, patience: float
+) -> Left:
     """
-    The end of a conversation.
+    Return how a conversation has ended, with what X-Plane has not shown to be given back.
 
-    ``was`` is the peer's state before, ``patience`` the release_timeout. ``shows``: the reports go
-    on, as they show what was given back; ``answered``: X-Plane was heard since; ``next_peer``:
-    where to talk to X-Plane afterwards.
+    ``was`` is the last state in it, ``patience`` the release_timeout.
     """
-
-    was: PeerState
-    began_at: float
-    patience: float
-    shows: bool = True
-    answered: bool = False
-    next_peer: Address | None = None
-
-    @property
-    def until(self) -> float:
-        """Return when it ends at the latest."""
-        return self.began_at + self.patience + min(_LAST, self.patience)
-
-    def look_back(self, owed: tuple[str, ...], version: int | None) -> Left:
-        """Return how it has ended, with what X-Plane has not shown to be given back."""
-        if not owed:
-            return Left()
-        undo = f'to undo it, {_how_to_undo(owed, version)}'
-        if self.answered or self.was is PeerState.ANSWERING:
-            return Left(owed, (
-                f'X-Plane did not show within {self.patience:g} s that it was given back; {undo}'),
-                True)
-        if self.was is PeerState.LOADING:
-            return Left(owed, f'X-Plane is loading, or its data output is not set; {undo}', True)
-        return Left(owed, f'X-Plane was already away; if it comes back as it was, {undo}')
+    if not owed:
+        return Left()
+    undo = f'to undo it, {_how_to_undo(owed, version)}'
+    if was in (State.LEAVING, State.MOVING):
+        return Left(owed, (
+            f'X-Plane did not show within {patience:g} s that it was given back; {undo}'), True)
+    if was in (State.LEAVING_LOADING, State.MOVING_LOADING):
+        return Left(owed, f'X-Plane is loading, or its data output is not set; {undo}', True)
+    return Left(owed, f'X-Plane was already away; if it comes back as it was, {undo}')
 
 
 def _how_to_undo(items: Collection[str], version: int | None) -> str:

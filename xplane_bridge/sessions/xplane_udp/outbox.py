@@ -54,8 +54,7 @@ class Outbox:
     of one command are sent together. Requests take turns by channel, those of the channels
     ``first`` before the others, which still get every fifth turn. Commands and controls wait at
     most ``lifetime`` seconds. ``controls_wait`` False sends controls immediately, besides the
-    others: X-Plane 10 and later reads everything pending in each frame. ``hurries`` sends all that
-    waits within a second. ``make_controls(values,
+    others: X-Plane 10 and later reads everything pending in each frame. ``make_controls(values,
     now)`` returns the datagrams of controls when it is their turn.
     """
 
@@ -64,7 +63,6 @@ class Outbox:
     ) -> None:
         self.pacing = pacing
         self.controls_wait = True
-        self.hurries = False
         self.make_controls: Callable[[Mapping[str, float], float], list[Outgoing]] = (
             lambda values, now: [])
         self.commands = CommandQueue[Command](tickets, lifetime=lifetime, why=_WHY)
@@ -122,8 +120,8 @@ class Outbox:
         """Forget waiting controls, or these of them: something newer replaces them."""
         self._controls.clear(names)
 
-    def take(self, now: float) -> list[Outgoing]:
-        """Return what to send now."""
+    def take(self, now: float, *, hurries: bool = False) -> list[Outgoing]:
+        """Return what to send now; if it ``hurries``, all that waits within a second."""
         self.commands.expire(now)
         if self._controls.expire(now):
             self._end_controls(expired(self._controls.lifetime, _WHY))
@@ -137,7 +135,7 @@ class Outbox:
             if now < self._free_at or not self._has_paced:
                 return ready
             self._free_at = now + (
-                min(self.pacing, _HURRY / len(self)) if self.hurries else self.pacing)
+                min(self.pacing, _HURRY / len(self)) if hurries else self.pacing)
             taken: list[Outgoing] = []
             while not taken:
                 taken = sources[self._turn](now)

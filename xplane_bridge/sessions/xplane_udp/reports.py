@@ -12,29 +12,23 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""X-Plane's reports about itself: which run it is, its pause, its overrides."""
+"""X-Plane's reports about itself: its pause, its overrides, its controls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from xplane_bridge.sessions.xplane_udp.commands import BRAKES, STICKS, TOE_BRAKES
+from xplane_bridge.sessions.xplane_udp.dialect import INTERNAL_VERSION, TIME
 
-TIME = 'sim/time/total_running_time_sec'
 PAUSED = 'sim/time/paused'
 OVERRIDE = 'sim/operation/override/override_joystick'
-INTERNAL_VERSION = 'sim/version/xplane_internal_version'
 
 # Reports older than this are stale.
 _FRESH = 3.0
 
 SETTLING = 0.5
 """Seconds after a write of ours: transit, a frame, and the return of the next report."""
-
-# The running time is a float32, and steps back by no more than its resolution. An X-Plane that was
-# frozen reports again within this many seconds of its own.
-_TOLERANCE = 0.1
-_FIRST_REPORT = 0.5
 
 
 def planepath(aircraft: int) -> str:
@@ -60,8 +54,6 @@ class Reports:
         self._settled_at: dict[str, float] = {}
         self._written: dict[str, float] = {}
         self._known: set[str] = set()
-        self._time: float | None = None
-        self._time_at = 0.0
 
     def hear(self, values: Mapping[str, float | None], now: float) -> None:
         """Handle reports, by name; None is ignored."""
@@ -100,29 +92,7 @@ class Reports:
         self._values[name] = value, now
 
     def clear(self) -> None:
-        """Forget all reports, but not which run of X-Plane it was."""
+        """Forget all reports."""
         self._values.clear()
         self._settled_at.clear()
         self._written.clear()
-
-    @property
-    def knows_run(self) -> bool:
-        """Return whether one run can be told from the next: the rows of 7 have no time."""
-        return self._time is not None
-
-    def is_same_run(self, time: float, now: float) -> bool:
-        """
-        Return, from the running time, whether it is the same X-Plane as before.
-
-        It never goes back. A frozen X-Plane continues where it was; one that was only not heard
-        has continued for as long; one that was started since has not run for longer than that.
-        """
-        before, silence = self._time, now - self._time_at
-        self._time, self._time_at = time, now
-        if before is None:
-            return True
-        return time >= before - _TOLERANCE and not before + _FIRST_REPORT < time <= silence
-
-    def forget_run(self) -> None:
-        """Forget which run of X-Plane it was."""
-        self._time = None

@@ -37,6 +37,8 @@ class Taken:
     def __init__(self) -> None:
         self._ledger = Ledger[float]()
         self._held: list[Entry[float]] = []
+        # Whether what is on hold is to be given back once it is the same run.
+        self.release_owed = False
 
     def __contains__(self, value: str) -> bool:
         return (OWN, value) in self._ledger
