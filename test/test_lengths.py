@@ -33,6 +33,8 @@ FILES = {
         'One class per message of the protocol, in the order of its document.',
     'xplane_bridge/protocols/xplane_udp/messages.py':
         'One class per message of the protocol, in the order of its document.',
+    'xplane_bridge/sessions/xplane_udp/requests.py':
+        'What the table says about each kind of request, and what is sent and heard of it.',
     'xplane_bridge/sessions/xplane_udp/session.py':
         'What the bridge calls, what the link does, and what the table says.',
     'xplane_bridge/sessions/xpc/session.py':

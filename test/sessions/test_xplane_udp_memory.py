@@ -17,14 +17,13 @@
 import pytest
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefRequest, Segment
-from xplane_bridge.sessions.base import Tickets
 from xplane_bridge.sessions.ledger import Entry, Held
 from xplane_bridge.sessions.xplane_udp.dialect import Dialect, Wire
 from xplane_bridge.sessions.xplane_udp.identity import Identity
-from xplane_bridge.sessions.xplane_udp.outbox import Outbox
+from xplane_bridge.sessions.xplane_udp.items import Items
+from xplane_bridge.sessions.xplane_udp.queue import RequestQueue
 from xplane_bridge.sessions.xplane_udp.reports import Reports
-from xplane_bridge.sessions.xplane_udp.selection import LISTENING, RowSelection
-from xplane_bridge.sessions.xplane_udp.taken import Taken
+from xplane_bridge.sessions.xplane_udp.rows import LISTENING, Rows
 
 # Reports.
 
@@ -69,18 +68,15 @@ def test_another_run_is_told_by_the_running_time(seconds, silence, same):
 
 
 def test_what_was_taken_is_on_hold_until_it_is_the_same_run():
-    taken = Taken()
+    taken = Items()
     taken.take('elevator_trim', 0.125)
-    taken.take_row(17)
     taken.hold()
     assert taken.on_hold
     assert taken.names == ()
-    assert taken.held_rows == (17,)
     # Taken again meanwhile: the value before our first command counts.
     taken.take('elevator_trim', 0.5)
     taken.restore()
     assert not taken.on_hold
-    assert taken.rows == (17,)
     # It is owed until it is forgotten, after a silence too.
     owed = [Entry(0, 'elevator_trim', 0.125, Held.OWED)]
     assert taken.owe() == owed
@@ -90,11 +86,10 @@ def test_what_was_taken_is_on_hold_until_it_is_the_same_run():
     assert taken.owed == ('elevator_trim',)
     taken.forget('elevator_trim')
     assert taken.owe() == []
-    assert (taken.give_back_rows((17, 18)), taken.give_back_rows((17,))) == ((17,), ())
 
 
 def test_another_run_is_not_given_what_the_former_lost():
-    taken = Taken()
+    taken = Items()
     taken.take('joystick')
     taken.hold()
     taken.drop()
@@ -111,10 +106,26 @@ def row(index):
 
 def selected(now=LISTENING):
     """Return rows 17 and 20, selected at this time."""
-    rows = RowSelection((17, 20), (), Taken())
+    rows = Rows((17, 20))
     rows.begin(0.0)
     assert rows.due(now, Dialect(12, True, Wire()).own(12), True)
     return rows
+
+
+def test_rows_are_ours_again_once_it_is_the_same_run():
+    rows = selected()
+    rows.hold()
+    assert rows.cancel() == ()
+    rows.restore()
+    assert (rows.cancel(), rows.cancel()) == ((17, 20), ())
+
+
+def test_rows_that_another_run_has_are_not_ours():
+    rows = selected()
+    rows.hold()
+    rows.disown()
+    rows.restore()
+    assert rows.cancel() == ()
 
 
 def test_a_frame_waits_a_second_for_a_row_that_has_not_come_yet():
@@ -150,13 +161,15 @@ def test_a_waiting_request_takes_the_newer_rate_and_keeps_its_turn():
     def request(number, rate):
         return encode(RrefRequest(rate, number, f'test/{number}'))
 
-    outbox = Outbox(0.01, 0.5, Tickets())
-    outbox.push('telemetry', [request(1, 20), request(2, 20), b'USEL\0'])
+    queue = RequestQueue()
+    queue.push('telemetry', [request(1, 20), request(2, 20), b'USEL\0'])
     for rate in range(21, 60):
-        outbox.push('telemetry', [request(3, rate), request(2, rate)])
+        queue.push('telemetry', [request(3, rate), request(2, rate)])
     # What ends an earlier subscription leaves by the port that has it.
-    outbox.push('telemetry', [request(1, 0), None])
-    outbox.push('telemetry', [request(1, 5)])
-    outbox.pacing = 0.0
-    assert [data for _, data in outbox.take(0.0)] == [
+    queue.push('telemetry', [request(1, 0), None])
+    queue.push('telemetry', [request(1, 5)])
+    taken = []
+    while queue:
+        taken += queue.take_closings() or [queue.take()]
+    assert [data for _, data in taken] == [
         request(1, 0), request(2, 59), b'USEL\0', request(3, 59), None, request(1, 5)]

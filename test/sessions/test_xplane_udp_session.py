@@ -562,9 +562,9 @@ def test_what_is_watched_has_its_turn_beside_an_x_plane_that_forgets_telemetry()
     run = Run(version=12, wire_format=Wire(pacing=0.2))
     run.session.watch(['other'], 10.0, run.now)
     run.start().run(0.3)
-    datarefs = run.session._feeds.aircraft.datarefs
+    requests = run.session._requests
     for _ in range(40):
-        run.session._outbox.push('telemetry', datarefs.cancel(range(1000)))
+        requests._queue.push('telemetry', requests.aircraft.datarefs.cancel(range(1000)))
     run.run(5.0)
     assert [key for key in run.peer.rref if key[0].startswith('watch')]
 
@@ -602,11 +602,11 @@ def test_values_that_nobody_asked_for_are_not_kept():
         for start in range(10**6, 10**6 + 10_000, 100):
             run.session.receive(channel, b'RREF,' + b''.join(
                 struct.pack('<if', start + n, 1.0) for n in range(100)), None, run.now)
-    feeds = run.session._feeds
+    feeds = run.session._requests
     watched = feeds._watch.subscription
     kept = [feeds.aircraft.datarefs._group, watched._group, feeds._reports._group,
             watched._leases._heard,
-            *(read.values for read in run.session._reads._reads.values())]
+            *(read.values for read in feeds._reads._reads.values())]
     assert max(map(len, kept)) < 20
 
 
@@ -728,7 +728,7 @@ def test_trims_of_the_user_come_back_on_release():
     run = Run(version=9, row_kind='trim')
     rows = b''.join(struct.pack('<i8f', row, *values) for row, values in (
         (13, (0.25, 0.125, -0.5, 0, 0, 0, 0, 0)),))
-    run.session._feeds._sources = Sources({}, {9: (13,)})
+    run.session._requests._sources = Sources({}, {9: (13,)})
     run.up()
     run.session.receive('data', b'DATA@' + rows, None, run.now)
     run.session.set_controls({'elevator': 0.75}, run.now)

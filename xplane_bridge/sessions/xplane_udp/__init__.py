@@ -14,8 +14,7 @@
 
 """Sessions with X-Plane 6 to 12 over its native UDP interface."""
 
-from xplane_bridge.sessions.xplane_udp.commander import DATA_CHANNEL
-from xplane_bridge.sessions.xplane_udp.commands import check_rows, RowKind
+from xplane_bridge.sessions.xplane_udp.commands import check_rows, DATA_CHANNEL, RowKind
 from xplane_bridge.sessions.xplane_udp.dialect import Wire
 from xplane_bridge.sessions.xplane_udp.events import (
     DataArrived,
@@ -27,7 +26,7 @@ from xplane_bridge.sessions.xplane_udp.events import (
     VersionFound,
     WatchedDatarefs,
 )
-from xplane_bridge.sessions.xplane_udp.feeds import Sources
+from xplane_bridge.sessions.xplane_udp.requests import Sources
 from xplane_bridge.sessions.xplane_udp.session import BEACON_CHANNEL, XplaneUdpSession
 from xplane_bridge.sessions.xplane_udp.watch import check_watched
 

@@ -16,19 +16,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
+from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.xplane_udp import (
     Cmnd,
     Data,
     Dref,
+    encode,
     HIGHEST_PLAUSIBLE_ROW,
     Layout,
     MOST_ROWS,
     to_segments,
     Value,
+    Vehx,
 )
+
+COMMAND_CHANNEL = 'command'
+DATA_CHANNEL = 'data'
+"""Rows arrive there, and leave from there."""
+
+MOST_MESSAGES = 512
+"""Datagrams of one command: at the usual pacing they are sent within a fraction of a second."""
+
+# X-Plane 10 and later reads everything pending in each frame: this many are sent together.
+_BURST = 32
 
 RowKind = Literal['trim', 'joystick']
 
@@ -66,6 +80,37 @@ _OTHER_ROWS = {
 _ENGINES = 8
 
 _LARGEST = 3e38
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Datagrams sent together, and the aircraft whose flight model they stop, if any."""
+
+    channel: str
+    datagrams: tuple[bytes, ...]
+    stops: int | None = None
+
+
+def to_commands(
+    messages: Sequence[Message], what: str, version: int, layout: Layout
+) -> list[Command]:
+    """Return messages of one kind as commands; ValueError if one cannot be sent."""
+    if len(messages) > MOST_MESSAGES:
+        raise ValueError(
+            f'{what}: {len(messages)} values, at most {MOST_MESSAGES} can be set at once')
+    return [_command(messages[start:start + _BURST], version, layout)
+            for start in range(0, len(messages), _BURST)]
+
+
+def _command(messages: Sequence[Message], version: int, layout: Layout) -> Command:
+    first = messages[0]
+    if isinstance(first, Data):
+        return Command(DATA_CHANNEL, tuple(
+            encode(Data(message.segments, layout), version)
+            for message in messages if isinstance(message, Data)))
+    return Command(
+        COMMAND_CHANNEL, tuple(encode(message, version) for message in messages),
+        first.p if isinstance(first, Vehx) else None)
 
 
 def check_values(controls: Mapping[str, float]) -> None:

@@ -119,9 +119,9 @@ class Dialect:
 
     # The search for the version.
 
-    def search(self, now: float) -> None:
+    def search(self, now: float) -> bool:
         """
-        Start searching, if it was not given.
+        Start searching, if it was not given; return whether it is searched.
 
         If one is known, the dataref that only 11 and 12 have is given more time.
         """
@@ -130,6 +130,7 @@ class Dialect:
             self._patience = _PATIENCE if self.version is None else _CHECKING
             self._ask_at = now
             self.lose()
+        return self._searching
 
     def lose(self) -> None:
         """Forget what came: nothing is concluded from a silence."""

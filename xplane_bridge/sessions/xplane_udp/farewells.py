@@ -24,7 +24,7 @@ from typing import TypeAlias
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.xplane_udp import Data, RrefReply
 from xplane_bridge.sessions.xplane_udp.aircraft import POSE
-from xplane_bridge.sessions.xplane_udp.outbox import Outbox
+from xplane_bridge.sessions.xplane_udp.queue import RequestQueue
 
 Key: TypeAlias = Hashable
 """What is sent: an RREF number, a row, POSE."""
@@ -33,6 +33,21 @@ Key: TypeAlias = Hashable
 _TRANSIT = 0.25
 # For so long it is asked to stop.
 _LONGEST = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """
+    What to end on a channel, sent every ``period`` seconds; ``make`` returns the requests.
+
+    ``closes``: the channel is closed then.
+    """
+
+    channel: str
+    keys: Iterable[Key]
+    make: Callable[[Collection[Key]], list[bytes]]
+    period: float
+    closes: bool = True
 
 
 @dataclass(slots=True)
@@ -55,36 +70,20 @@ class Farewells:
 
     That a request was lost shows when X-Plane goes on: then it is made again. Once nothing has
     come for as long as that takes, the channel is closed. While X-Plane is silent the requests are
-    kept: what waits in its socket should be little.
+    kept: what waits in its socket should be little. The queue of requests is lent for each call.
     """
 
-    def __init__(self, outbox: Outbox) -> None:
-        self._outbox = outbox
+    def __init__(self) -> None:
         self._farewells: dict[str, _Farewell] = {}
 
     def __bool__(self) -> bool:
         return bool(self._farewells)
 
-    def __contains__(self, channel: object) -> bool:
-        return channel in self._farewells
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """Return the channels on which something is ended."""
-        return tuple(self._farewells)
-
-    def end(
-        self, channel: str, keys: Iterable[Key],
-        make: Callable[[Collection[Key]], list[bytes]], period: float, *, closes: bool = True,
-    ) -> None:
-        """
-        End ``keys`` on a channel, sent every ``period`` seconds; ``make`` returns the requests.
-
-        ``closes``: the channel is closed then.
-        """
-        keys = frozenset(keys)
-        self._farewells[channel] = _Farewell(
-            make, keys, _TRANSIT + 1.5 * period, closes, set(keys))
+    def end(self, ending: Ending) -> None:
+        """End something on a channel."""
+        keys = frozenset(ending.keys)
+        self._farewells[ending.channel] = _Farewell(
+            ending.make, keys, _TRANSIT + 1.5 * ending.period, ending.closes, set(keys))
 
     def forget(self, channel: str) -> None:
         """Forget a channel: it is used again."""
@@ -99,14 +98,14 @@ class Farewells:
             farewell.late |= farewell.keys.intersection(keys)
         return True
 
-    def ask(self, now: float, *, listens: bool = True) -> None:
+    def ask(self, now: float, queue: RequestQueue, *, listens: bool) -> None:
         """Make the requests that are due; ``listens`` False does not wait for their effect."""
         for channel, farewell in list(self._farewells.items()):
             if farewell.unsent:
-                self._outbox.push(channel, farewell.make(farewell.unsent))
+                queue.push(channel, farewell.make(farewell.unsent))
                 farewell.unsent = set()
                 farewell.asked_at = None
-            elif self._outbox.holds(channel):
+            elif channel in queue:
                 continue
             elif farewell.asked_at is None:
                 farewell.asked_at = now
@@ -118,29 +117,28 @@ class Farewells:
             elif now >= farewell.asked_at + farewell.patience or not listens:
                 del self._farewells[channel]
                 if farewell.closes:
-                    self._outbox.push(channel, [None])
+                    queue.push(channel, [None])
 
-    def lose(self) -> None:
+    def lose(self, queue: RequestQueue) -> None:
         """Make all requests again later: X-Plane is silent, and may not have read them."""
         for channel, farewell in self._farewells.items():
-            self._outbox.drop(channel)
+            queue.drop(channel)
             farewell.unsent, farewell.asked_at = set(farewell.keys), None
             farewell.late.clear()
 
-    def disown(self) -> None:
+    def disown(self, queue: RequestQueue) -> None:
         """Close the channels: it is another run of X-Plane, which sends nothing there."""
         for channel, farewell in self._farewells.items():
-            self._outbox.drop(channel)
+            queue.drop(channel)
             if farewell.closes:
-                self._outbox.push(channel, [None])
+                queue.push(channel, [None])
         self._farewells.clear()
 
-    @property
-    def deadline(self) -> float | None:
-        """Return when ask() must be called; known after the outbox was emptied."""
+    def deadline(self, queue: RequestQueue) -> float | None:
+        """Return when ask() must be called; known after the queue was emptied."""
         return min((
             self._due(farewell) for channel, farewell in self._farewells.items()
-            if not self._outbox.holds(channel)), default=None)
+            if channel not in queue), default=None)
 
     def _due(self, farewell: _Farewell) -> float:
         if farewell.asked_at is None or farewell.unsent:

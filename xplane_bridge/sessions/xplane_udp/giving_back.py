@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from xplane_bridge.protocols.xplane_udp import Dref, FIRST_WITH_DATAREFS
 from xplane_bridge.sessions.ledger import Entry
@@ -33,6 +33,8 @@ from xplane_bridge.sessions.xplane_udp.reports import OVERRIDE, PAUSED, planepat
 
 FLIGHT_MODEL = 'flight model'
 TAKEN_BRAKES = 'brakes'
+AXES = 'axes'
+"""Groups of controls, which are free if nothing of ours overrides them."""
 
 _WHAT = 'release'
 
@@ -46,8 +48,7 @@ def report_of(axis: str, version: int, row_kind: RowKind) -> str:
 
 def giving_back(
     entries: Sequence[Entry[float]], version: int, row_kind: RowKind,
-    written: Mapping[str, float], axes_are_free: Callable[[float], bool],
-    brakes_are_free: Callable[[float], bool],
+    written: Mapping[str, float],
 ) -> list[Goal]:
     """
     Return the goals that give back items of the ledger, none for what was not known before.
@@ -59,13 +60,13 @@ def giving_back(
     goals: list[Goal] = []
     for entry in sorted(entries, key=lambda entry: entry.value not in STICKS):
         before: float | None = 0.0
-        is_free = axes_are_free
+        group = AXES
         if entry.value in STICKS:
             reports = [report_of(entry.value, version, row_kind)]
         elif entry.value in TRIMS:
             reports, before = [entry.value], entry.before
         elif entry.value == TAKEN_BRAKES:
-            reports, is_free = [*BRAKES.values(), TOE_BRAKES], brakes_are_free
+            reports, group = [*BRAKES.values(), TOE_BRAKES], TAKEN_BRAKES
         else:
             reports = [{
                 'joystick': OVERRIDE, 'pause': PAUSED,
@@ -76,5 +77,5 @@ def giving_back(
             message = pause(False) if report == PAUSED else Dref(before, report)
             goals.append(Goal(
                 report, before, message if version >= FIRST_WITH_DATAREFS else None,
-                (entry.vehicle, entry.value), written.get(report), is_free, what=_WHAT))
+                (entry.vehicle, entry.value), written.get(report), group, what=_WHAT))
     return goals

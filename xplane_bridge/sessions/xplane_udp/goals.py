@@ -16,12 +16,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 import math
 
 from xplane_bridge.protocols.base import Message
-from xplane_bridge.sessions.xplane_udp.reports import Reports, SETTLING
+from xplane_bridge.sessions.xplane_udp.reports import SETTLING
 
 # A lost datagram is followed by the next one after so many seconds: in a loading X-Plane's socket,
 # which keeps some 150 of them, there is room for what was given back in any release_timeout.
@@ -41,7 +41,7 @@ class Goal:
 
     ``report`` names the value among the reports, ``message`` writes it; None: it is in a row.
     ``item`` is what is given back by it, vehicle and name, None for nothing. ``ours`` is the value
-    that we wrote before: if ``is_free`` returns True, any third value is another hand's.
+    that we wrote before: if its ``group`` of controls is free, any third value is another hand's.
     ``ticket`` is that of who waits for it, ``what`` its name for people.
     """
 
@@ -50,7 +50,7 @@ class Goal:
     message: Message | None = None
     item: tuple[int, str] | None = None
     ours: float | None = None
-    is_free: Callable[[float], bool] = lambda now: False
+    group: str = ''
     ticket: int | None = None
     what: str = ''
 
@@ -71,8 +71,7 @@ class Goals:
     X-Plane had time to read ours, unless it has reported another value until then.
     """
 
-    def __init__(self, reports: Reports) -> None:
-        self._reports = reports
+    def __init__(self) -> None:
         self._pursuits: dict[str, _Pursuit] = {}
 
     def __bool__(self) -> bool:
@@ -84,16 +83,17 @@ class Goals:
     def __iter__(self) -> Iterator[Goal]:
         return iter([pursuit.goal for pursuit in self._pursuits.values()])
 
-    def put(self, goal: Goal, now: float, until: float, *, sent: bool = False) -> Goal | None:
+    def put(
+        self, goal: Goal, reported: float | None, now: float, until: float, *, sent: bool = False
+    ) -> Goal | None:
         """
         Pursue a goal until a time; return the one that it replaces.
 
-        ``sent``: it is being written by the caller.
+        ``reported`` is the present value, None if it is not known. ``sent``: the goal is being
+        written by the caller.
         """
         replaced = self.drop(goal.report)
-        reported = self._reports.get(goal.report, now)
         changes = reported is not None and not is_close(reported, goal.value)
-        self._reports.written({goal.report: goal.value}, now)
         settled_at = now if changes else now + SETTLING
         pursuit = _Pursuit(goal, until, settled_at, now)
         if sent:
@@ -112,8 +112,14 @@ class Goals:
         self._pursuits.clear()
         return goals
 
-    def hear(self, values: Mapping[str, float | None], now: float) -> list[Goal]:
-        """Handle reports; return the goals that they show to be reached."""
+    def hear(
+        self, values: Mapping[str, float | None], free: Collection[str], now: float
+    ) -> list[tuple[Goal, float]]:
+        """
+        Handle reports; return the goals that they show to be reached, each with its report.
+
+        ``free`` are the groups of controls that nothing of ours overrides.
+        """
         reached = []
         for report, pursuit in list(self._pursuits.items()):
             value, goal = values.get(report), pursuit.goal
@@ -121,10 +127,9 @@ class Goals:
                 continue
             if is_close(value, goal.value) or (
                     goal.ours is not None and not is_close(value, goal.ours)
-                    and math.isfinite(value) and goal.is_free(now)):
+                    and math.isfinite(value) and goal.group in free):
                 del self._pursuits[report]
-                self._reports.confirm(report, value, now)
-                reached.append(goal)
+                reached.append((goal, value))
         return reached
 
     def due(self, now: float) -> list[Goal]:

@@ -186,6 +186,11 @@ class Peer(machine.Peer):
             elif (quiet is What.MUTE) != (self.state is State.LOADING):
                 yield quiet
 
+    def forget(self) -> None:
+        """Forget which run and which version it was: another one may be started."""
+        self.identity.forget()
+        self.dialect.forget()
+
     def leave_until(self, at: float) -> None:
         """Record how long it may take to leave."""
         self._leaves_at = at

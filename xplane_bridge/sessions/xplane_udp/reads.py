@@ -27,8 +27,8 @@ from xplane_bridge.sessions.base import (
     ReadDone,
     Tickets,
 )
-from xplane_bridge.sessions.xplane_udp.farewells import Farewells, Key
-from xplane_bridge.sessions.xplane_udp.outbox import Outbox
+from xplane_bridge.sessions.xplane_udp.farewells import Ending, Key
+from xplane_bridge.sessions.xplane_udp.queue import RequestQueue
 
 # Requesting many takes long, and X-Plane keeps sending those that it knows.
 _FREQUENCY = 20
@@ -75,23 +75,22 @@ class Reads:
     """
     Run reads concurrently, each on its own channel and with its own numbers.
 
-    Their requests take turns in the outbox. No read takes longer than LONGEST_READ.
+    Their requests take turns in the queue, which is lent for each call. No read takes longer than
+    LONGEST_READ.
     """
 
-    def __init__(self, outbox: Outbox, farewells: Farewells, tickets: Tickets) -> None:
-        self._outbox = outbox
-        self._farewells = farewells
+    def __init__(self, tickets: Tickets) -> None:
         self._tickets = tickets
         self._reads: dict[str, _Read] = {}
         self._next_index = _FIRST_INDEX
+        self._endings: list[Ending] = []
 
-    @property
-    def deadline(self) -> float | None:
-        """Return when poll() must be called; known after the outbox was emptied."""
+    def deadline(self, queue: RequestQueue) -> float | None:
+        """Return when poll() must be called; known after the queue was emptied."""
         deadlines = [read.ends_at for read in self._reads.values()]
-        # What waits in the outbox is sent at the outbox's own deadlines.
+        # What waits in the queue is sent when its turn comes.
         deadlines += [read.ask_at or 0.0 for read in self._reads.values()
-                      if not self._outbox.holds(read.channel)]
+                      if read.channel not in queue]
         return min(deadlines, default=None)
 
     def add(self, names: Sequence[str], now: float) -> int:
@@ -106,14 +105,14 @@ class Reads:
             self._next_index = _FIRST_INDEX
         return read.ticket
 
-    def poll(self, now: float) -> list[ReadDone]:
-        """Send what is due; return the reads that have timed out."""
+    def poll(self, now: float, queue: RequestQueue) -> list[ReadDone]:
+        """Request what is due; return the reads that have timed out."""
         done: list[ReadDone] = []
         for read in list(self._reads.values()):
             if now >= read.ends_at:
                 self._close(read)
                 done.append(ReadDone(read.ticket, (), READ_TOO_LONG))
-            elif not self._outbox.holds(read.channel):
+            elif read.channel not in queue:
                 if read.ask_at is None:
                     read.ask_at = now + _PATIENCE + 1.0 / read.frequency
                 if now >= read.ask_at and read.rounds >= _ROUNDS:
@@ -121,8 +120,7 @@ class Reads:
                 elif now >= read.ask_at:
                     read.rounds += 1
                     read.ask_at = None
-                    self._outbox.push(
-                        read.channel, read.requests(read.frequency, read.values))
+                    queue.push(read.channel, read.requests(read.frequency, read.values))
         return done
 
     def receive(self, channel: str, reply: RrefReply) -> ReadDone | None:
@@ -145,6 +143,11 @@ class Reads:
             self._close(read)
         return ended
 
+    def ended(self) -> list[Ending]:
+        """Return what to end on the channels of reads that ended since the last call."""
+        endings, self._endings = self._endings, []
+        return endings
+
     def _end(self, read: _Read) -> ReadDone:
         self._close(read)
         if not read.values:
@@ -154,10 +157,9 @@ class Reads:
 
     def _close(self, read: _Read) -> None:
         del self._reads[read.channel]
-        self._outbox.drop(read.channel)
-        if read.rounds:
-            self._farewells.end(
-                read.channel, read.names, partial(_cancel, read.names), 1.0 / read.frequency)
+        names = read.names if read.rounds else {}
+        self._endings.append(
+            Ending(read.channel, names, partial(_cancel, names), 1.0 / read.frequency))
 
 
 def _cancel(names: Mapping[int, str], keys: Collection[Key]) -> list[bytes]:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from xplane_bridge.protocols import xplane_udp as wire
@@ -32,6 +31,7 @@ from xplane_bridge.protocols.xplane_udp import (
     Layout,
     RposReply,
     RrefReply,
+    VERSIONS,
 )
 from xplane_bridge.sessions.base import (
     Address,
@@ -45,47 +45,38 @@ from xplane_bridge.sessions.base import (
 )
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
 from xplane_bridge.sessions.machine import Do, What
-from xplane_bridge.sessions.xplane_udp.commander import COMMAND_CHANNEL, Commander, DATA_CHANNEL
-from xplane_bridge.sessions.xplane_udp.commands import RowKind, SHOWN_BY_ROWS
+from xplane_bridge.sessions.xplane_udp.commands import (
+    Command,
+    RowKind,
+    SHOWN_BY_ROWS,
+    to_commands,
+)
 from xplane_bridge.sessions.xplane_udp.dialect import (
-    ask_version,
     Dialect,
     INTERNAL_VERSION,
     TIME,
-    VERSION_NUMBERS,
     version_of,
-    VERSION_RATE,
     Wire,
 )
 from xplane_bridge.sessions.xplane_udp.events import Statistics, VersionFound
-from xplane_bridge.sessions.xplane_udp.farewells import Farewells, keys_of
-from xplane_bridge.sessions.xplane_udp.feeds import (
-    Feeds,
-    REPORT_CHANNEL,
-    Sources,
-    TELEMETRY_CHANNEL,
-)
 from xplane_bridge.sessions.xplane_udp.leaving import look_back
-from xplane_bridge.sessions.xplane_udp.outbox import Outbox
+from xplane_bridge.sessions.xplane_udp.outbox import Outbox, Turn
 from xplane_bridge.sessions.xplane_udp.peer import Peer
-from xplane_bridge.sessions.xplane_udp.reads import Reads
-from xplane_bridge.sessions.xplane_udp.reports import Reports
-from xplane_bridge.sessions.xplane_udp.selection import LISTENING
+from xplane_bridge.sessions.xplane_udp.requests import (
+    REPORT_CHANNEL,
+    Requests,
+    Sources,
+    VERSION_CHANNEL,
+)
+from xplane_bridge.sessions.xplane_udp.rows import LISTENING
 from xplane_bridge.sessions.xplane_udp.taken import Taken
 
-VERSION_CHANNEL = 'version'
-
-# Their requests have priority over those of reads and watched datarefs.
-FIRST = (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL, VERSION_CHANNEL)
-
-_CHANNELS = (TELEMETRY_CHANNEL, REPORT_CHANNEL, DATA_CHANNEL, COMMAND_CHANNEL, VERSION_CHANNEL)
+BEACON_CHANNEL = 'beacon'
 
 # How long after release_timeout what was requested may still be ended, in seconds.
 _LAST = 0.4
 
 _OTHER_VERSION = 'X-Plane now has a different version'
-
-BEACON_CHANNEL = 'beacon'
 
 
 class XplaneUdpSession(Session):
@@ -138,20 +129,12 @@ class XplaneUdpSession(Session):
         super().__init__(Statistics())
         form = wire_format or Wire()
         tickets = Tickets()
-        reports = Reports()
         dialect = Dialect(version, by_rows, form)
         self._peer: Peer = Peer(peer, dialect, round(rate))
-        self._taken = Taken()
-        self._outbox = Outbox(form.pacing, lifetime, tickets, FIRST)
-        self._farewells = Farewells(self._outbox)
-        self._feeds = Feeds(
-            sources, round(rate), dialect, self._outbox, self._farewells,
-            self.statistics, self._taken)
-        self._commander = Commander(
-            self._outbox, reports, self._taken, tickets, row_kind, override_joystick,
-            dialect.own, lambda: self.release_timeout)
-        self._reads = Reads(self._outbox, self._farewells, tickets)
-        self._reports = reports
+        self._requests = Requests(sources, round(rate), form.pacing, tickets, self.statistics)
+        self._outbox = Outbox(form.pacing, lifetime, tickets)
+        self._taken = Taken(
+            tickets, row_kind, override_joystick, lambda: self.release_timeout)
         self._left = Left()
 
     # For the owner, at any time.
@@ -189,9 +172,10 @@ class XplaneUdpSession(Session):
     @property
     def source(self) -> str:
         """Return where telemetry comes from: rows, or datarefs, or those of every frame."""
-        if not self._feeds.aircraft:
+        aircraft = self._requests.aircraft
+        if aircraft is None:
             return 'rows'
-        return 'datarefs, every frame' if self._feeds.aircraft.every_frame else 'datarefs'
+        return 'datarefs, every frame' if aircraft.every_frame else 'datarefs'
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -201,15 +185,15 @@ class XplaneUdpSession(Session):
     @property
     def wanted(self) -> tuple[str, ...]:
         """Return the names of everything that is requested."""
-        return self._feeds.wanted
+        return self._requests.wanted
 
     def missing(self, now: float) -> dict[str, float]:
         """Return what is missing, by name, with since when."""
-        return {} if self._peer.silent else self._feeds.missing(now)
+        return {} if self._peer.silent else self._requests.missing(now)
 
     def missing_rows(self, now: float) -> tuple[int, ...]:
         """Return the rows that are wanted and have not arrived lately."""
-        return self._feeds.missing_rows(now)
+        return self._requests.missing_rows(now)
 
     @property
     def owed(self) -> tuple[str, ...]:
@@ -228,7 +212,7 @@ class XplaneUdpSession(Session):
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return where what is commanded, held and reported disagree."""
-        return tuple(self._commander.contradictions(now)) if self._peer.answers else ()
+        return tuple(self._taken.contradictions(now)) if self._peer.answers else ()
 
     # Commands.
 
@@ -268,7 +252,9 @@ class XplaneUdpSession(Session):
         if not isinstance(messages[0], Data):
             self._check_datarefs(what)
         self.check_peer(what, now)
-        return self._commander.send(messages, now, what, awaited)
+        assert self.version is not None
+        commands = to_commands(messages, what, self.version, self._layout)
+        return self._outbox.put(commands, what, now, awaited)
 
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0
@@ -280,23 +266,24 @@ class XplaneUdpSession(Session):
         """
         self.check_peer('command/controls', now)
         if controls:
-            self._taken.release_owed = False
-            self.statistics.held_back += self._commander.set_controls(controls, now)
+            self._taken.command(controls, self._layout)
+            self.statistics.held_back += self._outbox.set_controls(controls, now)
 
     def centre(self, now: float, vehicle: int = 0) -> None:
         """Centre the axes that commands have moved, and no others; repeated until shown."""
         if self._peer.doubted:
             # Once the same run is back.
-            self._commander.centre_later()
+            self._taken.centre_later()
             return
         self.check_peer('command/controls', now)
-        self._commander.centre(now)
+        self._outbox.drop_controls(self._taken.moved)
+        self._taken.centre(now)
 
     def pause(self, on: bool, now: float) -> int:
         """Pause X-Plane, or resume it; return the ticket of the CommandDone that will come."""
         self._check_datarefs('pause')
         self.check_peer('pause', now)
-        return self._commander.pause(on, now)
+        return self._taken.pause(on, now)
 
     def release(self, now: float, vehicle: int | None = None) -> None:
         """
@@ -304,75 +291,92 @@ class XplaneUdpSession(Session):
 
         What was taken before a silence is given back once X-Plane is known to be the same run.
         """
-        self._commander.release(now)
+        self._release(now)
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
         """Read datarefs once; return the ticket of the ReadDone that will come."""
         self._check_datarefs('reading datarefs')
         self.check_peer('reading datarefs', now)
-        return self._reads.add(names, now)
+        return self._requests.read(names, now)
 
     def watch(self, names: Sequence[str], rate: float, now: float) -> None:
         """Subscribe to these datarefs at ``rate`` (1..1000); no names stop it."""
         if names and self._peer.dialect.given is not None:
             self._check_datarefs('datarefs')
-        self._feeds.watch(names, rate, now)
+        self._requests.watch(names, rate, now, len(self._outbox))
 
     def choose_rows(self, rows: Iterable[int], now: float) -> None:
         """Select these rows besides those needed for telemetry."""
-        self._feeds.choose_rows(rows, now)
+        self._requests.choose_rows(rows, self._peer.dialect, now)
 
     # For the link: what is sent.
 
     def _send(self, now: float) -> list[Outgoing]:
-        if self._peer.leaves:
+        peer = self._peer
+        if peer.leaves:
             self._go_on_leaving(now)
-        if self._peer.talks:
+        if peer.talks:
             self._request(now)
-        outgoing = self._commander.take(now, tells=not self._peer.leaves)
-        outgoing += self._outbox.take(now, hurries=self._peer.leaves)
-        self._expired += [*self._commander.ended(), *self._outbox.ended()]
+        outgoing = self._taken.due(now, self._layout, tells=not peer.leaves)
+        outgoing += self._take_turns(now)
+        self._expired += [*self._taken.ended(), *self._outbox.ended()]
         return outgoing
 
     def _request(self, now: float) -> None:
-        """Request what is missing."""
-        if self._peer.must_probe(now):
-            self._feeds.probe()
-        dialect = self._peer.dialect
-        found = dialect.found(now)
+        """Request what is due, and see which version answers."""
+        peer = self._peer
+        found = peer.dialect.found(now)
         if found is not None:
             self._end_search()
-            self._expired += self._recognize(found, now)
-        self._outbox.push(VERSION_CHANNEL, dialect.ask(now))
-        if self._peer.answers:
-            self._farewells.ask(now)
-        if not self._peer.silent:
-            self._feeds.ask(now, self._peer.answers)
-        self._expired += self._reads.poll(now)
+        self._expired += self._recognize(found, now)
+        self._expired += self._requests.ask(
+            peer.dialect, now, probes=peer.must_probe(now), silent=peer.silent,
+            answers=peer.answers)
 
     def _go_on_leaving(self, now: float) -> None:
         """Repeat what is given back until it is shown, then end the reports that show it."""
-        if not self._commander.has_goals:
-            self._feeds.end()
-        self._feeds.ask_reports(now)
-        self._farewells.ask(now, listens=self._peer.listens)
-        if self._feeds.ended and not self._farewells and not self._outbox:
+        if not self._taken.has_goals:
+            self._requests.end(self._peer.dialect)
+        if self._requests.ask_last(now, listens=self._peer.listens) and not self._outbox:
             self._expired += self._happen((What.SHOWN,), now)
 
+    def _take_turns(self, now: float) -> list[Outgoing]:
+        """Return what waits and may be sent now."""
+        self._outbox.expire(now)
+        outgoing = self._write(self._outbox.take_urgent(now), now)
+        while True:
+            outgoing += self._requests.take_closings()
+            drawn = self._outbox.take(now, len(self._requests), hurries=self._peer.leaves)
+            if drawn is None:
+                return outgoing
+            if drawn is Turn.REQUEST:
+                outgoing.append(self._requests.take())
+            elif isinstance(drawn, Command):
+                if drawn.stops is not None:
+                    self._taken.depart(drawn.stops, now)
+                outgoing += [(drawn.channel, data) for data in drawn.datagrams]
+            else:
+                outgoing += self._write(drawn, now)
+
+    def _write(self, controls: Mapping[str, float], now: float) -> list[Outgoing]:
+        return self._taken.write(controls, self._layout, now) if controls else []
+
+    @property
+    def _layout(self) -> Layout:
+        """Return the layout of the rows that we send: there are none before it is known."""
+        return self._peer.dialect.own(self._taken.version or VERSIONS[-1])
+
     def _deadlines(self, now: float) -> Iterator[float | None]:
-        yield self._commander.deadline
-        yield self._outbox.deadline()
-        yield self._reads.deadline
-        if self._peer.answers or self._peer.leaves:
-            yield self._farewells.deadline
-        if self._peer.leaves:
-            yield self._feeds.reports_deadline
-            if not (self._outbox or self._farewells or self._commander.has_goals):
+        peer = self._peer
+        yield self._taken.deadline
+        yield self._outbox.deadline(len(self._requests))
+        if peer.leaves:
+            yield self._requests.last_deadline
+            if not (self._requests.left or self._outbox or self._taken.has_goals):
                 yield now
-        elif self._peer.talks:
-            yield self._peer.dialect.deadline
-            if not self._peer.silent:
-                yield self._feeds.deadline(self._peer.answers)
+        elif peer.talks:
+            yield peer.dialect.deadline
+            yield self._requests.deadline(silent=peer.silent, answers=peer.answers)
 
     def _recognize(self, version: int | None, now: float) -> list[Any]:
         """Talk to an X-Plane of this version from now on."""
@@ -405,7 +409,7 @@ class XplaneUdpSession(Session):
             self.statistics.unexpected += 1
             return self.expired()
         events = [*self.expired(), *self._happen(self._peer.hear(now), now)]
-        ended = self._farewells.hear(channel, keys_of(message), now)
+        ended = self._requests.hear_ended(channel, message, now)
         if isinstance(message, Data):
             return events + self._hear_rows(message, now)
         if ended:
@@ -413,7 +417,7 @@ class XplaneUdpSession(Session):
         self._peer.answer()
         self._peer.dialect.hear_reply(now)
         if isinstance(message, RposReply):
-            return events + self._feeds.receive_pose(message, now)
+            return events + self._requests.receive_pose(message, now)
         return events + self._hear_values(channel, message, now)
 
     def _hear_beacon(self, beacon: Becn, sender: Address, now: float) -> None:
@@ -426,31 +430,26 @@ class XplaneUdpSession(Session):
             self.statistics.reject(beacon.tag, error)
 
     def _hear_rows(self, message: Data, now: float) -> list[Any]:
-        events = self._feeds.receive_rows(message, now)
+        self._peer.dialect.hear_rows(message.layout, now)
+        events = self._requests.receive_rows(message, now)
         if self.version is not None and not self._peer.dialect.has_datarefs:
             # Before 10, X-Plane answers only with rows.
-            self._peer.has_peer |= self._feeds.wants_any(message.segments)
+            self._peer.has_peer |= self._requests.wants_any(message.segments)
             known = wire.quantities(self.version, message.segments)
             self._identify(known.total_time, now)
-            self._commander.hear({name: getattr(known, name) for name in SHOWN_BY_ROWS}, now)
+            self._taken.hear({name: getattr(known, name) for name in SHOWN_BY_ROWS}, now)
         return events
 
     def _hear_values(self, channel: str, reply: RrefReply, now: float) -> list[Any]:
-        if channel == REPORT_CHANNEL:
-            values = self._feeds.receive_reports(reply, now)
-            self._identify(values.get(TIME), now)
-            self._commander.hear(values, now)
-            return self._recognize(version_of(values.get(INTERNAL_VERSION)), now)
-        events = self._feeds.receive_values(channel, reply, now)
-        if events is not None:
-            return events
         if channel == VERSION_CHANNEL:
             self._peer.dialect.hear_values(dict(reply.values))
             return []
-        done = self._reads.receive(channel, reply)
-        if done is None and not self._reads.owns(channel):
-            self.statistics.unexpected += 1
-        return [] if done is None else [done]
+        if channel != REPORT_CHANNEL:
+            return self._requests.receive_values(channel, reply, now)
+        values = self._requests.receive_reports(reply, now)
+        self._identify(values.get(TIME), now)
+        self._taken.hear(values, now)
+        return self._recognize(version_of(values.get(INTERNAL_VERSION)), now)
 
     def _identify(self, time: float | None, now: float) -> None:
         self._expired += self._happen(
@@ -465,27 +464,31 @@ class XplaneUdpSession(Session):
             case Do.BEGIN:
                 self._begin(now)
             case Do.RESUME:
-                self._feeds.resume(now)
+                self._requests.resume(self._peer.dialect, now)
             case Do.AGAIN:
-                self._feeds.resume(now, restarted=True)
+                self._requests.resume(self._peer.dialect, now, restarted=True)
             case Do.CHECK:
                 if self.version is not None:
                     self._search(now)
             case Do.DROP:
-                self._outbox.drop_commands(reason)
+                self._outbox.drop(reason)
             case Do.END:
-                return self._reads.abandon(reason)
+                return self._requests.abandon(reason)
             case Do.FORGET:
-                self._forget()
+                self._peer.dialect.lose()
+                self._requests.forget()
+                self._taken.lose()
             case Do.HOLD:
-                self._reports.clear()
+                self._requests.hold()
                 self._taken.hold()
             case Do.RESTORE:
+                self._requests.restore()
                 self._taken.restore()
             case Do.PAY:
-                self._commander.resume(now)
+                self._taken.resume(now)
             case Do.DISOWN:
-                self._disown()
+                self._requests.disown()
+                self._taken.disown()
             case Do.LEAVE:
                 return self._leave(now)
             case Do.LOOK_BACK:
@@ -493,7 +496,7 @@ class XplaneUdpSession(Session):
             case Do.TELL:
                 return self._tell_left()
             case Do.CLOSE:
-                self._close()
+                self._requests.close()
             case _:
                 return super()._do(action, reason, now)
         return ()
@@ -504,60 +507,44 @@ class XplaneUdpSession(Session):
         if version is None:
             self._search(now)
             return
-        self._feeds.end()
-        self._commander.begin(version)
-        self._feeds.begin(version, address[0], now)
-        if not self._peer.dialect.has_datarefs:
+        self._peer.dialect.begin(version)
+        self._taken.begin(version)
+        self._outbox.controls_wait = version < FIRST_WITH_DATAREFS
+        self._requests.begin(version, address[0], self._peer.dialect, now)
+        if version < FIRST_WITH_DATAREFS:
             # Rows are listened for before any is selected.
             self._peer.expect(now + LISTENING)
 
     def _search(self, now: float) -> None:
         """Search for the version."""
-        if self._peer.dialect.given is None:
-            self._farewells.forget(VERSION_CHANNEL)
-        self._peer.dialect.search(now)
+        if self._peer.dialect.search(now):
+            self._requests.search()
 
     def _end_search(self) -> None:
         if self._peer.dialect.end_search():
-            self._outbox.drop(VERSION_CHANNEL)
-            self._farewells.end(
-                VERSION_CHANNEL, VERSION_NUMBERS, partial(ask_version, 0), 1.0 / VERSION_RATE)
+            self._requests.end_search()
 
-    def _forget(self) -> None:
-        """Forget what is outstanding."""
-        self._peer.dialect.lose()
-        self._feeds.forget()
-        self._farewells.lose()
-        self._commander.lose()
-        self._reports.clear()
-
-    def _disown(self) -> None:
-        """Forget what was done to another run of X-Plane."""
-        self._feeds.disown()
-        self._farewells.disown()
-        self._commander.disown()
-        self._taken.drop()
+    def _release(self, now: float) -> None:
+        """Give back what was taken; waiting controls, which could take it again, are dropped."""
+        self._outbox.drop_controls()
+        self._taken.release(now)
 
     def _leave(self, now: float) -> Sequence[Any]:
         """Give back what was taken, and end what shows nothing of it."""
         self._end_search()
         self._peer.leave_until(
             now + self.release_timeout + min(_LAST, self.release_timeout))
-        self._commander.release(now)
-        self._feeds.leave()
+        self._release(now)
+        self._requests.leave(self._peer.dialect)
         return self._outbox.ended()
 
     def _look_back(self) -> None:
         """Note what X-Plane has not shown, and forget it."""
         self._left = look_back(
             self._peer.was, self._taken.owed, self.version, self.release_timeout)
-        self._feeds.end()
-        self._farewells.disown()
-        self._commander.disown()
-        self._taken.clear()
-        self._reports.clear()
-        self._peer.identity.forget()
-        self._peer.dialect.forget()
+        self._requests.look_back(self._peer.dialect)
+        self._taken.forget()
+        self._peer.forget()
 
     def _tell_left(self) -> Sequence[Any]:
         """Tell what stays as it was left at an address that X-Plane has no more."""
@@ -567,8 +554,3 @@ class XplaneUdpSession(Session):
         return [CommandDone(
             0, 'release', f'may stay as it was left at the old address of X-Plane: '
             f'{", ".join(left.owed)}; {left.reason}')]
-
-    def _close(self) -> None:
-        for channel in _CHANNELS:
-            self._outbox.drop(channel)
-            self._outbox.push(channel, [None])

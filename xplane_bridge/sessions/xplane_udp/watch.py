@@ -20,8 +20,7 @@ from collections.abc import Sequence
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
 from xplane_bridge.sessions.xplane_udp.events import DATAREFS, Statistics, WatchedDatarefs
-from xplane_bridge.sessions.xplane_udp.farewells import Farewells
-from xplane_bridge.sessions.xplane_udp.outbox import Outbox
+from xplane_bridge.sessions.xplane_udp.farewells import Ending
 from xplane_bridge.sessions.xplane_udp.subscription import Subscription
 
 # Blocks of RREF numbers, so that no late value is mistaken for another dataref's.
@@ -48,10 +47,9 @@ class Watch:
     ``subscription`` is None while none are requested.
     """
 
-    def __init__(self, outbox: Outbox, farewells: Farewells, statistics: Statistics) -> None:
+    def __init__(self, pacing: float, statistics: Statistics) -> None:
         self.subscription: Subscription | None = None
-        self._outbox = outbox
-        self._farewells = farewells
+        self._pacing = pacing
         self._statistics = statistics
         self._names: tuple[str, ...] = ()
         self._rate = 1
@@ -62,14 +60,18 @@ class Watch:
         """Return the channel of the requests."""
         return f'watch {self._serial}'
 
-    def choose(self, names: Sequence[str], rate: float) -> None:
-        """Watch these from the next begin() on; raise ValueError for invalid ones."""
+    def choose(self, names: Sequence[str], rate: float, waiting: int) -> None:
+        """
+        Watch these from the next begin() on; raise ValueError for invalid ones.
+
+        ``waiting`` is how many datagrams wait to be sent.
+        """
         if not 1.0 <= rate <= 1000.0:
             raise ValueError(f'datarefs_rate: got {rate:g} per second, expected 1 to 1000')
         check_watched(names)
-        if len(self._outbox) > _MOST_WAITING:
+        if waiting > _MOST_WAITING:
             raise ValueError(
-                f'datarefs: {len(self._outbox)} datagrams wait to be sent; change it less often')
+                f'datarefs: {waiting} datagrams wait to be sent; change it less often')
         self._names, self._rate = tuple(names), round(rate)
 
     def begin(self, now: float) -> None:
@@ -79,17 +81,15 @@ class Watch:
         self._serial += 1
         first = _FIRST_INDEX + MOST_WATCHED * (self._serial % _BLOCKS)
         self.subscription = Subscription(
-            self._names, self._rate, first, self._outbox.pacing, self._statistics)
+            self._names, self._rate, first, self._pacing, self._statistics)
         self.subscription.begin(now)
 
-    def end(self) -> None:
-        """End the subscription."""
-        if self.subscription is not None:
-            self._outbox.drop(self.channel)
-            self._farewells.end(
-                self.channel, self.subscription.indices, self.subscription.cancel,
-                1.0 / self._rate)
-            self.subscription = None
+    def end(self) -> Ending | None:
+        """End the subscription; return what to end, if there was one."""
+        ended, self.subscription = self.subscription, None
+        if ended is None:
+            return None
+        return Ending(self.channel, ended.indices, ended.cancel, 1.0 / self._rate)
 
     def receive(self, channel: str, reply: RrefReply, now: float) -> list[WatchedDatarefs] | None:
         """Handle datarefs; return what they complete, None if not requested here."""

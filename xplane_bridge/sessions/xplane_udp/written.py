@@ -16,10 +16,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from xplane_bridge.sessions.xplane_udp.goals import is_close
-from xplane_bridge.sessions.xplane_udp.reports import Reports
 
 # How long what is commanded and what is reported may differ: a report, and what was lost.
 _CONTRADICTED = 1.5
@@ -28,8 +27,7 @@ _CONTRADICTED = 1.5
 class Written:
     """The last value of each control, by the name of its report, and since when it is that."""
 
-    def __init__(self, reports: Reports) -> None:
-        self._reports = reports
+    def __init__(self) -> None:
         self._last: dict[str, tuple[float, float]] = {}
         # Those that were reported as written.
         self._seen: set[str] = set()
@@ -39,18 +37,21 @@ class Written:
         """Return the last values."""
         return {report: value for report, (value, _) in self._last.items()}
 
-    def note(self, written: Mapping[str, float], now: float) -> None:
-        """Record what is written: reports say nothing of it until X-Plane has read it."""
+    def note(self, written: Mapping[str, float], now: float) -> dict[str, float]:
+        """Record what is written; return what of it is new."""
         new = {report: value for report, value in written.items()
                if self._last.get(report, (None, 0.0))[0] != value}
         self._last.update((report, (value, now)) for report, value in new.items())
         self._seen -= new.keys()
-        if new:
-            self._reports.written(new, now)
+        return new
 
-    def is_taken_back(self, report: str, now: float) -> bool:
-        """Return whether it was reported as written, and then differently: others have it."""
-        value, reported = self.values.get(report), self._reports.get(report, now)
+    def hear(self, report: str, reported: float | None) -> bool:
+        """
+        Handle a report; return whether others have taken it back.
+
+        That is so if it was reported as written, and then differently.
+        """
+        value = self.values.get(report)
         if value is None or reported is None:
             return False
         if is_close(reported, value):
@@ -60,12 +61,11 @@ class Written:
         self._seen.discard(report)
         return taken_back
 
-    def contradictions(self, reports: Iterable[str], now: float) -> list[str]:
-        """Return for which of these X-Plane reports other values for longer than it may."""
+    def contradictions(self, reports: Mapping[str, float | None], now: float) -> list[str]:
+        """Return for which of these reports X-Plane has other values for longer than it may."""
         found = []
-        for report in reports:
+        for report, reported in reports.items():
             written, since = self._last.get(report, (None, now))
-            reported = self._reports.get(report, now)
             if (written is not None and reported is not None and now >= since + _CONTRADICTED
                     and not is_close(reported, written)):
                 found.append(f'{report}: {written:g} was sent, X-Plane reports {reported:g}')

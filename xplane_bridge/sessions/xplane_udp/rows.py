@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 import math
 
 from xplane_bridge.protocols.xplane_udp import (
@@ -27,7 +27,6 @@ from xplane_bridge.protocols.xplane_udp import (
     Segment,
 )
 from xplane_bridge.sessions.leases import Leases
-from xplane_bridge.sessions.xplane_udp.taken import Taken
 
 # Rows that X-Plane sends before we select any were selected by its user or another program, and
 # are not deselected at the end. Once per second is its slowest setting.
@@ -41,20 +40,22 @@ _FRAME_PATIENCE = 1.0
 _LONGEST_PAUSE = 10.0
 
 
-class RowSelection:
+class Rows:
     """
     The rows needed for telemetry, and those selected by the user.
 
     X-Plane sends all selected rows of a frame together: a repeated row starts the next frame. A
     frame is complete with all needed rows; once they were selected and X-Plane had time to send
     them, with those that still arrive.
-    ``taken`` records the rows that we selected.
+    Those that we selected are deselected at the end. Of another run of X-Plane they are its
+    user's, so they are on hold after a silence until that is known.
     """
 
-    def __init__(self, needed: Iterable[int], chosen: Iterable[int], taken: Taken) -> None:
+    def __init__(self, needed: Iterable[int] = (), chosen: Iterable[int] = ()) -> None:
         self.needed = frozenset(needed)
         self.chosen = frozenset(chosen)
-        self._taken = taken
+        self._ours: set[int] = set()
+        self._held: set[int] = set()
         self._leases = Leases[int](_PATIENCE, longest=_LONGEST_PAUSE)
         self._heard: dict[int, float] = {}
         self._group: dict[int, Segment] = {}
@@ -77,12 +78,19 @@ class RowSelection:
         at = self._leases.deadline if self._listening else None
         return None if at is None else max(at, self._listen_until)
 
-    def successor(self, needed: Iterable[int], chosen: Iterable[int]) -> RowSelection:
-        """Return another selection, which knows what already arrives."""
-        successor = RowSelection(needed, chosen, self._taken)
+    def successor(self, needed: Iterable[int], chosen: Iterable[int]) -> Rows:
+        """Return another selection, which knows what already arrives, and which are ours."""
+        successor = self.emptied()
+        successor.needed, successor.chosen = frozenset(needed), frozenset(chosen)
         successor._heard = self._heard
         successor._period = self._period
         return successor
+
+    def emptied(self) -> Rows:
+        """Return a selection of no rows, which knows which are ours."""
+        rows = Rows()
+        rows._ours, rows._held = self._ours, self._held
+        return rows
 
     def begin(self, now: float) -> None:
         """Listen for rows that arrive by themselves, then select what is missing."""
@@ -113,13 +121,12 @@ class RowSelection:
         if self._probed is not None:
             # If others arrive too, it may have been among those that the user selected.
             if self._probed_ours or self._heard.keys() <= {self._probed}:
-                self._taken.take_row(self._probed)
+                self._ours.add(self._probed)
             self._probed = None
         rows = self._leases.due(now)
         if self._settled_at == math.inf:
             self._settled_at = now + _FRAME_PATIENCE
-        for row in rows:
-            self._taken.take_row(row)
+        self._ours.update(rows)
         return encode(Dsel(tuple(rows), layout)) if rows else None
 
     def probe(self, layout: Layout) -> bytes | None:
@@ -130,14 +137,32 @@ class RowSelection:
         """
         if not self.wanted:
             return None
-        ours = self.wanted.intersection(self._taken.held_rows)
+        ours = self.wanted & self._held
         self._probed_ours = bool(ours)
         self._probed = min(ours or self.wanted)
         return encode(Dsel((self._probed,), layout))
 
+    # Is it still the same X-Plane?
+
+    def hold(self) -> None:
+        """Put on hold which rows are ours."""
+        self._held |= self._ours
+        self._ours.clear()
+
+    def restore(self) -> None:
+        """Count those on hold as ours again: it is the same run of X-Plane."""
+        self._ours |= self._held
+        self._held.clear()
+
     def disown(self) -> None:
-        """Record that it is another run of X-Plane: the row that woke it was not ours."""
+        """Forget those on hold, and that the one that woke it was ours: it is another run."""
+        self._held.clear()
         self._probed_ours = False
+
+    def forget(self) -> None:
+        """Forget which rows are ours: the conversation is over."""
+        self.disown()
+        self._ours.clear()
 
     def choose(self, rows: Iterable[int], now: float) -> tuple[int, ...]:
         """Select these besides the needed ones; return those to deselect."""
@@ -145,11 +170,11 @@ class RowSelection:
         self.chosen = frozenset(rows)
         self._leases.want(sorted(self.wanted), now)
         self._leases.heard(self._coming(now), now)
-        return self._taken.give_back_rows(before - self.wanted)
+        return self._give_back(before - self.wanted)
 
     def cancel(self) -> tuple[int, ...]:
         """Return the rows to deselect: all that we selected."""
-        return self._taken.give_back_rows(self.wanted)
+        return self._give_back(self.wanted)
 
     @property
     def period(self) -> float:
@@ -196,6 +221,12 @@ class RowSelection:
             return False
         return not any(
             self._leases.has_come_since(row, now - _FRAME_PATIENCE) for row in late)
+
+    def _give_back(self, rows: Collection[int]) -> tuple[int, ...]:
+        """Return those of the rows that are ours, and forget them."""
+        ours = self._ours.intersection(rows)
+        self._ours -= ours
+        return tuple(sorted(ours))
 
     def _coming(self, now: float) -> list[int]:
         return [row for row, at in self._heard.items() if now - at < _PATIENCE]
