@@ -20,7 +20,7 @@ import struct
 
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.xplane_udp import BEACON_CHANNEL, Sources, Wire, XplaneUdpSession
-from xplane_bridge.sessions.xplane_udp.aircraft import POSITION
+from xplane_bridge.sessions.xplane_udp.requests.aircraft import POSITION
 
 START = 1000.0
 FRAME = 0.016

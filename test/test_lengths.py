@@ -33,7 +33,7 @@ FILES = {
         'One class per message of the protocol, in the order of its document.',
     'xplane_bridge/protocols/xplane_udp/messages.py':
         'One class per message of the protocol, in the order of its document.',
-    'xplane_bridge/sessions/xplane_udp/requests.py':
+    'xplane_bridge/sessions/xplane_udp/requests/__init__.py':
         'What the table says about each kind of request, and what is sent and heard of it.',
     'xplane_bridge/sessions/xplane_udp/session.py':
         'What the bridge calls, what the link does, and what the table says.',

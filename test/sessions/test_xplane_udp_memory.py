@@ -21,9 +21,9 @@ from xplane_bridge.sessions.ledger import Entry, Held
 from xplane_bridge.sessions.xplane_udp.dialect import Dialect, Wire
 from xplane_bridge.sessions.xplane_udp.identity import Identity
 from xplane_bridge.sessions.xplane_udp.items import Items
-from xplane_bridge.sessions.xplane_udp.queue import RequestQueue
 from xplane_bridge.sessions.xplane_udp.reports import Reports
-from xplane_bridge.sessions.xplane_udp.rows import LISTENING, Rows
+from xplane_bridge.sessions.xplane_udp.requests.queue import RequestQueue
+from xplane_bridge.sessions.xplane_udp.requests.rows import LISTENING, Rows
 
 # Reports.
 

@@ -27,8 +27,8 @@ from xplane_bridge.sessions.xplane_udp.events import (
     WatchedDatarefs,
 )
 from xplane_bridge.sessions.xplane_udp.requests import Sources
+from xplane_bridge.sessions.xplane_udp.requests.watch import check_watched
 from xplane_bridge.sessions.xplane_udp.session import BEACON_CHANNEL, XplaneUdpSession
-from xplane_bridge.sessions.xplane_udp.watch import check_watched
 
 __all__ = [
     'BEACON_CHANNEL',

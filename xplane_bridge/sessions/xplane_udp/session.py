@@ -59,7 +59,7 @@ from xplane_bridge.sessions.xplane_udp.dialect import (
     Wire,
 )
 from xplane_bridge.sessions.xplane_udp.events import Statistics, VersionFound
-from xplane_bridge.sessions.xplane_udp.leaving import look_back
+from xplane_bridge.sessions.xplane_udp.giving_back import look_back
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox, Turn
 from xplane_bridge.sessions.xplane_udp.peer import Peer
 from xplane_bridge.sessions.xplane_udp.requests import (
@@ -68,7 +68,7 @@ from xplane_bridge.sessions.xplane_udp.requests import (
     Sources,
     VERSION_CHANNEL,
 )
-from xplane_bridge.sessions.xplane_udp.rows import LISTENING
+from xplane_bridge.sessions.xplane_udp.requests.rows import LISTENING
 from xplane_bridge.sessions.xplane_udp.taken import Taken
 
 BEACON_CHANNEL = 'beacon'

@@ -23,8 +23,8 @@ from typing import TypeAlias
 
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.xplane_udp import Data, RrefReply
-from xplane_bridge.sessions.xplane_udp.aircraft import POSE
-from xplane_bridge.sessions.xplane_udp.queue import RequestQueue
+from xplane_bridge.sessions.xplane_udp.requests.aircraft import POSE
+from xplane_bridge.sessions.xplane_udp.requests.queue import RequestQueue
 
 Key: TypeAlias = Hashable
 """What is sent: an RREF number, a row, POSE."""

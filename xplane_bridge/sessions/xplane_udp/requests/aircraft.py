@@ -23,7 +23,7 @@ from xplane_bridge.protocols.xplane_udp import encode, RposReply, RposRequest, R
 from xplane_bridge.sessions.base import soonest
 from xplane_bridge.sessions.leases import Leases
 from xplane_bridge.sessions.xplane_udp.events import Statistics, TELEMETRY, Telemetry
-from xplane_bridge.sessions.xplane_udp.subscription import Subscription
+from xplane_bridge.sessions.xplane_udp.requests.subscription import Subscription
 
 EVERY_FRAME = 1000
 """A rate above that of any X-Plane's frames."""

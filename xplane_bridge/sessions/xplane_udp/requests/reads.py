@@ -27,8 +27,8 @@ from xplane_bridge.sessions.base import (
     ReadDone,
     Tickets,
 )
-from xplane_bridge.sessions.xplane_udp.farewells import Ending, Key
-from xplane_bridge.sessions.xplane_udp.queue import RequestQueue
+from xplane_bridge.sessions.xplane_udp.requests.farewells import Ending, Key
+from xplane_bridge.sessions.xplane_udp.requests.queue import RequestQueue
 
 # Requesting many takes long, and X-Plane keeps sending those that it knows.
 _FREQUENCY = 20

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
 from xplane_bridge.sessions.xplane_udp.events import DATAREFS, Statistics, WatchedDatarefs
-from xplane_bridge.sessions.xplane_udp.farewells import Ending
-from xplane_bridge.sessions.xplane_udp.subscription import Subscription
+from xplane_bridge.sessions.xplane_udp.requests.farewells import Ending
+from xplane_bridge.sessions.xplane_udp.requests.subscription import Subscription
 
 # Blocks of RREF numbers, so that no late value is mistaken for another dataref's.
 _FIRST_INDEX = 1000

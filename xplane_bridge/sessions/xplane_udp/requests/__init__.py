@@ -31,7 +31,6 @@ from xplane_bridge.protocols.xplane_udp import (
     RrefReply,
 )
 from xplane_bridge.sessions.base import Outgoing, ReadDone, soonest, Tickets
-from xplane_bridge.sessions.xplane_udp.aircraft import Aircraft
 from xplane_bridge.sessions.xplane_udp.commands import check_rows, COMMAND_CHANNEL, DATA_CHANNEL
 from xplane_bridge.sessions.xplane_udp.dialect import (
     ask_version,
@@ -46,13 +45,14 @@ from xplane_bridge.sessions.xplane_udp.events import (
     Statistics,
     TELEMETRY,
 )
-from xplane_bridge.sessions.xplane_udp.farewells import Ending, Farewells, Key, keys_of
-from xplane_bridge.sessions.xplane_udp.queue import RequestQueue
-from xplane_bridge.sessions.xplane_udp.reads import Reads
 from xplane_bridge.sessions.xplane_udp.reports import REPORTED
-from xplane_bridge.sessions.xplane_udp.rows import Rows
-from xplane_bridge.sessions.xplane_udp.subscription import Subscription
-from xplane_bridge.sessions.xplane_udp.watch import Watch
+from xplane_bridge.sessions.xplane_udp.requests.aircraft import Aircraft
+from xplane_bridge.sessions.xplane_udp.requests.farewells import Ending, Farewells, Key, keys_of
+from xplane_bridge.sessions.xplane_udp.requests.queue import RequestQueue
+from xplane_bridge.sessions.xplane_udp.requests.reads import Reads
+from xplane_bridge.sessions.xplane_udp.requests.rows import Rows
+from xplane_bridge.sessions.xplane_udp.requests.subscription import Subscription
+from xplane_bridge.sessions.xplane_udp.requests.watch import Watch
 
 TELEMETRY_CHANNEL = 'telemetry'
 REPORT_CHANNEL = 'reports'
