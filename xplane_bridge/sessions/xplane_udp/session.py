@@ -338,7 +338,9 @@ class XplaneUdpSession(Session):
         if not self._taken.has_goals:
             self._requests.end(self._peer.dialect)
         if self._requests.ask_last(now, listens=self._peer.listens) and not self._outbox:
-            self._expired += self._happen((What.SHOWN,), now)
+            # All has been asked; what was not shown until now never is.
+            over = What.EXPIRED if self._taken.owed else What.SHOWN
+            self._expired += self._happen((over,), now)
 
     def _take_turns(self, now: float) -> list[Outgoing]:
         """Return what waits and may be sent now."""

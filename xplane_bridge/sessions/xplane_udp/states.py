@@ -25,30 +25,29 @@ from xplane_bridge.sessions.machine import Do, State, Table, to, What
 
 # Nothing comes any more. What was taken may still be ours: that is seen when it is heard again.
 _SILENCE = Do.END, Do.FORGET, Do.HOLD, Do.DROP
-# Nobody was heard yet, so nothing waits and nothing was taken.
-_NEVER_HEARD = Do.FORGET,
 _LEAVE = Do.DROP, Do.END, Do.LEAVE
-# Whoever was silent, or is in doubt, may be the same run, which reads it when it goes on.
-_LEAVE_DOUBTED = Do.RESTORE, *_LEAVE
 _OTHER_FORM = Do.DROP, Do.DISOWN, Do.BEGIN
-_MOVED = Do.LOOK_BACK, Do.TELL, Do.CLOSE, Do.BEGIN
+_MOVED = Do.LOOK_BACK, Do.CLOSE, Do.BEGIN
+_MOVED_TOO_LATE = Do.LOOK_BACK, Do.TELL, Do.CLOSE, Do.BEGIN
 
+# START leads to SEARCHING; if the address is known, FOUND or MOVED follows at once. Before an
+# X-Plane was heard, and while it is silent, no commands and reads are accepted, so none wait.
 TABLE: Table = {
     State.OFF: {
         What.START: to(State.SEARCHING),
         What.MOVED: to(State.OFF, Do.CLOSE),
     },
     State.SEARCHING: {
-        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        What.STOP: to(State.LEAVING_AWAY),
         What.FOUND: to(State.WAITING, Do.BEGIN),
         What.MOVED: to(State.WAITING, Do.CLOSE, Do.BEGIN),
     },
     State.WAITING: {
-        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
-        What.MOVED: to(State.MOVING_AWAY, *_LEAVE),
+        What.STOP: to(State.LEAVING_AWAY, Do.LEAVE),
+        What.MOVED: to(State.MOVING_AWAY, Do.LEAVE),
         What.HEARD: to(State.ANSWERING),
-        What.MUTE: to(State.LOADING, *_NEVER_HEARD),
-        What.GONE: to(State.AWAY, *_NEVER_HEARD),
+        What.MUTE: to(State.LOADING, Do.FORGET),
+        What.GONE: to(State.AWAY, Do.FORGET),
     },
     State.ANSWERING: {
         What.STOP: to(State.LEAVING, *_LEAVE),
@@ -59,43 +58,62 @@ TABLE: Table = {
         What.GONE: to(State.AWAY, *_SILENCE),
     },
     State.DOUBTED: {
-        What.STOP: to(State.LEAVING, *_LEAVE_DOUBTED),
+        What.STOP: to(State.LEAVING, Do.RESTORE, *_LEAVE),
         What.SAME: to(State.ANSWERING, Do.RESTORE, Do.PAY),
         What.OTHER: to(State.ANSWERING, Do.DISOWN),
         What.CHANGED: to(State.ANSWERING, *_OTHER_FORM),
         What.MUTE: to(State.LOADING, *_SILENCE),
         What.GONE: to(State.AWAY, *_SILENCE),
     },
+    # Whoever is silent may be the same run, which reads what gives back when it goes on.
     State.LOADING: {
-        What.STOP: to(State.LEAVING_LOADING, *_LEAVE_DOUBTED),
-        What.MOVED: to(State.MOVING_LOADING, *_LEAVE_DOUBTED),
+        What.STOP: to(State.LEAVING_LOADING, Do.RESTORE, Do.LEAVE),
+        What.MOVED: to(State.MOVING_LOADING, Do.RESTORE, Do.LEAVE),
         What.HEARD: to(State.DOUBTED, Do.RESUME, Do.CHECK),
         What.GONE: to(State.AWAY),
     },
     State.AWAY: {
-        What.STOP: to(State.LEAVING_AWAY, *_LEAVE_DOUBTED),
-        What.MOVED: to(State.MOVING_AWAY, *_LEAVE_DOUBTED),
+        What.STOP: to(State.LEAVING_AWAY, Do.RESTORE, Do.LEAVE),
+        What.MOVED: to(State.MOVING_AWAY, Do.RESTORE, Do.LEAVE),
         What.HEARD: to(State.DOUBTED, Do.RESUME, Do.CHECK),
         What.MUTE: to(State.LOADING),
     },
-    **{
-        state: {
-            What.START: to(State.SEARCHING, Do.LOOK_BACK),
-            What.HEARD: to(State.LEAVING),
-            What.OTHER: to(state, Do.HOLD, Do.DISOWN),
-            What.SHOWN: to(State.OFF, Do.LOOK_BACK),
-            What.EXPIRED: to(State.OFF, Do.LOOK_BACK),
-        } for state in (State.LEAVING, State.LEAVING_LOADING, State.LEAVING_AWAY)
+    # After the owner's stop.
+    State.LEAVING: {
+        What.START: to(State.SEARCHING, Do.LOOK_BACK),
+        What.OTHER: to(State.LEAVING, Do.HOLD, Do.DISOWN),
+        What.SHOWN: to(State.OFF, Do.LOOK_BACK),
+        What.EXPIRED: to(State.OFF, Do.LOOK_BACK),
     },
-    **{
-        state: {
-            What.STOP: to(left),
-            What.HEARD: to(State.MOVING),
-            What.OTHER: to(state, Do.HOLD, Do.DISOWN),
-            What.SHOWN: to(State.WAITING, *_MOVED),
-            What.EXPIRED: to(State.WAITING, *_MOVED),
-        } for state, left in (
-            (State.MOVING, State.LEAVING), (State.MOVING_LOADING, State.LEAVING_LOADING),
-            (State.MOVING_AWAY, State.LEAVING_AWAY))
+    State.LEAVING_LOADING: {
+        What.START: to(State.SEARCHING, Do.LOOK_BACK),
+        What.HEARD: to(State.LEAVING),
+        What.SHOWN: to(State.OFF, Do.LOOK_BACK),
+        What.EXPIRED: to(State.OFF, Do.LOOK_BACK),
+    },
+    State.LEAVING_AWAY: {
+        What.START: to(State.SEARCHING, Do.LOOK_BACK),
+        What.HEARD: to(State.LEAVING),
+        What.SHOWN: to(State.OFF, Do.LOOK_BACK),
+        What.EXPIRED: to(State.OFF, Do.LOOK_BACK),
+    },
+    # For another address. One that is heard is kept, so it was silent.
+    State.MOVING: {
+        What.STOP: to(State.LEAVING),
+        What.OTHER: to(State.MOVING, Do.HOLD, Do.DISOWN),
+        What.SHOWN: to(State.WAITING, *_MOVED),
+        What.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
+    },
+    State.MOVING_LOADING: {
+        What.STOP: to(State.LEAVING_LOADING),
+        What.HEARD: to(State.MOVING),
+        What.SHOWN: to(State.WAITING, *_MOVED),
+        What.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
+    },
+    State.MOVING_AWAY: {
+        What.STOP: to(State.LEAVING_AWAY),
+        What.HEARD: to(State.MOVING),
+        What.SHOWN: to(State.WAITING, *_MOVED),
+        What.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
     },
 }
