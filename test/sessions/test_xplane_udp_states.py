@@ -329,13 +329,19 @@ def test_the_same_run_gets_what_was_asked_in_the_silence():
     on(run)
     assert run.session.taken == TAKEN
     assert run.peer.written[YOKE] == 0.0
+    # It is known again: if it is restarted now, nothing of it is ours.
+    run.peer.restart()
+    run.peer.rref['reports', 500] = [TIME, 10, run.now]
+    run.run(0.2)
+    assert run.session.taken == ()
 
 
 def test_another_run_after_a_silence_has_nothing_of_ours():
     run = flown()
     off(run)
     run.peer.restart()
-    on(run)
+    on(run, 2.5)
+    assert run.session.peer_state is PeerState.ANSWERING
     off(run)
     on(run)
     assert run.session.taken == ()
@@ -390,12 +396,20 @@ def test_another_version_in_doubt_has_nothing_of_ours():
     assert [event.version for event in run.of(VersionFound)] == [12, 11]
     assert errors(run)['late'] == 'not sent: X-Plane now has a different version'
     assert YOKE not in run.peer.written
+    # It is known, so a neutral need not wait for its next report.
+    run.session.set_controls({'aileron': 0.5}, run.now)
+    run.run(0.05)
+    before = len(run.sent)
+    run.session.centre(run.now)
+    run.run(0.05)
+    assert ('command', b'DREF', 0) in sent(run, before)
     run.lose = lambda channel, data: False
-    run.run(2.0)
+    run.run(5.0)
     assert run.of(Telemetry)[-1].pose
     off(run)
-    on(run)
-    assert run.session.taken == ()
+    on(run, 2.5)
+    assert run.session.peer_state is PeerState.ANSWERING
+    assert run.session.taken == ('aileron', 'joystick')
 
 
 # Silent.
@@ -445,6 +459,9 @@ def test_one_that_is_silent_and_stays_so_is_owed_what_was_taken(beacons):
         'X-Plane is loading' if beacons else 'X-Plane was already away')
     assert [channel for _, channel, data in run.sent[before:] if data[:4] == b'DREF']
     assert (run.session.owed, run.session.taken, run.session.leaving) == ((), (), False)
+    # It is over, for good.
+    run.run(1.5)
+    assert run.session.peer_state is PeerState.UNKNOWN
 
 
 @pytest.mark.parametrize('beacons', [False, True])
@@ -459,6 +476,9 @@ def test_one_that_is_silent_and_has_nothing_of_ours_is_left_soon(beacons):
     run.run(0.5)
     assert (run.session.leaving, run.session.left) == (False, Left())
     assert run.session.version is None
+    # It is over, for good.
+    run.run(1.5)
+    assert run.session.peer_state is PeerState.UNKNOWN
 
 
 @pytest.mark.parametrize('beacons', [False, True])
@@ -509,12 +529,17 @@ def test_another_run_that_shows_itself_while_we_leave_in_doubt_owes_nothing():
     steer(run, 1.0, elevator=0.5)
     off(run)
     run.peer.restart()
+    # Its user holds the yoke, and another program overrides it.
+    run.peer.written |= {YOKE: 0.25, OVERRIDE: 1.0}
     stray(run)
     run.lose = lambda channel, data: data[:4] == b'DREF'
     run.session.stop(run.now)
-    run.peer.on = True
-    run.run(3.6)
+    on(run, 0.6)
+    before = len(run.sent)
+    run.run(3.0)
     assert run.session.left == Left()
+    assert not [data for _, _, data in run.sent[before:] if data and data[:4] == b'DREF']
+    assert run.peer.rref == {}
 
 
 def test_neutral_works_after_a_silence_of_7_whose_runs_cannot_be_told_apart():
@@ -602,6 +627,9 @@ def test_what_stays_at_the_old_address_is_told(silence):
     assert told.startswith('may stay as it was left at the old address of X-Plane: ')
     assert REASONS[silence] in told
     assert closed(run, before) == CHANNELS
+    # Once.
+    assert len([data for _, _, data in run.sent[before:] if data is None]) == len(CHANNELS)
+    assert ('version', b'RREF', 2) in sent(run, before)
     assert (run.session.owed, run.session.taken, run.session.left) == ((), (), Left())
     on(run, 2.0)
     assert run.session.peer_state is PeerState.ANSWERING
@@ -619,10 +647,12 @@ def test_one_that_goes_on_at_the_old_address_gets_it_back(silence):
     assert run.session.peer == NEW
     assert closed(run, before) == CHANNELS
     assert states(run)[-2:] == [PeerState.UNKNOWN, PeerState.ANSWERING]
+    assert [event.version for event in run.of(VersionFound)] == [12, 12]
 
 
-def test_one_that_goes_on_at_the_old_address_and_does_not_show_it_is_told():
-    run = moving('away')
+@pytest.mark.parametrize('silence', REASONS)
+def test_one_that_goes_on_at_the_old_address_and_does_not_show_it_is_told(silence):
+    run = moving(silence)
     deaf(run)
     before = len(run.sent)
     on(run, 3.45)
@@ -647,6 +677,7 @@ def test_one_that_has_nothing_of_ours_is_left_soon_for_the_new_address(silence):
     assert run.session.peer == NEW
     assert run.session.version is None
     assert closed(run, before) == CHANNELS
+    assert ('version', b'RREF', 2) in sent(run, before)
     on(run, 1.0)
     assert run.session.peer_state is PeerState.ANSWERING
 
@@ -661,6 +692,8 @@ def test_another_run_at_the_old_address_is_left_alone():
     run.run(1.5)
     assert not [data for _, _, data in run.sent[since:] if data and data[:4] == b'DREF']
     assert 'release' not in errors(run)
+    assert run.session.peer == NEW
+    assert run.session.peer_state is PeerState.ANSWERING
 
 
 @pytest.mark.parametrize('silence', ['none', *REASONS])
