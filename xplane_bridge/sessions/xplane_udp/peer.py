@@ -38,14 +38,11 @@ _SILENT_PERIODS = 2.5
 _PROBE_PERIODS = ((20.0, 1.0), (120.0, 5.0), (600.0, 30.0))
 _LONGEST_PROBE_PERIOD = 60.0
 
-_HEARD = frozenset({State.ANSWERING, State.DOUBTED})
-_SILENT = frozenset({State.LOADING, State.AWAY})
-_LEAVING = frozenset({State.LEAVING, State.LEAVING_LOADING, State.LEAVING_AWAY})
-_MOVING = frozenset({State.MOVING, State.MOVING_LOADING, State.MOVING_AWAY})
-# The first datagram changes these.
-_UNHEARD = frozenset({
-    State.WAITING, *_SILENT, State.LEAVING_LOADING, State.LEAVING_AWAY, State.MOVING_LOADING,
-    State.MOVING_AWAY})
+# Tuples, as each datagram looks at them: a state has a slow hash.
+_HEARD = (State.ANSWERING, State.DOUBTED)
+_SILENT = (State.LOADING, State.AWAY)
+_LEAVING = (State.LEAVING, State.LEAVING_LOADING, State.LEAVING_AWAY)
+_MOVING = (State.MOVING, State.MOVING_LOADING, State.MOVING_AWAY)
 
 
 class Peer(machine.Peer):
@@ -81,6 +78,11 @@ class Peer(machine.Peer):
     def silent(self) -> bool:
         """Return whether it is silent although it was or should have been heard."""
         return self.state in _SILENT
+
+    @property
+    def unheard(self) -> bool:
+        """Return whether the first datagram changes where it stands."""
+        return not (self.answers or self.listens)
 
     @property
     def doubted(self) -> bool:
@@ -130,7 +132,7 @@ class Peer(machine.Peer):
 
     def hear(self, now: float) -> Iterator[What]:
         """Yield what it means that something of X-Plane's arrived."""
-        if self.state in _UNHEARD:
+        if self.unheard:
             yield What.HEARD
             if self.state is State.DOUBTED and not self.identity.is_known:
                 # Who cannot tell counts as another run.

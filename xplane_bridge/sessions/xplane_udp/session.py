@@ -317,7 +317,9 @@ class XplaneUdpSession(Session):
             self._go_on_leaving(now)
         if peer.talks:
             self._request(now)
-        outgoing = self._taken.due(now, self._layout, tells=not peer.leaves)
+        outgoing: list[Outgoing] = []
+        if self._taken.has_goals:
+            outgoing += self._taken.due(now, self._layout, tells=not peer.leaves)
         outgoing += self._take_turns(now)
         self._expired += [*self._taken.ended(), *self._outbox.ended()]
         return outgoing
@@ -328,7 +330,7 @@ class XplaneUdpSession(Session):
         found = peer.dialect.found(now)
         if found is not None:
             self._end_search()
-        self._expired += self._recognize(found, now)
+            self._expired += self._recognize(found, now)
         self._expired += self._requests.ask(
             peer.dialect, now, probes=peer.must_probe(now), silent=peer.silent,
             answers=peer.answers)
@@ -410,7 +412,9 @@ class XplaneUdpSession(Session):
         if not isinstance(message, Data | RposReply | RrefReply):
             self.statistics.unexpected += 1
             return self.expired()
-        events = [*self.expired(), *self._happen(self._peer.hear(now), now)]
+        events = list(self.expired())
+        if self._peer.unheard:
+            events += self._happen(self._peer.hear(now), now)
         ended = self._requests.hear_ended(channel, message, now)
         if isinstance(message, Data):
             return events + self._hear_rows(message, now)
