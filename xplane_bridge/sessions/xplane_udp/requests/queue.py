@@ -51,8 +51,10 @@ class RequestQueue:
 
         One that waits already takes the newer one's content, and keeps its turn.
         """
-        waiting = self._requests.get(channel, deque())
         new = list(datagrams)
+        if not new:
+            return
+        waiting = self._requests.get(channel, deque())
         newest = {asked: data for data in new if data is not None and (asked := _asked(data))}
         closing = max((n for n, data in enumerate(waiting) if data is None), default=-1)
         for n in range(closing + 1, len(waiting)):
@@ -60,8 +62,7 @@ class RequestQueue:
         waiting.extend(
             data for data in new
             if data is None or not (asked := _asked(data)) or newest.get(asked) is data)
-        if waiting:
-            self._requests[channel] = waiting
+        self._requests[channel] = waiting
 
     def drop(self, channel: str) -> None:
         """Forget the requests waiting for a channel."""
