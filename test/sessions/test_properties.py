@@ -39,8 +39,6 @@ from xplane_bridge.sessions.base import CommandDone, PeerChanged, PeerState, Rea
 ADAPTERS = {
     'xpc': XpcAdapter, 'fdmdata': FdmdataAdapter, 'xplane_udp 6': Xplane6Adapter,
     'xplane_udp 12': Xplane12Adapter, 'simpit': SimpitAdapter, 'ulyssix': UlyssixAdapter}
-# Properties that do not hold yet, with the reason. One that holds must not be here.
-NOT_YET = {}
 # A command that changes nothing else; not a number that mould.py gives.
 COMMANDS = {
     'xpc': xpc.SetDatarefs(((NUMBER, (9999.0,)),)),
@@ -53,11 +51,9 @@ SHOWN = {
     'xplane_udp 12': (lambda session, now: session.pause(True, now), b'pause_on')}
 
 
-def each(prop, protocols=ADAPTERS):
-    """Parametrize a test of a property by protocol; strictly, where it does not hold yet."""
-    return pytest.mark.parametrize('protocol', [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=reason))
-        if (reason := NOT_YET.get((prop, name))) else name for name in protocols])
+def each(protocols=ADAPTERS):
+    """Parametrize a test of a property by protocol."""
+    return pytest.mark.parametrize('protocol', list(protocols))
 
 
 class Witness:
@@ -140,7 +136,7 @@ def lives(protocol, seed, count=6):
 SEEDS = range(3)
 
 
-@each('told is true')
+@each()
 @pytest.mark.parametrize('seed', SEEDS)
 def test_what_is_told_is_the_state(protocol, seed):
     for world, chance in lives(protocol, seed):
@@ -150,7 +146,7 @@ def test_what_is_told_is_the_state(protocol, seed):
             world.adapter.start(world.session, world.now)
 
 
-@each('tickets end', ('xpc', 'xplane_udp 12', 'simpit'))
+@each(('xpc', 'xplane_udp 12', 'simpit'))
 @pytest.mark.parametrize('seed', SEEDS)
 def test_each_ticket_ends_once(protocol, seed):
     command = COMMANDS[protocol]
@@ -171,7 +167,7 @@ def test_each_ticket_ends_once(protocol, seed):
         session.given, 1)
 
 
-@each('channels close', ('xpc', 'xplane_udp 12'))
+@each(('xpc', 'xplane_udp 12'))
 @pytest.mark.parametrize('trouble', ['none', 'lossy', 'gone'])
 def test_channels_of_a_watch_close_whatever_was_lost(protocol, trouble):
     world = make_world(protocol)
@@ -192,7 +188,7 @@ def test_channels_of_a_watch_close_whatever_was_lost(protocol, trouble):
     assert not [channel for channel in world.open if channel.startswith('watch')]
 
 
-@each('confirmed means read', SHOWN)
+@each(SHOWN)
 def test_a_command_that_was_lost_is_not_confirmed(protocol):
     command, content = SHOWN[protocol]
     world = make_world(protocol)
@@ -295,7 +291,7 @@ def ask(session, now):
     session.next_deadline()
 
 
-@each('questions')
+@each()
 @pytest.mark.parametrize('seed', range(2))
 def test_questions_change_nothing(protocol, seed):
     for world, _ in lives(protocol, seed):

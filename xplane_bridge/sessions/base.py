@@ -185,16 +185,17 @@ class Session(ABC):
     def __init__(self, statistics: Statistics) -> None:
         self.statistics = statistics
         self.peer_state = PeerState.UNKNOWN
-        self._active = False
+        self._left = Left()
         self._deadline: float | None = None
         self._expired: list[Any] = []
         self.release_timeout = RELEASE_TIMEOUT
 
     # For the owner.
 
-    @abstractmethod
     def start(self, now: float) -> None:
-        """Start talking."""
+        """Start talking; no-op if started already."""
+        self._expired += self._happen((What.START,), now)
+        self._left = Left()
 
     @abstractmethod
     def stop(self, now: float) -> None:
@@ -212,12 +213,12 @@ class Session(ABC):
         It ends when all of it was shown, or after ``release_timeout`` seconds; then ``left`` says
         how.
         """
-        return False
+        return self.peer_state is PeerState.LEAVING
 
     @property
     def left(self) -> Left:
         """Return how the last stop() has ended."""
-        return Left()
+        return self._left
 
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0

@@ -24,7 +24,6 @@ from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.fdmdata import Command, Reply, SensorReply
 from xplane_bridge.sessions.base import (
     Address,
-    Left,
     Outgoing,
     PeerAbsentError,
     PeerState,
@@ -83,7 +82,6 @@ class FdmdataSession(Session):
         self._tickets = Tickets()
         # Until when leaving lasts at most; None until its first poll.
         self._leave_at: float | None = None
-        self._left = Left()
         self._requests = Requests(self.statistics)
         self._outbox: list[bytes] = []
 
@@ -103,16 +101,6 @@ class FdmdataSession(Session):
     def owed(self) -> tuple[str, ...]:
         """Return the names of the surfaces that are being centred; while leaving, the pause."""
         return self._taken.owed
-
-    @property
-    def leaving(self) -> bool:
-        """Return whether stop() still gives back."""
-        return self.peer_state is PeerState.LEAVING
-
-    @property
-    def left(self) -> Left:
-        """Return how the last stop() has ended."""
-        return self._left
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return that Huginn runs although it was paused here."""
@@ -140,11 +128,6 @@ class FdmdataSession(Session):
     def in_doubt(self) -> bool:
         """Return whether Huginn was silent, and it is not known yet whether it is the same."""
         return self._peer.in_doubt
-
-    def start(self, now: float) -> None:
-        """Start polling."""
-        self._left = Left()
-        self._expired += self._happen([What.START], now)
 
     def stop(self, now: float) -> None:
         """

@@ -34,7 +34,6 @@ from xplane_bridge.protocols.simpit import (
 )
 from xplane_bridge.sessions.base import (
     Address,
-    Left,
     Outgoing,
     PeerAbsentError,
     PeerState,
@@ -134,7 +133,6 @@ class SimpitSession(Session):
         self._name = name
         self._agx = agx
         self._release_throttle = release_throttle
-        self._left = Left()
         # What the session itself says, before all commands.
         self._urgent: list[bytes] = []
         # How much was damaged or lost so far, as far as that shows.
@@ -151,16 +149,6 @@ class SimpitSession(Session):
     def owed(self) -> tuple[str, ...]:
         """Return what was given back and is being repeated."""
         return self._taken.owed
-
-    @property
-    def leaving(self) -> bool:
-        """Return whether stop() still gives back."""
-        return self._peer.state in LEAVING
-
-    @property
-    def left(self) -> Left:
-        """Return how the last stop() has ended."""
-        return self._left
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return which action groups the plugin reports otherwise than they were commanded."""
@@ -252,11 +240,6 @@ class SimpitSession(Session):
     def absence(self) -> str:
         """Return why nothing obeys commands now; empty if something does."""
         return self._peer.absence
-
-    def start(self, now: float) -> None:
-        """Begin to talk."""
-        self._left = Left()
-        self._expired += self._happen((What.START,), now)
 
     def stop(self, now: float) -> None:
         """

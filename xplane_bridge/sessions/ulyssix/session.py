@@ -98,10 +98,6 @@ class UlyssixSession(Session):
         """Return how many packets are missing but may still arrive."""
         return self._counting.awaited
 
-    def start(self, now: float) -> None:
-        """Start listening."""
-        self._happen([What.START], now)
-
     def stop(self, now: float) -> None:
         """Ignore packets from now on; a gap meanwhile is not a loss."""
         self._happen([What.STOP], now)

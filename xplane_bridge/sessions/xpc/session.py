@@ -26,7 +26,6 @@ from xplane_bridge.sessions.base import (
     Address,
     check_read,
     CommandDone,
-    Left,
     Outgoing,
     PeerAbsentError,
     PeerState,
@@ -122,7 +121,6 @@ class XpcSession(Session):
         self._tickets = Tickets()
         self._outbox = Outbox(self._tickets, lifetime)
         self._taken = Taken(repeats=not lockstep)
-        self._left = Left()
         self._leave_until = 0.0
         # When something is due, apart from what the peer shows.
         self._due: list[float | None] = []
@@ -170,16 +168,6 @@ class XpcSession(Session):
         return self._requests.missing(now)
 
     @property
-    def leaving(self) -> bool:
-        """Return whether stop() still waits until X-Plane shows what was given back."""
-        return self._peer.is_leaving
-
-    @property
-    def left(self) -> Left:
-        """Return how the last stop() has ended."""
-        return self._left
-
-    @property
     def owed(self) -> tuple[str, ...]:
         """Return what was given back and is not yet shown by X-Plane."""
         return self._taken.owed
@@ -194,11 +182,6 @@ class XpcSession(Session):
         if self._peer.answers(now):
             return self._taken.contradictions(now, self.release_timeout)
         return ()
-
-    def start(self, now: float) -> None:
-        """Start polling."""
-        self._left = Left()
-        self._expired += self._happen([What.START], now)
 
     def stop(self, now: float) -> None:
         """

@@ -135,7 +135,6 @@ class XplaneUdpSession(Session):
         self._outbox = Outbox(form.pacing, lifetime, tickets)
         self._taken = Taken(
             tickets, row_kind, override_joystick, lambda: self.release_timeout)
-        self._left = Left()
 
     # For the owner, at any time.
 
@@ -202,24 +201,14 @@ class XplaneUdpSession(Session):
 
     @property
     def leaving(self) -> bool:
-        """Return whether stop() is still giving back."""
+        """Return whether stop() still gives back; not while X-Plane is left for a new address."""
         return self._peer.leaving
-
-    @property
-    def left(self) -> Left:
-        """Return how the last stop() has ended."""
-        return self._left
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return where what is commanded, held and reported disagree."""
         return tuple(self._taken.contradictions(now)) if self._peer.answers else ()
 
     # Commands.
-
-    def start(self, now: float) -> None:
-        """Start talking."""
-        self._expired += self._happen((What.START,), now)
-        self._left = Left()
 
     def stop(self, now: float) -> None:
         """Stop talking: give back what was taken, end what was subscribed and selected."""
