@@ -15,8 +15,20 @@
 """
 Where a conversation with X-Plane stands: its table of states.
 
-X-Plane sends what was requested, so silence shows that it is not there; beacons show that it runs,
-also while it loads. After a silence its running time shows whether it is the same run.
+X-Plane sends what was requested, so silence shows that it is not there; beacons show that it
+runs, also while it loads. After a silence its running time shows whether it is the same run.
+
+- FOUND, MOVED: a beacon, or the owner, gives the address of X-Plane, or another one than before;
+  one that is heard is kept. START leads to SEARCHING, and if the address is known, one of these
+  follows at once.
+- HEARD: anything that X-Plane sends, after nothing was heard.
+- MUTE, GONE: nothing for 1 s, or for 2.5 periods of a slow rate; MUTE while beacons come.
+- SAME, OTHER: its running time, in a report or a row, goes on from what it was before the
+  silence, or does not; of one that has no running time (X-Plane 7) it is assumed that it does
+  not (identity.py).
+- UNDERSTOOD: its version is known, by its replies or its rows. CHANGED: it reports another
+  version.
+- SHOWN: its reports or rows show that all is as it was before it was taken.
 """
 
 from __future__ import annotations
@@ -30,8 +42,8 @@ _OTHER_FORM = Do.DROP, Do.DISOWN, Do.BEGIN
 _MOVED = Do.LOOK_BACK, Do.CLOSE, Do.BEGIN
 _MOVED_TOO_LATE = Do.LOOK_BACK, Do.TELL, Do.CLOSE, Do.BEGIN
 
-# START leads to SEARCHING; if the address is known, FOUND or MOVED follows at once. Before an
-# X-Plane was heard, and while it is silent, no commands and reads are accepted, so none wait.
+# Before an X-Plane was heard, and while it is silent, no commands and reads are accepted, so none
+# wait.
 TABLE: Table = {
     State.OFF: {
         What.START: to(State.SEARCHING),
