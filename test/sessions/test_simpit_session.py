@@ -1082,6 +1082,27 @@ def test_closing_the_port_ends_its_registrations(profile):
     assert plugin.subscriptions == ()
 
 
+@pytest.mark.parametrize('profile', ['v2', 'v2.3'])
+@pytest.mark.parametrize('how', ['a SYN', 'the player'])
+def test_neither_a_syn_nor_a_closed_port_ends_what_a_plugin_forces(profile, how):
+    """Registrations end; the axes are no part of the port."""
+    plugin = PluginSession(profile)
+    plugin.set_flight(True, 0.0)
+    plugin.provide(ALTITUDE, 0.0)
+    for message in (simpit.Register(bytes((8,))), simpit.Rotation(500, 0, 0, 1),
+                    simpit.Throttle(900)):
+        plugin.receive('serial', simpit.encode(message, 'bridge', PROFILES[profile]), None, 0.0)
+    assert plugin.subscriptions == (8,)
+    if how == 'a SYN':
+        syn = simpit.Handshake(simpit.HandshakeType.SYN, b'7')
+        plugin.receive('serial', simpit.encode(syn, 'bridge', PROFILES[profile]), None, 0.0)
+    else:
+        plugin.close(0.0)
+        plugin.reopen(1.0)
+    assert plugin.subscriptions == ()
+    assert plugin.hold.axes == {'pitch': 500, 'throttle': 900}
+
+
 def test_size_of_zero_ends_the_reader_until_the_game_restarts():
     plugin = PluginSession('v2')
     assert plugin.receive('serial', b'\xaa\x50\0\x01' + bytes(255), None, 0.0) == [

@@ -152,6 +152,15 @@ class PluginSession:
         """Remove the value of a telemetry channel: a target that is no longer set."""
         self._providers.withdraw(name)
 
+    def close(self, now: float) -> None:
+        """
+        Close the port, as the player or the device does.
+
+        Registrations end, after what waits to be sent; the axes stay as they are.
+        """
+        self._subscribed.close()
+        self.port_open = False
+
     def reopen(self, now: float) -> None:
         """Open the port again, as the player does in the plugin's window."""
         self.port_open = True
@@ -245,9 +254,9 @@ class PluginSession:
                 and message.command in simpit.WARPS_UNTIL_2_3):
             self.statistics.ignored += 1
             return []
-        return self._obey(message)
+        return self._obey(message, now)
 
-    def _obey(self, message: simpit.Message) -> list[PluginEvent]:
+    def _obey(self, message: simpit.Message, now: float) -> list[PluginEvent]:
         """Return the events that a message causes, except those about the line."""
         if isinstance(message, simpit.Register):
             for channel_id in self._subscribed.register(message.channels):
@@ -262,8 +271,7 @@ class PluginSession:
             self._resend(message.channel_id)
             return []
         if isinstance(message, simpit.ClosePort):
-            self._subscribed.close()
-            self.port_open = False
+            self.close(now)
             return [PortDeaf('the device closed it', "the player's start in the plugin's window")]
         if isinstance(message, ActionGroups):
             self._buffer_action(message)
