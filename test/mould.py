@@ -404,7 +404,8 @@ def play(adapter, incidents, away_at_end=False, seed=0):
     world.session.stop(world.now)
     world.run(FAREWELL)
     if away_at_end:
-        # Another run, in which nothing was taken.
+        # Another run, in which nothing was taken: nothing takes it. What lets go may reach it, as
+        # a Simpit plugin that cannot be told from another run is sent zeros.
         world.peer = adapter.make_peer(adapter.versions[0], world.now)
         world.run(FAREWELL)
         assert not world.peer.cells.writer

@@ -52,7 +52,11 @@ class Kerbal(Peer):
         self._keep(self._plugin.receive(channel, data, None, now))
 
     def forget(self, number):
-        """Forget one registration, as plugins do between scenes."""
+        """Forget one registration, as between scenes, or all: the player reopens the port."""
+        if number >= 7:
+            self._plugin.close(0.0)
+            self._plugin.reopen(0.0)
+            return
         registered = self._plugin.subscriptions
         if registered:
             channel = registered[number % len(registered)]
@@ -85,8 +89,11 @@ class Kerbal(Peer):
 
     def _force(self, mask, **values):
         for bit, (name, value) in enumerate(values.items()):
-            if mask >> bit & 1:
+            if mask >> bit & 1 and value:
                 self.cells.write(name, value)
+            elif mask >> bit & 1:
+                # It forces nothing, on no plugin.
+                self.cells.let_go(name, value)
 
 
 class SimpitAdapter(Adapter):
@@ -104,8 +111,6 @@ class SimpitAdapter(Adapter):
     optional = ('velocities', 'apsides')
     # The game loads for a minute, then all state is gone.
     restart_takes = 9.0
-    # A game frozen for longer has read a SYN and forgotten the channels.
-    known_dead_for = known_frozen_for = 3.0
     musts = {
         'release': (lambda session, now: session.release(now), dict.fromkeys(AXES)),
         'neutral': (lambda session, now: session.centre(now), dict.fromkeys(('pitch', 'roll'))),

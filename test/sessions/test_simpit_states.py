@@ -31,12 +31,16 @@ NOT_STARTED = 'the session is not started'
 FIRST_REPLY = 'waiting for the first reply on the port'
 NOBODY = 'nothing answers on the port'
 NOT_OPEN = 'the port is not open'
-HANDSHAKE, ECHO, REGISTER, DEREGISTER, ACTIVATE, ROTATION = 0, 1, 8, 9, 13, 16
+HANDSHAKE, ECHO, REGISTER, DEREGISTER, ACTIVATE, ROTATION, THROTTLE = 0, 1, 8, 9, 13, 16, 19
 STEP = 0.05
 STAGE = ActionGroups('activate', ActionGroup.STAGE)
-NOTHING_ANSWERS = (
-    'nothing answers on the port: what the plugin forces ends with the flight scene (revert, or '
-    'leave to the space centre)')
+ENDS = ('what the plugin forces ends with the flight scene (revert, or leave to the space '
+        'centre)')
+NOTHING_ANSWERS = f'nothing answers on the port: {ENDS}'
+PORT_GONE = f'the port is gone: {ENDS}'
+NO_ECHO = (
+    'the plugin on the port answers no echo, so it may not have read it: it ends with the flight '
+    'scene (revert, or leave to the space centre)')
 
 
 class Line:
@@ -130,6 +134,7 @@ class Line:
 
 
 CONNECTED = Connected('v2.3', Game.KSP1)
+NEUTRAL = simpit.encode_packet(simpit.Rotation(0, 0, 0, 1), 'bridge', PROFILES['v2.3']).payload
 
 
 def states(events):
@@ -237,11 +242,16 @@ def begins_again(line):
     begins(line)
 
 
-def begins(line):
-    """Check that it begins anew: with a SYN, when what waits in drivers is read."""
+def begins(line, taken=(), owed=()):
+    """
+    Check that it begins anew: with a SYN, when what waits in drivers is read.
+
+    Whoever answers is given back what was ``taken`` and ``owed``.
+    """
     session = line.session
     assert session.absence == FIRST_REPLY
-    assert (session.taken, session.owed, session.registered, session.game) == ((), (), (), None)
+    assert (session.taken, session.owed) == (taken, owed)
+    assert (session.registered, session.game) == ((), None)
     line.sent.clear()
     line.cut().run(0.0)
     assert line.sent == []
@@ -257,7 +267,11 @@ def begins(line):
     line.hear(simpit.Altitude(1.0, 2.0))
     line.synack()
     assert line.news() == [PeerChanged(ANSWERING), CONNECTED]
-    assert line.session.taken == ()
+    assert (line.session.taken, line.session.owed) == ((), taken + owed)
+    assert line.session.held_by('') == ()
+    line.run(3.5)
+    assert set(line.packets(ROTATION)) == ({NEUTRAL} if taken + owed else set())
+    assert line.session.owed == ()
 
 
 def load(line):
@@ -329,7 +343,8 @@ def test_waiting_begins_anew_when_the_port_is_opened_again_or_it_is_started_agai
 
 def test_waiting_ends_with_stop():
     line = waiting()
-    assert line.call('stop') == []
+    assert line.call('stop') == [PeerChanged(LEAVING), PeerChanged(UNKNOWN)]
+    assert line.session.left == Left()
     begins_again(line)
 
 
@@ -380,7 +395,7 @@ def test_all_begins_anew_when_a_port_is_opened_again_or_it_is_started_again():
             events += line.news()
             unloaded(events, UNKNOWN, 'the conversation was restarted', FIRST_REPLY)
             assert len(of_kind(events, CommandDone)) == 9
-            begins(line)
+            begins(line, taken=('pitch',))
 
 
 def test_all_ends_with_the_port():
@@ -392,11 +407,11 @@ def test_all_ends_with_the_port():
         events += line.run(0.0)
         unloaded(events, CLOSED, 'the serial port was lost', NOT_OPEN)
         session = line.session
-        assert (session.taken, session.registered, session.game) == ((), (), None)
+        assert (session.taken, session.registered, session.game) == (('pitch',), (), None)
         line.run(3.0)
         assert line.sent == []
         assert line.call('opened') == [PeerChanged(UNKNOWN)]
-        begins(line)
+        begins(line, taken=('pitch',))
 
 
 def test_what_is_left_is_given_back_and_all_that_waits_ends():
@@ -446,8 +461,8 @@ def test_a_handshake_that_is_answered_in_flight_registers_again():
     assert line.session.taken == ('pitch',)
 
 
-def stops_answering(line):
-    """Let a plugin stop answering while commands and echoes wait, and come back."""
+def stops_answering(line, same):
+    """Let a plugin stop answering while commands and echoes wait, and it or another one come."""
     line.cut()
     events = []
     while line.session.peer_state is not AWAY:
@@ -470,16 +485,23 @@ def stops_answering(line):
     assert line.syns() == 1
     line.run(3.2)
     assert line.syns() == 3
-    assert comes_back(line) == [PeerChanged(ANSWERING), CONNECTED]
-    assert line.session.taken == ('pitch',)
+    if same:
+        assert comes_back(line) == [PeerChanged(ANSWERING), CONNECTED]
+        assert (session.taken, session.owed) == (('pitch',), ())
+    else:
+        line.flies = False
+        assert line.heal().run(1.2) == [PeerChanged(ANSWERING), CONNECTED]
+        assert (session.taken, session.owed) == ((), ('pitch',))
 
 
 def test_a_plugin_in_a_menu_stops_answering():
-    stops_answering(quiet(line_rate=240.0))
+    for same in (True, False):
+        stops_answering(quiet(line_rate=240.0), same)
 
 
 def test_a_plugin_in_flight_stops_answering_while_it_is_asked_for_a_sign_of_life():
-    stops_answering(resumed(line_rate=240.0))
+    for same in (True, False):
+        stops_answering(resumed(line_rate=240.0), same)
 
 
 def test_telemetry_that_arrives_as_registered_is_a_flight():
@@ -603,7 +625,7 @@ def test_one_that_is_away_is_given_up_when_a_port_is_opened_again_or_it_is_start
     for again in ('opened', 'start'):
         line = away()
         assert line.call(again) == [PeerChanged(UNKNOWN)]
-        begins(line)
+        begins(line, taken=('pitch',))
 
 
 def test_one_that_is_away_is_given_up_with_the_port():
@@ -612,9 +634,8 @@ def test_one_that_is_away_is_given_up_with_the_port():
     line.sent.clear()
     line.run(3.0)
     assert line.sent == []
-    assert line.session.taken == ()
     line.call('opened')
-    begins(line)
+    begins(line, taken=('pitch',))
 
 
 def test_the_one_of_before_is_given_back_what_it_is_owed():
@@ -641,18 +662,87 @@ def test_nobody_has_an_axis_of_the_one_of_before_that_was_given_back_meanwhile()
     assert line.session.held_by('') == ()
 
 
-def test_another_one_is_given_back_nothing():
-    line = away()
-    line.call('release')
-    line.packets(ROTATION)
-    line.heal()
-    assert line.run(1.2) == [PeerChanged(ANSWERING), CONNECTED]
-    assert (line.session.taken, line.session.owed) == ((), ())
-    line.run(2.0)
-    assert line.packets(ROTATION) == []
+def test_another_one_may_be_the_one_of_before_and_is_given_back_what_that_one_forces():
+    for released in (False, True):
+        line = away()
+        if released:
+            line.call('release')
+        line.packets(ROTATION)
+        line.heal()
+        assert line.run(1.2) == [PeerChanged(ANSWERING), CONNECTED]
+        assert (line.session.taken, line.session.owed) == ((), ('pitch',))
+        assert line.session.held_by('') == ()
+        line.run(3.5)
+        assert len(line.packets(ROTATION)) > 10
+        assert line.session.owed == ()
+        line.call('stop')
+        line.run(3.5)
+        assert line.packets(ROTATION) == []
+
+
+def test_a_command_is_not_ended_by_what_is_given_back_to_another_one():
     line = away()
     line.heal().run(1.2)
-    assert line.session.taken == ()
+    line.flies = True
+    line.run(0.1)
+    line.call('send', simpit.Rotation(700, 0, 0, 1))
+    line.run(0.1)
+    assert (line.session.taken, line.session.owed) == (('pitch',), ())
+    line.packets(ROTATION)
+    line.run(3.5)
+    assert line.packets(ROTATION) == []
+
+
+def throttled(**options):
+    """Return a line whose plugin, known to be 2.3, forces the throttle until that is released."""
+    line = opened(profile='cobs', flies=True, release_throttle=True, **options)
+    line.run(0.5)
+    line.hear(simpit.VesselChange(1))
+    line.run(0.1)
+    assert line.session.profile is PROFILES['v2.3']
+    line.call('send', simpit.Throttle(20000))
+    line.run(0.1)
+    assert line.session.taken == ('throttle',)
+    return line
+
+
+def throttled_away():
+    """Return a line whose plugin forces the throttle, and has stopped answering."""
+    line = throttled().cut()
+    line.flies = False
+    line.run(6.0)
+    assert line.session.peer_state is AWAY
+    assert line.packets(THROTTLE)
+    return line
+
+
+def test_a_throttle_is_given_back_to_another_one_only_if_that_is_known_to_let_go():
+    """Some would close it for ever."""
+    for released in (False, True):
+        line = throttled_away()
+        if released:
+            line.call('release')
+            assert line.session.owed == ('throttle',)
+        line.heal().run(1.2)
+        line.flies = True
+        line.run(0.1)
+        line.call('release')
+        line.run(1.0)
+        assert line.packets(THROTTLE) == []
+        assert (line.session.taken, line.session.owed) == (('throttle',), ())
+        line.hear(simpit.VesselChange(1))
+        line.call('release')
+        assert (line.session.taken, line.session.owed) == ((), ('throttle',))
+        line.run(0.1)
+        assert line.packets(THROTTLE) == [b'\0\0']
+
+
+def test_a_throttle_is_given_back_to_the_one_of_before():
+    line = throttled_away()
+    line.call('release')
+    comes_back(line)
+    line.run(0.1)
+    assert line.packets(THROTTLE) == [b'\0\0']
 
 
 # Leaving.
@@ -661,14 +751,26 @@ def test_leaving_ends_when_it_is_started_again():
     line = leaving(holding().cut())
     assert line.call('start') == [PeerChanged(UNKNOWN)]
     assert line.session.left == Left()
-    begins(line)
+    begins(line, owed=('pitch',))
+
+
+def test_leaving_that_ends_when_it_is_started_again_gives_back_no_throttle_to_another_one():
+    line = leaving(throttled().cut())
+    assert line.session.owed == ('throttle',)
+    line.flies = False
+    line.call('start')
+    line.packets(THROTTLE)
+    line.heal().run(1.0)
+    assert line.session.peer_state is ANSWERING
+    assert line.packets(THROTTLE) == []
+    assert (line.session.taken, line.session.owed) == (('throttle',), ())
 
 
 def test_leaving_ends_with_the_port():
     line = holding()
     line.cut().call('stop')
     assert line.call('lost') == [PeerChanged(CLOSED)]
-    assert line.session.left == Left(('pitch',), NOTHING_ANSWERS)
+    assert line.session.left == Left(('pitch',), PORT_GONE)
     is_off(line)
     line = holding()
     line.cut().call('stop')
@@ -691,9 +793,7 @@ def test_leaving_ends_when_there_is_no_more_time():
     line.reads = False
     leaving(line)
     assert states(line.run(3.5)) == [UNKNOWN]
-    assert line.session.left == Left(('pitch',), (
-        'the plugin on the port answers no echo, so it may not have read it: it ends with the '
-        'flight scene (revert, or leave to the space centre)'), is_error=True)
+    assert line.session.left == Left(('pitch',), NO_ECHO, is_error=True)
     line.flies = False
     is_off(line)
 
@@ -710,14 +810,44 @@ def left_away(line):
 def test_leaving_in_a_silence_ends_when_it_is_started_again():
     line = left_away(away())
     assert line.call('start') == [PeerChanged(UNKNOWN)]
-    begins(line)
+    begins(line, owed=('pitch',))
 
 
 def test_leaving_in_a_silence_ends_with_the_port():
     line = left_away(away())
     assert line.call('lost') == [PeerChanged(CLOSED)]
-    assert line.session.left == Left(('pitch',), NOTHING_ANSWERS)
+    assert line.session.left == Left(('pitch',), PORT_GONE)
     is_off(line)
+
+
+def test_what_cannot_be_given_back_as_the_port_is_gone_is_named():
+    for make in (holding, away):
+        line = make()
+        line.call('lost')
+        line.sent.clear()
+        assert line.call('stop') == []
+        assert line.session.left == Left(('pitch',), PORT_GONE)
+        is_off(line)
+        line.call('opened')
+        line.call('start')
+        begins(line)
+    line = streaming()
+    line.call('lost')
+    line.call('stop')
+    assert line.session.left == Left()
+
+
+def test_what_was_taken_before_the_port_was_opened_again_is_given_back_while_it_is_left():
+    line = holding()
+    line.call('lost')
+    line.call('opened')
+    line.sent.clear()
+    line.cut()
+    left_away(line)
+    assert set(line.packets(ROTATION)) <= {NEUTRAL}
+    line.run(3.5)
+    assert line.session.left == Left(('pitch',), NOTHING_ANSWERS)
+    begins_again(line)
 
 
 def test_leaving_in_a_silence_ends_at_once_if_nothing_was_taken():
@@ -756,13 +886,46 @@ def test_the_one_of_before_that_comes_back_while_it_is_left_is_given_back_at_onc
     begins_again(line)
 
 
-def test_another_one_that_answers_while_one_is_left_is_given_back_nothing():
+def test_the_throttle_is_released_by_the_one_of_before_that_comes_back_while_it_is_left():
+    line = throttled_away()
+    assert states(line.call('stop')) == [LEAVING]
+    line.run(0.1)
+    assert line.packets(THROTTLE) == []
+    comes_back(line)
+    line.run(0.1)
+    assert line.packets(THROTTLE) == [b'\0\0']
+
+
+def test_another_one_that_answers_while_one_is_left_is_given_back_the_same_at_once():
+    line = left_away(away())
+    line.run(2.0)
+    line.packets(ROTATION)
+    line.heal().synack()
+    assert line.news() == []
+    assert line.session.leaving
+    line.poll()
+    assert line.packets(ROTATION) == [NEUTRAL]
+    assert states(line.run(1.0)) == [UNKNOWN]
+    assert line.session.left == Left()
+    begins_again(line)
+
+
+def test_another_one_that_answers_while_one_is_left_is_given_back_no_throttle():
+    line = throttled_away()
+    line.call('stop')
+    line.heal().synack()
+    line.run(0.5)
+    assert line.packets(THROTTLE) == []
+
+
+def test_another_one_that_answers_no_echo_while_one_is_left_may_not_have_read_it():
     line = left_away(away())
     line.answers = True
     line.synack()
-    assert line.news() == [PeerChanged(UNKNOWN)]
-    assert line.session.left == Left()
-    begins_again(line)
+    assert states(line.run(3.5)) == [UNKNOWN]
+    assert line.session.left == Left(('pitch',), NO_ECHO)
+    line.cut()
+    is_off(line)
 
 
 def test_each_cell_that_does_something_is_visited():

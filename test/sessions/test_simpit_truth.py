@@ -14,6 +14,8 @@
 
 """The device side's knowledge in a KerbalSimpit conversation is true, or expires."""
 
+from contextlib import suppress
+
 import pytest
 from simpit_cable import ALTITUDE, Cable, connect, of_kind, packets
 
@@ -764,18 +766,146 @@ def test_nothing_is_given_back_to_the_next_flight(profile):
     assert cable.plugin.hold.axes == {'pitch': 99}
 
 
-def test_nothing_is_given_back_to_a_plugin_that_came_after_an_outage():
-    cable = connect('v2')
+@pytest.mark.parametrize('profile', ['v1', 'v2', 'v2.2', 'v2.3', 'cobs'])
+def test_what_is_given_back_to_a_plugin_that_came_after_an_outage_forces_nothing(profile):
+    """It may be the same; so what was taken is sent as 0, and nothing else."""
+    cable = connect(profile, release_throttle=True)
     cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
-    cable.spoil['device'] = cable.spoil['plugin'] = lambda data: b''
+    cable.call(cable.device.send, simpit.Throttle(20000))
+    cable.run(0.1)
+    cut(cable)
     cable.run(10.0)
     cable.plugin.restart(cable.now)
-    cable.plugin.hold.take(simpit.Rotation(99, 0, 0, 1))
-    cable.spoil['device'] = cable.spoil['plugin'] = lambda data: data
+    cable.plugin.hold.take(simpit.Rotation(0, 0, 99, 4))
+    cable.plugin.hold.move_throttle(7000)
+    heal(cable)
     cable.run(5.0)
     cable.call(cable.device.stop)
     cable.run(0.1)
-    assert cable.plugin.hold.axes == {'pitch': 99}
+    assert cable.plugin.hold.axes == {'yaw': 99}
+    assert cable.plugin.hold.throttle == 7000
+
+
+def unplug(cable):
+    """Take the device's adapter away for 2 s."""
+    cable.lose_device()
+    cable.run(2.0)
+    cable.call(cable.device.opened)
+
+
+def close_port(cable):
+    """Let the player close the plugin's port, and open it when the device has noticed."""
+    cable.call(cable.plugin.close)
+    cable.run(8.0)
+    assert cable.device.peer_state is PeerState.AWAY
+    cable.call(cable.plugin.reopen)
+
+
+def freeze(cable):
+    """Freeze the plugin's process: it reads all later, and answers SYN after SYN."""
+    unread = bytearray()
+    cable.spoil.update(
+        device=lambda data: unread.extend(data) or b'', plugin=lambda data: b'')
+    cable.run(6.0)
+    assert cable.device.peer_state is PeerState.AWAY
+    heal(cable)
+    cable.plugin.receive('serial', bytes(unread), None, cable.now)
+
+
+@pytest.mark.parametrize('profile', ['v1', 'v2', 'v2.2', 'v2.3', 'cobs'])
+@pytest.mark.parametrize('happens', [unplug, close_port, freeze])
+def test_a_plugin_that_is_not_known_to_be_the_same_does_not_stay_forced(happens, profile):
+    cable = connect(profile)
+    cable.call(cable.device.send, simpit.Rotation(500, 600, 0, 3))
+    cable.call(cable.device.send, simpit.Throttle(20000))
+    cable.run(0.5)
+    happens(cable)
+    assert set(cable.device.taken) == {'pitch', 'roll', 'throttle'}
+    cable.run(8.0)
+    assert cable.device.peer_state is PeerState.STREAMING
+    assert cable.plugin.hold.axes.keys() == set(cable.device.taken)
+    assert cable.plugin.hold.throttle == 20000
+    # Frozen, v1 keeps its registrations, by which it is known.
+    assert cable.device.taken == ('throttle',) or (happens is freeze and profile == 'v1')
+    cable.call(cable.device.stop)
+    cable.run(3.5)
+    assert cable.plugin.hold.axes == {'throttle': 20000}
+    assert cable.device.left == Left()
+
+
+@pytest.mark.parametrize('profile', ['v2', 'v2.3'])
+def test_commands_that_go_on_take_again_what_was_given_back_after_an_outage(profile):
+    cable = connect(profile)
+
+    def steer(seconds):
+        for _ in range(round(seconds / 0.05)):
+            with suppress(PeerAbsentError):
+                cable.call(cable.device.send, simpit.Rotation(500, 0, 0, 1))
+            cable.run(0.05)
+
+    steer(1.0)
+    cable.lose_device()
+    steer(2.0)
+    cable.call(cable.device.opened)
+    steer(3.0)
+    assert cable.plugin.hold.axes == {'pitch': 500}
+    assert (cable.device.taken, cable.device.owed) == (('pitch',), ())
+
+
+def test_what_was_released_while_the_port_was_gone_is_given_back():
+    cable = connect('v2.3')
+    cable.call(cable.device.send, simpit.Rotation(500, 600, 0, 3))
+    cable.run(0.5)
+    cable.lose_device()
+    cable.run(1.0)
+    cable.call(cable.device.give_back, ('pitch',))
+    assert (cable.device.taken, cable.device.owed) == (('roll',), ('pitch',))
+    cable.run(5.0)
+    assert cable.device.owed == ('pitch',)
+    cable.call(cable.device.opened)
+    cable.run(2.0)
+    assert cable.plugin.hold.axes == {}
+
+
+@pytest.mark.parametrize('first', ['v2', 'v2.3'])
+def test_each_plugin_is_given_back_only_what_it_may_have(first):
+    """From v2, v1 gets neither a custom axis nor a key; v2.3 has another framing."""
+    cable = connect(first, device='auto')
+    cable.run(3.0)
+    for message in (simpit.CustomAxes(5, 0, 0, 0, 1), simpit.Rotation(500, 0, 0, 1),
+                    simpit.Throttle(20000), simpit.Keyboard(simpit.KeyModifiers.DOWN_ONLY, 65)):
+        cable.call(cable.device.send, message)
+    cable.run(0.5)
+    assert set(cable.device.taken) == {'custom_1', 'pitch', 'throttle', 'key 65'}
+    cut(cable)
+    cable.run(10.0)
+    cable.ends['plugin'] = PluginSession('v1')
+    cable.call(cable.plugin.set_flight, True)
+    cable.call(cable.plugin.provide, simpit.Altitude(1.0, 2.0))
+    heal(cable)
+    cable.commands()
+    cable.run(8.0)
+    assert cable.device.profile is PROFILES['v1']
+    assert cable.device.taken == (('throttle',) if first == 'v2' else ())
+    assert set(cable.commands()) <= {simpit.Rotation(0, 0, 0, 1)}
+    cable.call(cable.device.send, simpit.Rotation(700, 0, 0, 1))
+    cable.run(0.5)
+    assert cable.plugin.hold.axes == {'pitch': 700}
+
+
+@pytest.mark.parametrize('profile', ['v1', 'v2.3'])
+def test_stop_without_a_port_names_what_may_stay_forced(profile):
+    cable = connect(profile, name='/dev/ttyKSP')
+    cable.call(cable.device.send, simpit.Rotation(500, 600, 0, 3))
+    cable.call(cable.device.send, simpit.Throttle(20000))
+    cable.run(0.5)
+    cable.lose_device()
+    cable.run(1.0)
+    cable.call(cable.device.stop)
+    assert not cable.device.leaving
+    left = cable.device.left
+    assert (left.owed, left.is_error) == (('pitch', 'roll'), False)
+    assert left.reason.startswith('/dev/ttyKSP is gone')
 
 
 @pytest.mark.parametrize('when', ['at once', 'after', 'before it is known'])
@@ -905,7 +1035,7 @@ def test_what_a_port_that_is_lost_while_leaving_kept_from_us_is_named(tried):
     cable.device.lost(cable.now)
     left = cable.device.left
     assert (left.owed, left.is_error) == (('pitch',), False)
-    assert 'nothing answers on /dev/ttyKSP' in left.reason
+    assert '/dev/ttyKSP is gone' in left.reason
 
 
 @pytest.mark.parametrize('then', ['thaws', 'was replaced', 'stays away'])

@@ -60,10 +60,6 @@ class Leaving:
         """Note that telemetry still arrives."""
         self._heard_at = now
 
-    def disown(self) -> None:
-        """Note that another plugin answers: from it nothing was taken."""
-        self._owed = ()
-
     def hear_echo(self) -> None:
         """Note that the plugin has read what was sent before an echo request."""
         self._is_read = True
@@ -108,15 +104,18 @@ class Leaving:
             at = min(at, self._deregistered_at + _PERIOD)
         return at
 
-    def left(self, name: str, answers: bool) -> Left:
-        """Return what was not shown; ``name`` is the port, ``answers`` whether it is there."""
+    def left(self, name: str, *, is_open: bool, answers: bool) -> Left:
+        """Return what was not shown; ``name`` is the port, ``answers`` whether a plugin did."""
+        answers = answers and is_open
         if self._is_unread:
-            if answers and self._streaming:
+            if answers:
                 return Left(self._owed, (
                     f'the plugin on {name} answers no echo, so it may not have read it: it ends '
-                    'with the flight scene (revert, or leave to the space centre)'), is_error=True)
+                    'with the flight scene (revert, or leave to the space centre)'),
+                    is_error=self._streaming)
+            why = f'nothing answers on {name}' if is_open else f'{name} is gone'
             return Left(self._owed, (
-                f'nothing answers on {name}: what the plugin forces ends with the flight scene '
+                f'{why}: what the plugin forces ends with the flight scene '
                 '(revert, or leave to the space centre)'))
         if self._talks_on and answers:
             return Left((_TELEMETRY,), (

@@ -363,7 +363,7 @@ class SimpitSession(Session):
 
         Axes that a cockpit holds stay as they are.
 
-        A plugin that does not answer is given them when it turns out to be the same one.
+        A plugin that does not answer is given them when one answers again.
         """
         if self._peer.is_started:
             self._give_back(
@@ -427,12 +427,13 @@ class SimpitSession(Session):
                 self._forget(now)
             case Do.HOLD:
                 self._peer.identity.lose(self._requests.ids)
+                self._taken.hold()
+            case Do.RESTORE:
+                self._taken.restore()
             case Do.FORGET_REPORTS:
                 self._lapse()
             case Do.LAND:
                 self._taken.land()
-            case Do.DISOWN:
-                self._disown()
             case Do.DROP:
                 self._outbox.drop(reason)
             case Do.END:
@@ -441,7 +442,7 @@ class SimpitSession(Session):
             case Do.CLOSE:
                 self._urgent.clear()
             case Do.PAY:
-                self._taken.pay(now)
+                self._taken.pay(self._peer.profile, now)
             case Do.LEAVE:
                 self._leave(now)
             case Do.LOOK_BACK:
@@ -463,11 +464,6 @@ class SimpitSession(Session):
         self._taken.lapse()
         self._outbox.lapse()
 
-    def _disown(self) -> None:
-        """Forget what was taken: whoever answers next has nothing of it."""
-        self._taken.disown()
-        self._peer.identity.lose(())
-
     def _leave(self, now: float) -> None:
         """Begin to give everything back."""
         peer = self._peer
@@ -484,9 +480,10 @@ class SimpitSession(Session):
         """Note what was not shown to be given back, and forget it."""
         peer = self._peer
         self._left = self._taken.left(
-            self._name,
-            answers=peer.before is State.LEAVING and peer.state is State.OFF_OPEN)
-        self._disown()
+            self._name, is_open=peer.state is State.OFF_OPEN,
+            answers=peer.before is State.LEAVING)
+        self._taken.disown()
+        peer.identity.lose(())
 
     def _register(self, now: float) -> Connected:
         """Register everything wanted, as far as the profile has it."""

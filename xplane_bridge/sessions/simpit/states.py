@@ -25,7 +25,10 @@ lost.
 - GONE: two handshakes, 1 s apart, are not answered (four, if both framings are tried), nor does
   telemetry arrive.
 - SAME, OTHER: a handshake is answered. After a silence it is the same plugin if it first sent on
-  a channel that was registered before: only that one has a reason to (identity.py).
+  a channel that was registered before: only that one has a reason to (identity.py). OTHER is any
+  that does not show it, and may be the same: from 2.0 on a plugin forgets its registrations with a
+  SYN and when its port is closed, but not the axes that it forces. So what was taken is kept on
+  hold, and OTHER is given it back: 0 forces nothing on a plugin that never forced anything either.
 - ODD: it turns out to have another profile, that is, another version of the protocol
   (dialect.py).
 - SHOWN: telemetry has ended, as it was deregistered, and an echo shows that the plugin has read
@@ -37,8 +40,8 @@ from __future__ import annotations
 from xplane_bridge.sessions.machine import Do, State, Table, to, What
 
 _ANEW = to(
-    State.WAITING, Do.CLOSE, Do.END, Do.DROP, Do.FORGET, Do.DISOWN, Do.CHECK)
-_UNPLUGGED = to(State.CLOSED, Do.CLOSE, Do.END, Do.DROP, Do.FORGET, Do.DISOWN)
+    State.WAITING, Do.CLOSE, Do.END, Do.DROP, Do.HOLD, Do.FORGET, Do.CHECK)
+_UNPLUGGED = to(State.CLOSED, Do.CLOSE, Do.END, Do.DROP, Do.HOLD, Do.FORGET)
 _GONE = to(State.AWAY, Do.END, Do.DROP, Do.HOLD, Do.FORGET, Do.CHECK)
 _STOPPED = to(State.LEAVING, Do.END, Do.LEAVE, Do.DROP)
 _OVER = to(State.OFF_OPEN, Do.LOOK_BACK, Do.FORGET)
@@ -58,17 +61,17 @@ TABLE: Table = {
         What.OPENED: to(State.OFF_OPEN),
     },
     State.CLOSED: {
-        What.STOP: to(State.OFF_CLOSED),
+        What.STOP: to(State.OFF_CLOSED, Do.LEAVE, Do.LOOK_BACK),
         What.OPENED: to(State.WAITING, Do.CHECK),
     },
     # A handshake that is answered comes from the same plugin if it shows what it had before, or
     # has answered all the time.
     State.WAITING: {
         What.START: to(State.WAITING, Do.FORGET, Do.CHECK),
-        What.STOP: to(State.OFF_OPEN, Do.FORGET),
+        What.STOP: to(State.LEAVING_AWAY, Do.LEAVE),
         What.OPENED: to(State.WAITING, Do.FORGET, Do.CHECK),
         What.UNPLUGGED: to(State.CLOSED, Do.FORGET),
-        What.OTHER: to(State.ANSWERING, Do.BEGIN),
+        What.OTHER: to(State.ANSWERING, Do.PAY, Do.BEGIN),
         What.GONE: to(State.AWAY),
     },
     State.ANSWERING: {
@@ -95,24 +98,25 @@ TABLE: Table = {
         What.GONE: _GONE,
     },
     State.AWAY: {
-        What.START: to(State.WAITING, Do.FORGET, Do.DISOWN, Do.CHECK),
+        What.START: to(State.WAITING, Do.FORGET, Do.CHECK),
         What.STOP: to(State.LEAVING_AWAY, Do.LEAVE),
-        What.OPENED: to(State.WAITING, Do.FORGET, Do.DISOWN, Do.CHECK),
-        What.UNPLUGGED: to(State.CLOSED, Do.FORGET, Do.DISOWN),
-        What.SAME: to(State.ANSWERING, Do.PAY, Do.FORGET_REPORTS, Do.BEGIN),
-        What.OTHER: to(State.ANSWERING, Do.DISOWN, Do.BEGIN),
+        What.OPENED: to(State.WAITING, Do.FORGET, Do.CHECK),
+        What.UNPLUGGED: to(State.CLOSED, Do.FORGET),
+        What.SAME: to(
+            State.ANSWERING, Do.RESTORE, Do.PAY, Do.FORGET_REPORTS, Do.BEGIN),
+        What.OTHER: to(State.ANSWERING, Do.PAY, Do.BEGIN),
     },
     State.LEAVING: {
-        What.START: to(State.WAITING, Do.FORGET, Do.DISOWN, Do.CHECK),
+        What.START: to(State.WAITING, Do.HOLD, Do.FORGET, Do.CHECK),
         What.UNPLUGGED: to(State.OFF_CLOSED, Do.CLOSE, Do.LOOK_BACK, Do.FORGET),
         What.SHOWN: _OVER,
         What.EXPIRED: _OVER,
     },
     State.LEAVING_AWAY: {
-        What.START: to(State.WAITING, Do.FORGET, Do.DISOWN, Do.CHECK),
+        What.START: to(State.WAITING, Do.FORGET, Do.CHECK),
         What.UNPLUGGED: to(State.OFF_CLOSED, Do.LOOK_BACK, Do.FORGET),
-        What.SAME: to(State.LEAVING, Do.PAY),
-        What.OTHER: to(State.OFF_OPEN, Do.DISOWN, Do.FORGET),
+        What.SAME: to(State.LEAVING, Do.RESTORE, Do.PAY),
+        What.OTHER: to(State.LEAVING, Do.PAY),
         What.SHOWN: to(State.OFF_OPEN, Do.FORGET),
         What.EXPIRED: _OVER,
     },

@@ -56,9 +56,11 @@ class Taken:
         self.reports = Reports()
         self._ledger: Ledger[int] = Ledger()
         self._giving: Repetition[str] = Repetition()
-        # The plugin's profile when axes were last taken: after a silence it is unknown for a
-        # while, and numbers mean something else to other plugins of the same framing.
-        self._taken_by: Profile | None = None
+        # The plugin's profile when each was last taken: after a silence it is unknown for a while,
+        # and numbers mean something else to other plugins of the same framing.
+        self._taken_from: dict[str, Profile] = {}
+        # Whether the plugin that it was taken from is away: it, or another one, may answer.
+        self._on_hold = False
         self._leaving: Leaving | None = None
 
     @property
@@ -75,19 +77,19 @@ class Taken:
     def note(self, message: Message | Packet, profile: Profile) -> None:
         """Note a message that was sent to a plugin of this profile."""
         if isinstance(message, simpit.Keyboard):
-            self._note(f'{_KEY}{message.key}', bool(message.modifiers & KeyModifiers.DOWN_ONLY))
+            takes = bool(message.modifiers & KeyModifiers.DOWN_ONLY)
+            self._note(f'{_KEY}{message.key}', profile if takes else None)
         elif isinstance(message, simpit.Axes):
             for axis, value in axis_values(message).items():
                 # A value of 0 hands an axis back to the game, the throttle from 2.3 on only.
                 takes = bool(value) or (axis == THROTTLE and not profile.throttle_lets_go)
-                self._note(axis, takes)
-                if takes:
-                    self._taken_by = profile
+                self._note(axis, profile if takes else None)
 
-    def _note(self, name: str, takes: bool) -> None:
+    def _note(self, name: str, taken_from: Profile | None) -> None:
         self._giving.end(name)
-        if takes:
+        if taken_from is not None:
             self._ledger.take(_VESSEL, name)
+            self._taken_from[name] = taken_from
         else:
             self._ledger.forget(_VESSEL, name)
 
@@ -101,16 +103,44 @@ class Taken:
         The throttle stays as it is unless ``throttle`` says otherwise and the plugin can give it
         back, the present one of ``profile`` or that which it was taken from.
         """
-        lets_go = throttle and any(
-            known.throttle_lets_go for known in (profile, self._taken_by) if known is not None)
+        lets_go = throttle and (_lets_go(profile) or _lets_go(self._taken_from.get(THROTTLE)))
         for entry in self._ledger.entries(_VESSEL):
             if (names is None or entry.value in names) and (entry.value != THROTTLE or lets_go):
                 self._ledger.forget(_VESSEL, entry.value)
                 self._giving.begin(entry.value, now)
 
-    def pay(self, now: float) -> None:
-        """Give back again what is owed: the plugin may not have heard any of it."""
+    def hold(self) -> None:
+        """Keep what was taken: the plugin is away, and another one may take its place."""
+        self._on_hold = True
+
+    def restore(self) -> None:
+        """Count as taken again what is on hold: it is the same plugin."""
+        self._on_hold = False
+
+    def pay(self, profile: Profile | None, now: float) -> None:
+        """
+        Give back again what is owed: the plugin may not have heard any of it.
+
+        So is what is on hold, to whoever answers: it may be the same plugin, and 0 forces nothing
+        on another. But some it would make close the throttle for ever: so that stays taken, and
+        is given back only if the present plugin is known to let go of it.
+        """
+        if self._on_hold:
+            self._on_hold = False
+            self.ownership.clear()
+            self.give_back(profile, now)
+            self._keep_throttle(profile)
         self._giving.restart(now)
+
+    def _keep_throttle(self, profile: Profile | None) -> None:
+        """Count the throttle as taken unless a plugin of this profile may be given it back."""
+        if _differ(profile, self._taken_from.get(THROTTLE)):
+            self._note(THROTTLE, None)
+        elif not _lets_go(profile):
+            self._taken_from.pop(THROTTLE, None)
+            if THROTTLE in self._giving:
+                self._giving.end(THROTTLE)
+                self._ledger.take(_VESSEL, THROTTLE)
 
     def repeat(
         self, profile: Profile | None, now: float, seconds: float, *, blind: bool = False
@@ -122,31 +152,27 @@ class Taken:
         ``blind``: nobody knows which plugin may read it; so no throttle, which some would close
         for ever.
         """
-        if not self._giving:
-            return []
-        taken_by = self._taken_by or profile
-        if taken_by is None or (profile is not None and taken_by.framing != profile.framing):
-            self._giving.clear()
-            return []
-        axes: dict[str, dict[str, float]] = {}
-        messages: list[simpit.Message] = []
+        axes: dict[tuple[str, Profile], dict[str, float]] = {}
+        keys: list[bytes] = []
         for name in self._giving.due(now, seconds):
-            if name not in AXES:
-                key = int(name.removeprefix(_KEY))
-                messages.append(simpit.Keyboard(KeyModifiers.UP_ONLY, key))
+            taken_from = self._taken_from.get(name, profile)
+            if taken_from is None or _differ(profile, taken_from):
+                self._giving.end(name)
+            elif name not in AXES:
+                up = simpit.Keyboard(KeyModifiers.UP_ONLY, int(name.removeprefix(_KEY)))
+                keys.append(simpit.encode(up, 'bridge', taken_from))
             elif name != THROTTLE or not blind:
-                axes.setdefault(AXES[name], {})[name] = 0
+                axes.setdefault((AXES[name], taken_from), {})[name] = 0
         return [
-            simpit.encode(message, 'bridge', taken_by) for message in (
-                *(axis_message(channel, values) for channel, values in axes.items()), *messages)]
+            *(simpit.encode(axis_message(channel, values), 'bridge', taken_from)
+              for (channel, taken_from), values in axes.items()), *keys]
 
     def disown(self) -> None:
-        """Forget what was taken, and by whom: it was taken from another plugin."""
+        """Forget what was taken, and by whom."""
         self._ledger.clear()
         self._giving.clear()
+        self._on_hold = False
         self.ownership.clear()
-        if self._leaving is not None:
-            self._leaving.disown()
 
     def land(self) -> None:
         """Forget the axes that were taken: with the flight scene nothing is forced any more."""
@@ -185,11 +211,21 @@ class Taken:
         """Yield whether nothing is left to be given back, or no time."""
         return self.leaving.look(bool(self._giving), now)
 
-    def left(self, name: str, *, answers: bool) -> Left:
-        """Return what was not shown; ``name`` is the port, ``answers`` whether it is there."""
-        return self.leaving.left(name, answers)
+    def left(self, name: str, *, is_open: bool, answers: bool) -> Left:
+        """Return what was not shown; ``name`` is the port, ``answers`` whether a plugin did."""
+        return self.leaving.left(name, is_open=is_open, answers=answers)
 
     @property
     def deadline(self) -> float | None:
         """Return when repeat() has something, None if nothing is repeated."""
         return self._giving.deadline
+
+
+def _differ(profile: Profile | None, other: Profile | None) -> bool:
+    """Return whether these are known to be of different plugins: the framing differs."""
+    return profile is not None and other is not None and profile.framing != other.framing
+
+
+def _lets_go(profile: Profile | None) -> bool:
+    """Return whether plugins of this profile are known to let go of the throttle."""
+    return profile is not None and profile.throttle_lets_go
