@@ -442,6 +442,24 @@ def test_a_game_that_was_silent_still_gets_back_what_an_unplugged_cockpit_held()
     assert desk.held('pitch') == 0.0
 
 
+def test_a_game_that_may_be_another_gets_back_what_cockpits_held_until_they_take_it_again():
+    desk = Desk('v2', [Board('v2')])
+    desk.greet(0)
+    desk.say(0, simpit.Rotation(FULL // 2, 0, 0, 1))
+    desk.stack(roll=0.5)
+    desk.node.lost(desk.now)
+    desk.run(1.0)
+    assert desk.node.taken == ('roll',)
+    desk.node.opened(desk.now)
+    desk.run(0.5)
+    assert (desk.held('pitch'), desk.held('roll')) == (0.0, 0.0)
+    assert desk.node.held_by('cockpit 0') == ()
+    desk.say(0, simpit.Rotation(FULL // 4, 0, 0, 1))
+    desk.run(2.0)
+    assert desk.held('pitch') == 0.25
+    assert desk.node.held_by('cockpit 0') == ('pitch',)
+
+
 def test_stopping_gives_back_the_axes_of_cockpits_too():
     desk = Desk('v2', [Board('v2')])
     desk.greet(0)
