@@ -32,6 +32,7 @@ NUMBER = 'test/number'
 TIME = 'sim/time/total_running_time_sec'
 HELD = 'sim/operation/override/override_planepath'
 JOYSTICK = 'sim/operation/override/override_joystick'
+BRAKES = 'sim/operation/override/override_toe_brakes'
 THROTTLE = 'sim/flightmodel/engine/ENGN_thro_override'
 PLACE = tuple(f'sim/flightmodel/position/{name}' for name in (
     'latitude', 'longitude', 'elevation'))
@@ -59,7 +60,7 @@ class CellPlugin(Plugin, Peer):
         cells |= {pause(number): 0.0 for number in range(xpc.AIRCRAFT_COUNT)}
         Plugin.__init__(self)
         Peer.__init__(self, version, started, {
-            **cells, JOYSTICK: 0.0, THROTTLE: -2.0, 'text': ''})
+            **cells, JOYSTICK: 0.0, BRAKES: 0.0, THROTTLE: -2.0, 'text': ''})
         self.plugin_version = version
         self._now = started
         self._requests = []

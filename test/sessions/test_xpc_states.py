@@ -21,7 +21,7 @@ test says.
 
 from cells import cells, visited
 from fake_xpc import BEACON
-from mould_xpc import CellPlugin, JOYSTICK, NUMBER, PLACE, STATE, THROTTLE
+from mould_xpc import BRAKES, CellPlugin, JOYSTICK, NUMBER, PLACE, STATE, THROTTLE
 import pytest
 
 from xplane_bridge.protocols import xpc
@@ -322,6 +322,77 @@ def test_a_start_after_silence_probes_as_the_first_one_does():
     scene.session.start(scene.now)
     scene.run(0.98)
     assert scene.times('probe') == [pytest.approx(at + 30.0, abs=0.1) for at in first]
+
+
+# An X-Plane that is started again at once.
+
+def restarted(**options):
+    """Return one whose X-Plane was just started again, and has read what was commanded since."""
+    scene = Scene(**options).run(1.0)
+    stream(scene)
+    scene.plugin = scene.make_plugin(ran=0.0)
+    return stream(scene.begin(), 3)
+
+
+def stream(scene, times=10):
+    """Command over and over, as a controller does."""
+    for number in range(times):
+        scene.session.take_joystick(scene.now)
+        scene.session.set_controls(
+            {'elevator': 0.5, 'throttle': 0.6 + number / 100.0}, scene.now)
+        scene.session.set_levers({BRAKES: (1.0,)}, scene.now)
+        scene.run(STEP)
+    return scene
+
+
+STREAMED = ('joystick', 'elevator', 'throttle', BRAKES)
+
+
+def test_what_an_xplane_that_was_just_started_has_read_is_taken_from_it():
+    scene = stream(restarted(), 20)
+    assert len(scene.told(PeerReplaced)) == 1
+    assert set(scene.session.taken) == {*STREAMED}
+    assert scene.session.foreign == ()
+    assert scene.plugin.cells.values[THROTTLE] > 0.5
+    scene.stop().run(0.5)
+    assert (taken_in(scene), scene.session.left) == (GIVEN_BACK, Left())
+    assert scene.plugin.cells.values[THROTTLE] == -2.0
+
+
+def test_what_it_has_read_is_given_back_also_if_nothing_is_commanded_any_more():
+    for later in (0.0, 0.1, 1.0):
+        scene = restarted().run(later)
+        assert taken_in(scene)[0] == 0.5
+        assert 'throttle' in scene.session.taken
+        scene.stop().run(0.6)
+        assert (taken_in(scene), scene.session.left) == (GIVEN_BACK, Left())
+        assert scene.plugin.cells.values[THROTTLE] == -2.0
+
+
+def test_what_it_was_given_back_before_it_was_known_is_given_back_until_it_is_shown():
+    scene = restarted()
+    scene.lost = lambda channel, request: channel == 'command'
+    scene.session.release(scene.now)
+    scene.run(0.4)
+    assert len(scene.told(PeerReplaced)) == 1
+    assert scene.plugin.cells.values[THROTTLE] > 0.5
+    scene.lost = lambda channel, request: False
+    scene.run(1.0)
+    assert (taken_in(scene), scene.session.owed) == (GIVEN_BACK, ())
+    assert scene.plugin.cells.values[THROTTLE] == -2.0
+
+
+def test_what_a_started_xplane_has_not_read_is_not_taken_from_it():
+    scene = Scene().run(1.0)
+    scene.session.send(xpc.Text(0, 0, 'old'), scene.now)
+    stream(scene)
+    scene.plugin = scene.make_plugin(ran=0.0)
+    scene.lost = lambda channel, request: channel == 'command'
+    stream(scene, 3).run(0.3)
+    scene.lost = lambda channel, request: False
+    scene.begin().run(1.0)
+    assert (scene.session.taken, scene.session.owed) == ((), ())
+    assert not scene.commands()
 
 
 # Replies that do not come, or do not fit.

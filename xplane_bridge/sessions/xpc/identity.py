@@ -115,6 +115,10 @@ class Identity:
         """Return whether the last reports may come from another X-Plane."""
         return _STATE in self._odd
 
+    def fits_known(self, *, is_state: bool) -> bool:
+        """Return whether what was just heard shows that this is still the same X-Plane."""
+        return not self._odd and (is_state or not self.identifies)
+
     def doubt(self) -> None:
         """Require a reply of each kind before it is known who answers."""
         if self.identifies:

@@ -122,6 +122,8 @@ class XpcSession(Session):
         self._outbox = Outbox(self._tickets, lifetime)
         self._taken = Taken(repeats=not lockstep)
         self._leave_until = 0.0
+        # How many commands the X-Plane that is known has read: its successor cannot have.
+        self._read_by_peer = 0
         # When something is due, apart from what the peer shows.
         self._due: list[float | None] = []
 
@@ -337,6 +339,8 @@ class XpcSession(Session):
         events = self._happen(self._peer.hear(
             reply, said is not None, running_time, now,
             unanswered=self._flow.unanswered), now)
+        if self._peer.identity.fits_known(is_state=said is not None):
+            self._read_by_peer = max(self._read_by_peer, serial)
         if reported and not self._peer.identity.has_odd_state:
             self._report(reported, now, serial)
         if channel in self._requests.checks:
@@ -398,6 +402,7 @@ class XpcSession(Session):
         reason = reason or f'another X-Plane answers: {self._peer.other}'
         match action:
             case Do.BEGIN:
+                self._read_by_peer = self._flow.sent_commands
                 self._round_trip.reset()
                 self._requests.begin(now)
             case Do.FORGET:
@@ -413,7 +418,7 @@ class XpcSession(Session):
             case Do.END:
                 return self._requests.reads.end(reason)
             case Do.DISOWN:
-                self._taken.clear()
+                self._taken.disown(self._read_by_peer, now)
             case Do.LEAVE:
                 self._leave_until = now + self.release_timeout
                 self._taken.give_back(now)

@@ -40,7 +40,8 @@ _LEAVE = Do.DROP, Do.LEAVE, Do.FORGET
 _END = Do.LOOK_BACK, Do.CLOSE
 # Nothing answers any more.
 _SILENCE = Do.LAPSE, Do.END, Do.FORGET
-# Another X-Plane has no history, and nothing was taken from it.
+# Another X-Plane has no history. Nothing was taken from it, but by commands to the one before
+# that it may have read.
 _OTHER = Do.DISOWN, Do.TELL, Do.DROP
 
 # Before the first reply nothing is taken, nor waits. From the first reply after silence, commands

@@ -60,6 +60,9 @@ class Taken:
     X-Plane reports counts: each value is a Wish until a report shows it, and what was given back
     is owed until then. A value that was seen as we left it and has changed since now belongs to
     another client. Without ``repeats`` what is taken is sent once.
+
+    An X-Plane that was started again may have read what was sent to the one before: that counts
+    as taken from it until its report shows that it was not.
     """
 
     def __init__(self, *, repeats: bool = True) -> None:
@@ -76,6 +79,9 @@ class Taken:
         self._unshown: dict[Key, float] = {}
         # Values of surfaces and brakes that were written and may still be reported.
         self._ours: dict[Key, deque[float]] = {}
+        # Up to which command each was taken, and what may have been taken of another X-Plane.
+        self._taken_at: dict[Key, int] = {}
+        self._doubtful: dict[Key, int] = {}
         # Original values of unpolled overrides, read just before they are written.
         self._before: dict[str, Values] = {}
 
@@ -111,11 +117,36 @@ class Taken:
         return names_of([Entry(*key) for key in self.foreign])
 
     def clear(self) -> None:
-        """Forget everything: this is another X-Plane."""
+        """Forget everything: nothing is taken any more."""
         for part in (
                 self._ledger, self._reported, self._checked, self._wishes, self._wanted,
-                self._seen, self._unshown, self._ours, self._before):
+                self._seen, self._unshown, self._ours, self._taken_at, self._doubtful,
+                self._before):
             part.clear()
+
+    def disown(self, serial: int, now: float) -> None:
+        """
+        Forget what was taken: this is another X-Plane.
+
+        It may have read the commands after number ``serial``, up to which the one before has read
+        them: what these take is taken from this one, which had just been started.
+        """
+        entries = [
+            entry for held in Held for entry in self._ledger.entries(held=held)
+            if self._taken_at[entry.vehicle, entry.value] > serial]
+        taken_at, wanted, ours = self._taken_at.copy(), self._wanted.copy(), self._ours.copy()
+        self.clear()
+        for entry in entries:
+            key = (entry.vehicle, entry.value)
+            self._ledger.take(*key, _fresh(entry))
+            self._taken_at[key] = taken_at[key]
+            if key in ours:
+                self._ours[key] = ours[key]
+            if key in wanted:
+                self._wanted[key] = wanted[key]
+                self._doubtful[key] = taken_at[key]
+            else:
+                self.give_back(now, key[0], (key[1],))
 
     def lose(self) -> None:
         """Forget the wishes of commands, sent into silence; what is owed stays so."""
@@ -151,12 +182,12 @@ class Taken:
         """
         pauses: dict[Key, float] = {}
         if isinstance(message, xpc.Simulation) and message.op == SimulationOp.TOGGLE:
-            self._invert(now)
+            self._invert(now, serial)
         for key, values, takes in aims_of(message):
             if key[1] == PAUSE:
                 pauses[key] = values[0]
             if takes:
-                self._take(key, values, now, repeats=self._repeats)
+                self._take(key, values, now, serial, repeats=self._repeats)
             else:
                 self._ledger.owe(key[0], (key[1],))
                 self._wanted.pop(key, None)
@@ -197,16 +228,18 @@ class Taken:
         """Record the values of overrides just before they are written."""
         self._before.update(values)
 
-    def _invert(self, now: float) -> None:
+    def _invert(self, now: float, serial: int) -> None:
         """Record that each pause was inverted, of which X-Plane has reported none."""
         ours = [entry for entry in self._ledger.entries() if entry.value == PAUSE]
         for number in range(xpc.AIRCRAFT_COUNT):
             if ours:
                 self._forget((number, PAUSE))
             else:
-                self._take((number, PAUSE), (1.0,), now, repeats=False)
+                self._take((number, PAUSE), (1.0,), now, serial, repeats=False)
 
-    def _take(self, key: Key, values: Values, now: float, *, repeats: bool) -> None:
+    def _take(
+        self, key: Key, values: Values, now: float, serial: int, *, repeats: bool
+    ) -> None:
         name, place = place_of(key)
         row = self._reported.get(name, ()) if name else ()
         before: Values | None = row[place:place + len(values)] or self._before.pop(name, None)
@@ -215,8 +248,10 @@ class Taken:
             # Already so before, set by another client.
             return
         self._ledger.take(*key, before)
+        self._taken_at[key] = serial
         self._wanted[key] = values
         self._seen.discard(key)
+        self._doubtful.pop(key, None)
         if key[1] in MOVED:
             self._ours.setdefault(key, deque(maxlen=_OURS)).append(values[0])
         if repeats and values:
@@ -267,7 +302,9 @@ class Taken:
             foreign += [(0, brake) for brake in BRAKES if not self._is_known((0, brake))]
         for key in foreign:
             self._ledger.take(*key)
+            self._taken_at[key] = 0
         self._ledger.take(0, TEXT)
+        self._taken_at.setdefault((0, TEXT), 0)
         self.give_back(now)
 
     def _neutral(self, entry: Entry[Values]) -> Values | None:
@@ -351,6 +388,8 @@ class Taken:
         """Record that messages() of these items were sent."""
         for key in keys:
             self._wishes[key].sent(now, serial, patience)
+            if key in self._ledger:
+                self._taken_at[key] = serial
 
     def datarefs_of(self, keys: Iterable[Key]) -> tuple[str, ...]:
         """Return the datarefs that show these items."""
@@ -388,7 +427,7 @@ class Taken:
                 self._compare(key, wish, values[name][place:], now)
         for key in [*self._wanted] if self._wanted else ():
             if key not in self._wishes:
-                self._watch(key, values)
+                self._watch(key, values, serial)
 
     def _compare(self, key: Key, wish: Wish, row: Values, now: float) -> None:
         # An empty row: this X-Plane has no such value, so nothing was taken.
@@ -415,20 +454,34 @@ class Taken:
             self._ours[key].clear()
             self._ours[key].extend(self._wanted.get(key, ()))
 
-    def _watch(self, key: Key, values: Mapping[str, Values]) -> None:
+    def _watch(self, key: Key, values: Mapping[str, Values], serial: int | None) -> None:
         """Notice that what is taken was taken by somebody else, or is shown at last."""
         name, place = place_of(key)
         row = values.get(name, ())[place:]
-        if not row:
+        if not row or serial is not None and serial < self._doubtful.get(key, 0):
             return
-        if all(map(same, row, self._wanted[key])):
+        if key in self._doubtful:
+            del self._doubtful[key]
+            if not self._is_ours(key, row):
+                self._forget(key)
+        elif all(map(same, row, self._wanted[key])):
             self._seen.add(key)
             self._unshown.pop(key, None)
         elif key in self._seen and key[1] not in MOVED:
             self._forget(key)
 
+    def _is_ours(self, key: Key, row: Values) -> bool:
+        """Return whether an X-Plane that was just started has this because of us."""
+        if key[1] in MOVED:
+            return any(same(row[0], value) for value in self._ours[key])
+        wanted = self._wanted[key]
+        # Of several commands it may have read the first ones only.
+        return any(value > 0.0 for value in row[:len(wanted)]) or all(map(same, row, wanted))
+
     def _forget(self, key: Key) -> None:
         self._ledger.forget(*key)
+        self._taken_at.pop(key, None)
+        self._doubtful.pop(key, None)
         self._wishes.pop(key, None)
         self._wanted.pop(key, None)
         self._unshown.pop(key, None)
@@ -471,3 +524,9 @@ class Taken:
         name, place = place_of(key)
         row = self._reported.get(name) or self._checked.get(name, ())
         return text_of(row[place:place + 1]) or 'nothing'
+
+
+def _fresh(entry: Entry[Values]) -> Values | None:
+    """Return what an item is in an X-Plane that was just started, None if it is not known."""
+    return entry.before and (0.0,) * len(entry.before) if (
+        entry.value.startswith(OVERRIDE)) else None
