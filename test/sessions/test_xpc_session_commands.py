@@ -626,7 +626,8 @@ def test_no_command_is_read_later_than_it_may_wait(away, how):
         world.run(0.05)
     world.run(1.0)
     read = {data[5]: at for at, data in world.commands if data[:4] == b'TEXT'}
-    assert len(read) >= 10
+    # One that was away is asked when its beacon comes again.
+    assert len(read) >= 8
     # What was in transit when X-Plane stopped is out of reach: a quarter of a second of it.
     assert sum(at - given[number] > 0.52 for number, at in read.items()) <= 6
     late = [number for number, at in read.items() if at - given[number] > 0.52]

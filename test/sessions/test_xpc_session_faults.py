@@ -191,14 +191,15 @@ def test_freeze_sends_no_more_than_the_plugin_can_read_afterwards():
     assert max(world.handled.values()) < 20
 
 
-def test_plugin_without_its_beacon_is_asked_twice_a_second():
+def test_plugin_without_its_beacon_is_asked_ever_more_seldom():
     session = make(20)
     world = started(session, settle=2.0, beacon=True)
     world.restart(1e9)
     world.run(6.0)
     count = len(world.sent)
-    world.run(10.0)
-    assert len(world.sent) - count == pytest.approx(20, abs=1)
+    world.run(100.0)
+    # It may only have been stopped, and would drop what exceeds 20 when it goes on.
+    assert 2 <= len(world.sent) - count <= 6
     assert len(world.open) == 2 * 20 + 1
 
 

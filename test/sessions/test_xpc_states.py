@@ -532,6 +532,33 @@ def test_the_same_xplane_that_answers_again_gets_back_what_is_owed():
         assert (taken_in(scene), scene.session.owed) == (GIVEN_BACK, ())
 
 
+def test_one_whose_computer_has_stopped_it_reads_what_is_given_back():
+    for seconds in (3.0, 6.0, 12.0, 60.0):
+        scene = answering()
+        scene.beacons = True
+        scene.run(1.5)
+        # It keeps what it is sent; of more than 20 it will drop the rest.
+        scene.frozen, scene.beacons = True, False
+        scene.run(seconds)
+        assert scene.state is PeerState.LOADING if seconds < 3.5 else PeerState.AWAY
+        scene.stop().run(1.0)
+        scene.frozen = False
+        scene.run(0.3)
+        assert (taken_in(scene), scene.session.left) == (GIVEN_BACK, Left())
+
+
+def test_one_whose_beacons_come_again_is_probed_at_once():
+    scene = answering()
+    scene.beacons = True
+    scene.run(1.5)
+    scene.frozen, scene.beacons = True, False
+    scene.run(20.0).begin()
+    scene.run(5.0)
+    assert len(scene.times('probe')) <= 1
+    scene.begin().hear(BEACON_CHANNEL, BEACON)
+    assert len(scene.times('probe')) == 1
+
+
 def test_another_xplane_that_is_loading_is_given_nothing_back():
     for make in (loading, away):
         scene = make()

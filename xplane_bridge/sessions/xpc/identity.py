@@ -131,11 +131,6 @@ class Identity:
     # Beacons.
 
     @property
-    def sends_beacons(self) -> bool:
-        """Return whether a beacon was heard: it would show that X-Plane runs, if it loads."""
-        return bool(self.beacon or self._beacon_before)
-
-    @property
     def beacons_until(self) -> float | None:
         """Return until when the last beacon shows that X-Plane runs, None if there was none."""
         return None if self._beacon_at is None else self._beacon_at + _BEACON_TIMEOUT

@@ -35,8 +35,9 @@ _SILENCE = 1.0
 _STALL = 0.25
 _SILENCE_TIMEOUTS = 2.0
 _PROBE_PERIOD = 0.5
-# A plugin that loads keeps what it is sent, reads 20 of them in its first frame and drops the
-# rest, which must not be what is given back: it is probed ever more seldom.
+# A plugin that loads, or whose computer has stopped it, keeps what it is sent, reads 20 of them in
+# its first frame and drops the rest, which must not be what is given back: one that is silent is
+# probed ever more seldom. A beacon after a gap shows that it is back: it is probed at once.
 _FIRST_PROBE_PERIOD = 1.0
 _PROBE_PERIOD_GROWTH = 3.0
 _LONGEST_PROBE_PERIOD = 30.0
@@ -238,8 +239,10 @@ class Peer(machine.Peer):
             if before is State.AWAY:
                 self.identity.listen_from(now)
         elif self.is_silent:
-            # One that shows a sign of life, or shows none any more, has read nothing yet.
-            self._probe_from(now)
+            if before not in _SILENT:
+                self._unread = 0
+            if before not in _SILENT or self.state is State.LOADING:
+                self._probe_from(now)
             if self.state is State.AWAY:
                 self.identity.lose()
         elif self.is_leaving and before not in _LEAVING:
@@ -294,7 +297,7 @@ class Peer(machine.Peer):
         """
         Return whether to probe the peer now, and count it as probed.
 
-        One that may be loading has requests to answer when it goes on, and needs few probes.
+        One that is silent has requests to answer when it goes on, and needs few probes.
         """
         if now < self._probe_at:
             return False
@@ -302,9 +305,6 @@ class Peer(machine.Peer):
             # After a stall of 0.25 s, 0.5 s and 1 s.
             since = now if self._waiting_since is None else self._waiting_since
             self._probe_at = now + max(_STALL, min(_PROBE_PERIOD, now - since))
-            return True
-        if self.state is not State.LOADING and self.identity.sends_beacons:
-            self._probe_at = now + _PROBE_PERIOD
             return True
         self._probe_at = now + self._probe_period
         self._probe_period = min(
@@ -318,8 +318,7 @@ class Peer(machine.Peer):
             self._probe_at = min(self._probe_at, now)
 
     def _probe_from(self, now: float) -> None:
-        """Probe a silent peer now, and then ever more seldom: it has read nothing yet."""
-        self._unread = 0
+        """Probe a silent peer now, and then ever more seldom."""
         self._probe_period = _FIRST_PROBE_PERIOD
         self._probe_at = now
 
