@@ -290,9 +290,9 @@ def test_each_loss_of_what_leaving_gives_back_is_told_or_mended():
     assert 'release_all' in session.left.reason
 
 
-@pytest.mark.parametrize(('beacon', 'is_error'), [(True, True), (False, False)])
+@pytest.mark.parametrize('beacon', [True, False])
 @pytest.mark.parametrize('loading', [0.2, 4.0, 40.0])
-def test_stopped_while_xplane_loads_it_is_read_when_it_goes_on(loading, beacon, is_error):
+def test_stopped_while_xplane_loads_it_is_read_when_it_goes_on(loading, beacon):
     session, world = started(datarefs=OVERRIDES | CENTRED, beacon=beacon)
     world.run(1.5)
     world.call(session.take_joystick)
@@ -305,9 +305,11 @@ def test_stopped_while_xplane_loads_it_is_read_when_it_goes_on(loading, beacon, 
     world.call(session.stop)
     world.run(3.1)
     assert not session.leaving
-    assert len(world._queue) <= 14
+    # Of more than 20 it would drop the last ones.
+    assert len(world._queue) <= 19
+    assert not [data for _, data in world._queue[15:] if data[:4] != b'GETD']
     assert set(session.left.owed) == {'joystick', 'elevator', 'throttle', 'pause of all'}
-    assert session.left.is_error == is_error
+    assert session.left.is_error == (beacon or loading < 1.0)
     world.run(10.0)
     assert world.datarefs == OVERRIDES | CENTRED
     assert world.resets == 0

@@ -51,6 +51,7 @@ class State(Enum):
     AWAY = 'the peer has stopped answering', 'away'
     ABSENT = 'nothing has ever answered', 'away'
     LEAVING = 'giving back to a peer that was heard', 'leaving'
+    LEAVING_UNHEARD = 'giving back to a peer that answered until then', 'leaving'
     LEAVING_LOADING = 'giving back to a peer that answers nothing, but runs', 'leaving'
     LEAVING_AWAY = 'giving back to a peer that answers nothing', 'leaving'
     LEAVING_ABSENT = 'giving back to a peer that has never answered', 'leaving'

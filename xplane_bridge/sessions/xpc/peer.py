@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+import math
 from typing import TypeVar
 
 from xplane_bridge.protocols import xpc
@@ -42,9 +43,13 @@ _FIRST_PROBE_PERIOD = 1.0
 _PROBE_PERIOD_GROWTH = 3.0
 _LONGEST_PROBE_PERIOD = 30.0
 # To give back takes up to four datagrams, and one to ask what X-Plane has. Until the plugin
-# answers, it is not repeated beyond this: of more than 20 it drops the last ones.
+# answers, it is not repeated beyond this, and then only asked: of more than 20 it drops the last
+# ones. One that was silent before is asked more seldom.
 _LARGEST = 5
 _MOST_UNREAD = 14
+_MOST_UNREAD_QUESTIONS = 19
+_ASK_PERIOD = 0.3
+_SELDOM_ASK_PERIOD = 1.0
 
 _UNDO = 'activate the node again and call its service release_all'
 _NOT_STARTED = 'the session is not started'
@@ -53,7 +58,8 @@ _NOT_STARTED = 'the session is not started'
 _SILENT = State.LOADING, State.AWAY
 _WAITING = State.WAITING, State.WAITING_LONG
 _PRESENT = State.ANSWERING, State.DOUBTED
-_LEAVING = State.LEAVING, State.LEAVING_LOADING, State.LEAVING_AWAY
+_LEAVING_SILENT = State.LEAVING_LOADING, State.LEAVING_AWAY
+_LEAVING = State.LEAVING, State.LEAVING_UNHEARD, *_LEAVING_SILENT
 _STARTED = *_PRESENT, *_WAITING, *_SILENT
 
 _T = TypeVar('_T')
@@ -88,7 +94,9 @@ class Peer(machine.Peer):
         self._probe_period = _FIRST_PROBE_PERIOD
         # How many datagrams a peer that does not answer may not have read.
         self._unread = 0
-        self._has_left = False
+        # Since when all is given back, and when something was last sent for that.
+        self._left_at = 0.0
+        self._gave_at = -math.inf
 
     # Whether it is there.
 
@@ -176,12 +184,11 @@ class Peer(machine.Peer):
         if unanswered:
             self._wait_from(now)
         state = self.state
-        if state not in _LEAVING:
-            self._unread = 0
         if state in _SILENT:
             self.identity.doubt()
             self._waiting_since = None
         if state in _SILENT or state in _WAITING:
+            self._unread = 0
             yield What.HEARD
         if isinstance(reply, xpc.PositionReply):
             yield from self._judge(self.identity.hear_position, reply, now)
@@ -246,7 +253,8 @@ class Peer(machine.Peer):
             if self.state is State.AWAY:
                 self.identity.lose()
         elif self.is_leaving and before not in _LEAVING:
-            self._has_left = False
+            self._left_at = now
+            self._gave_at = -math.inf
 
     # Replies that are outstanding.
 
@@ -331,12 +339,21 @@ class Peer(machine.Peer):
     @property
     def may_give_back(self) -> bool:
         """Return whether something may be given back, again or for the first time."""
-        return not self._has_left or self._unread + _LARGEST <= _MOST_UNREAD
+        return (
+            self.state is State.LEAVING or self._gave_at < self._left_at
+            or self._unread + _LARGEST <= _MOST_UNREAD)
 
-    def gave_back(self, count: int) -> None:
+    @property
+    def ask_again_at(self) -> float:
+        """Return when to ask again what it has of what was given back."""
+        if self.state in _LEAVING_SILENT or self._unread >= _MOST_UNREAD_QUESTIONS:
+            return self._gave_at + _SELDOM_ASK_PERIOD
+        return self._gave_at + max(_ASK_PERIOD, self._stall)
+
+    def gave_back(self, count: int, now: float) -> None:
         """Record that so many datagrams were sent to give back."""
         self._unread += count
-        self._has_left = True
+        self._gave_at = now
 
     def look_back(self, owed: tuple[str, ...], timeout: float) -> Left:
         """Return how the conversation has ended, with what is owed."""
@@ -349,4 +366,7 @@ class Peer(machine.Peer):
         if self._before is State.LEAVING_LOADING:
             return Left(owed, f'{where} is loading or in a menu, and has not read it yet; if it '
                         f'does not show it when it goes on, {_UNDO}', is_error=True)
+        if self._before is State.LEAVING_UNHEARD:
+            return Left(owed, f'{where} has answered until then, and nothing since: it may not '
+                        f'have read it; if it still runs, {_UNDO}', is_error=True)
         return Left(owed, f'{where} does not respond; if it still runs, {_UNDO}')

@@ -45,6 +45,7 @@ from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
 from xplane_bridge.sessions.xpc.items import (
     CONTROLS,
     JOYSTICK_OVERRIDE,
+    Key,
     SURFACES,
 )
 from xplane_bridge.sessions.xpc.outbox import Outbox
@@ -457,14 +458,16 @@ class XpcSession(Session):
         """Give back again, until X-Plane shows it or time is up."""
         if self._peer.may_give_back:
             self._send_again(now, outgoing)
+        if not outgoing and self._taken.owed and now >= self._peer.ask_again_at:
+            self._ask_again((), now, outgoing)
         if outgoing:
-            self._peer.gave_back(len(outgoing))
+            self._peer.gave_back(len(outgoing), now)
         if not self._taken.owed:
             self._expired += self._happen([What.SHOWN], now)
         elif now >= self._leave_until:
             self._expired += self._happen([What.EXPIRED], now)
         else:
-            self._due.append(self._leave_until)
+            self._due += [self._leave_until, self._peer.ask_again_at]
 
     def _send_again(self, now: float, outgoing: list[Outgoing]) -> None:
         """Send what X-Plane shall have in the end and does not show."""
@@ -479,12 +482,16 @@ class XpcSession(Session):
             self._flow.charge(len(messages), now)
             self._taken.sent(keys, now, self._flow.sent_commands, self._requests.checks.patience)
             outgoing += [(_COMMAND_CHANNEL, xpc.encode(message)) for message in messages]
-            self._request(self._requests.check(
-                self._taken.datarefs_of(keys), now, self._flow,
-                polling=not self._peer.is_leaving), now, outgoing)
+            self._ask_again(keys, now, outgoing)
         # What waits for the budget, or for a reply.
         if self._taken.next_at is not None and at is not None:
             self._due.append(max(self._taken.next_at, at))
+
+    def _ask_again(self, keys: Sequence[Key], now: float, outgoing: list[Outgoing]) -> None:
+        """Ask what X-Plane has of these."""
+        self._request(self._requests.check(
+            self._taken.datarefs_of(keys), now, self._flow,
+            polling=not self._peer.is_leaving), now, outgoing)
 
     def _send_commands(self, now: float, outgoing: list[Outgoing]) -> None:
         """Send waiting commands, of each source in turns."""

@@ -20,7 +20,7 @@ beacons that it sends once per second, also while X-Plane is loading and answers
 the first reply after a silence commands wait until it is known who answers; one that cannot be
 told from another (no aircraft is polled, or lockstep) is believed at once.
 
-- HEARD: any reply; while leaving, one that shows what was to be given back.
+- HEARD: any reply; while leaving, one to a question asked since, or that was overdue.
 - STALLED: a reply is overdue by 0.25 s, over a slow network by more (peer.py).
 - MUTE: none for 1 s, over a slow network for longer, and the last beacon is at most 3.5 s old.
   GONE: nor is there a beacon.
@@ -66,7 +66,7 @@ TABLE: Table = {
         What.GONE: to(State.AWAY, Do.FORGET),
     },
     State.ANSWERING: {
-        What.STOP: to(State.LEAVING_AWAY, *_LEAVE, Do.END),
+        What.STOP: to(State.LEAVING_UNHEARD, *_LEAVE, Do.END),
         What.STALLED: to(State.DOUBTED),
         What.ODD: to(State.DOUBTED, Do.HURRY),
         What.OTHER: to(State.ANSWERING, *_OTHER, Do.END, Do.FORGET_FRAME),
@@ -74,7 +74,7 @@ TABLE: Table = {
         What.GONE: to(State.AWAY, *_SILENCE),
     },
     State.DOUBTED: {
-        What.STOP: to(State.LEAVING_AWAY, *_LEAVE, Do.END),
+        What.STOP: to(State.LEAVING_UNHEARD, *_LEAVE, Do.END),
         What.ODD: to(State.DOUBTED, Do.HURRY),
         What.SAME: to(State.ANSWERING),
         What.OTHER: to(State.DOUBTED, *_OTHER, Do.END, Do.FORGET_FRAME),
@@ -96,6 +96,13 @@ TABLE: Table = {
     State.LEAVING: {
         What.START: to(State.WAITING, *_START),
         What.OTHER: to(State.LEAVING, Do.DISOWN),
+        What.SHOWN: to(State.OFF, *_END),
+        What.EXPIRED: to(State.OFF, *_END),
+    },
+    State.LEAVING_UNHEARD: {
+        What.START: to(State.WAITING, *_START),
+        What.HEARD: to(State.LEAVING),
+        What.OTHER: to(State.LEAVING_UNHEARD, Do.DISOWN),
         What.SHOWN: to(State.OFF, *_END),
         What.EXPIRED: to(State.OFF, *_END),
     },
