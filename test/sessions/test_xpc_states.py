@@ -767,6 +767,20 @@ def test_giving_back_ends_when_a_reply_comes_through_at_last():
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
 
 
+def test_one_that_answers_late_what_it_was_asked_before_the_end_is_given_back_to_at_once():
+    for make, seconds in (
+            (answering, 0.8), (doubted, 0.8), (loading, 1.1), (away, 1.1)):
+        scene = make()
+        scene.frozen, scene.beacons = True, False
+        scene.run(0.1)
+        scene.lost = lambda channel, request: True
+        scene.stop().run(seconds)
+        scene.lost = lambda channel, request: False
+        scene.frozen = False
+        scene.run(0.1)
+        assert (taken_in(scene), scene.session.left) == (GIVEN_BACK, Left())
+
+
 def test_a_reply_that_was_on_its_way_at_the_end_does_not_show_that_it_was_read():
     scene = answering()
     scene.frozen = True

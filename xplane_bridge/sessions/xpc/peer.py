@@ -187,7 +187,7 @@ class Peer(machine.Peer):
         if state in _SILENT:
             self.identity.doubt()
             self._waiting_since = None
-        if state in _SILENT or state in _WAITING:
+        if state not in _PRESENT and self._is_back(now):
             self._unread = 0
             yield What.HEARD
         if isinstance(reply, xpc.PositionReply):
@@ -198,6 +198,11 @@ class Peer(machine.Peer):
             yield What.ODD
         elif self.state is State.DOUBTED and self.identity.is_known:
             yield What.SAME
+
+    def _is_back(self, now: float) -> bool:
+        """Return whether a reply of one that is not known to answer shows that it does."""
+        # When it was left, replies may have been on their way.
+        return not self.is_leaving or now >= self._left_at + self._stall
 
     def hear_report(self) -> Iterator[What]:
         """Yield what the report about something given back shows: that the peer answers."""
