@@ -128,6 +128,8 @@ class CellPlugin(Plugin, Peer):
             self.cells.write(THROTTLE, controls.throttle)
 
     def _pause(self, op):
+        if op > SimulationOp.TOGGLE and self.version == '1.2.1':
+            return
         if op in (SimulationOp.RUN, SimulationOp.PAUSE):
             numbers = range(xpc.AIRCRAFT_COUNT)
         else:

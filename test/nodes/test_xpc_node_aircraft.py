@@ -281,13 +281,7 @@ def test_each_plugin_version_is_recognised_placed_and_paused(ros, x_plane, plugi
     def pause(service):
         return ros.call(SetBool, service, SetBool.Request(data=True))
 
-    response = pause('/aircraft_0/pause')
-    if plugin_version == '1.2.1':
-        assert not response.success
-        assert 'cannot pause a single aircraft' in response.message
-        assert pause('/pause').success
-    else:
-        assert response.success
+    assert pause('/aircraft_0/pause').success
     ros.wait_for(lambda: peer.world('planepath')[0] == 1, 'the pause')
 
 

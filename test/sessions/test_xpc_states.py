@@ -21,10 +21,11 @@ test says.
 
 from cells import cells, visited
 from fake_xpc import BEACON
-from mould_xpc import BRAKES, CellPlugin, JOYSTICK, NUMBER, PLACE, STATE, THROTTLE
+from mould_xpc import BRAKES, CellPlugin, JOYSTICK, NUMBER, pause, PLACE, STATE, THROTTLE
 import pytest
 
 from xplane_bridge.protocols import xpc
+from xplane_bridge.protocols.xpc import SimulationOp
 from xplane_bridge.sessions.base import (
     CommandDone,
     Left,
@@ -322,6 +323,48 @@ def test_a_start_after_silence_probes_as_the_first_one_does():
     scene.session.start(scene.now)
     scene.run(0.98)
     assert scene.times('probe') == [pytest.approx(at + 30.0, abs=0.1) for at in first]
+
+
+# A plugin that cannot pause a single aircraft.
+
+def pauses_in(scene):
+    """Return which aircraft are paused."""
+    return [number for number in range(20) if scene.plugin.cells.values[pause(number)]]
+
+
+def test_one_aircraft_is_paused_also_by_a_plugin_that_cannot_or_is_not_known_yet():
+    for seconds in (0.3, 5.0):
+        scene = Scene('1.2.1').run(seconds)
+        assert (scene.session.plugin_version is None) == (seconds < 3.0)
+        scene.plugin.cells.write(pause(7), 1.0, 'other')
+        scene.run(0.3)
+        tickets = [scene.session.send(
+            xpc.Simulation(SimulationOp.PAUSE_AIRCRAFT + number), scene.now, what='pause',
+            awaited=True) for number in (3, 5)]
+        scene.run(0.5)
+        assert scene.told(CommandDone) == [
+            CommandDone(ticket, 'pause', message='X-Plane reports it') for ticket in tickets]
+        assert pauses_in(scene) == [3, 5, 7]
+        assert set(scene.session.taken) == {'pause of aircraft 3', 'pause of aircraft 5'}
+        assert scene.session.foreign == ('pause of aircraft 7',)
+        scene.session.send(xpc.Simulation(SimulationOp.RUN_AIRCRAFT + 5), scene.now)
+        scene.run(0.3)
+        assert pauses_in(scene) == [3, 7]
+        scene.run(4.0).stop().run(0.5)
+        assert (pauses_in(scene), scene.session.left) == ([7], Left())
+
+
+def test_the_pause_of_one_aircraft_is_freed_by_a_plugin_that_cannot_pause_one():
+    scene = Scene('1.2.1').run(5.0)
+    scene.plugin.cells.write(pause(2), 1.0, 'other')
+    scene.run(0.3)
+    assert scene.session.foreign == ('pause of aircraft 2',)
+    ticket = scene.session.release_all(scene.now)
+    # A text is cleared too, several times.
+    scene.run(2.0)
+    assert scene.told(CommandDone) == [
+        CommandDone(ticket, 'release_all', message='X-Plane reports it')]
+    assert (pauses_in(scene), scene.session.foreign, scene.session.owed) == ([], (), ())
 
 
 # An X-Plane that is started again at once.

@@ -80,8 +80,11 @@ def _check(message: xpc.Request, plugin_version: PluginVersion | None) -> None:
             raise ValueError(
                 f'{_WHAT[type(message)]} needs plugin 1.3-rc6 or later; this one is {name}')
     elif isinstance(message, xpc.Simulation) and (
-            plugin_version is PluginVersion.V1_2_1 and message.op >= SimulationOp.PAUSE_AIRCRAFT):
-        raise ValueError('plugin 1.2.1 cannot pause a single aircraft, only all of them')
+            plugin_version is not None and not plugin_version.pauses_one
+            and message.op >= SimulationOp.PAUSE_AIRCRAFT):
+        raise ValueError(
+            'plugin 1.2.1 cannot pause a single aircraft before X-Plane has reported which are '
+            'paused, only all of them')
 
 
 def _adapt_camera(

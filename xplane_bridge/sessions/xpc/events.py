@@ -38,6 +38,11 @@ class PluginVersion(Enum):
         """Return whether COMM, GETT and POST exist."""
         return self in (PluginVersion.RC6, PluginVersion.DEVELOP)
 
+    @property
+    def pauses_one(self) -> bool:
+        """Return whether SIMU can pause a single aircraft."""
+        return self is not PluginVersion.V1_2_1
+
 
 @dataclass(frozen=True, slots=True)
 class Polled:

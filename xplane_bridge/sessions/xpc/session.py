@@ -210,7 +210,9 @@ class XpcSession(Session):
         self._refuse_absence()
         if isinstance(messages, xpc.Request):
             messages = [messages]
-        adapted = [adapt(message, self.plugin_version) for message in messages]
+        adapted = [
+            message if self._taken.can_write(message) else adapt(message, self.plugin_version)
+            for message in messages]
         for message in adapted:
             xpc.encode(message)
         return self._outbox.put(adapted, what or messages[0].tag, now, awaited=awaited)
@@ -454,6 +456,11 @@ class XpcSession(Session):
 
     # Commands.
 
+    @property
+    def _pauses_one(self) -> bool:
+        """Return whether the plugin is known to pause a single aircraft."""
+        return self.plugin_version is not None and self.plugin_version.pauses_one
+
     def _leave(self, now: float, outgoing: list[Outgoing]) -> None:
         """Give back again, until X-Plane shows it or time is up."""
         if self._peer.may_give_back:
@@ -478,7 +485,7 @@ class XpcSession(Session):
             if at is not None and at <= now:
                 keys += self._taken.due(now, urgent=False)
         if keys:
-            messages = self._taken.messages(keys)
+            messages = self._taken.messages(keys, pauses_one=self._pauses_one)
             self._flow.charge(len(messages), now)
             self._taken.sent(keys, now, self._flow.sent_commands, self._requests.checks.patience)
             outgoing += [(_COMMAND_CHANNEL, xpc.encode(message)) for message in messages]
@@ -529,7 +536,8 @@ class XpcSession(Session):
         message = self._taken.resolve(message)
         serial = self._flow.sent_commands
         pauses = self._taken.note(message, now, serial, self._requests.checks.patience)
-        outgoing.append((_COMMAND_CHANNEL, xpc.encode(message)))
+        written = self._taken.written(message, pauses_one=self._pauses_one)
+        outgoing.append((_COMMAND_CHANNEL, xpc.encode(written)))
         if done is not None and pauses:
             self._outbox.await_report(done, pauses, serial, now + self.release_timeout)
         elif done is not None:

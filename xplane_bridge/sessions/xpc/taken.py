@@ -172,6 +172,20 @@ class Taken:
             return xpc.Simulation(SimulationOp.RUN)
         return xpc.SetDatarefs(((HELD, tuple(float(not value) for value in held)),))
 
+    def can_write(self, message: xpc.Request) -> bool:
+        """Return whether written() gives a message the form that any version understands."""
+        return isinstance(message, xpc.Simulation) and (
+            message.op >= SimulationOp.PAUSE_AIRCRAFT
+            and len(self._reported.get(HELD, ())) >= xpc.AIRCRAFT_COUNT)
+
+    def written(self, message: xpc.Request, *, pauses_one: bool) -> xpc.Request:
+        """Return a message as it is sent; ``pauses_one`` if SIMU can pause a single aircraft."""
+        if pauses_one or not self.can_write(message):
+            return message
+        written, = self._pause({
+            key[0]: values[0] for key, values, _ in aims_of(message)}, pauses_one=False)
+        return written
+
     def note(
         self, message: xpc.Request, now: float, serial: int = 0, patience: float = 0.0
     ) -> dict[Key, float]:
@@ -334,8 +348,14 @@ class Taken:
         return min((
             wish.again_at for wish in self._wishes.values() if not wish.is_waiting), default=None)
 
-    def messages(self, keys: Collection[Key]) -> list[xpc.Request]:
-        """Return the messages that lead to what is wished of these items: a few in all."""
+    def messages(
+        self, keys: Collection[Key], *, pauses_one: bool = True
+    ) -> list[xpc.Request]:
+        """
+        Return the messages that lead to what is wished of these items: a few in all.
+
+        ``pauses_one`` if SIMU is known to pause a single aircraft.
+        """
         wishes = {key: self._wishes[key].values for key in keys}
         messages: list[xpc.Request] = []
         # Before the joystick is given back: a surface that no joystick moves would stay deflected.
@@ -360,9 +380,10 @@ class Taken:
         if (0, TEXT) in wishes:
             messages.append(xpc.Text(0, 0, ''))
         return messages + self._pause({
-            key[0]: values[0] for key, values in wishes.items() if key[1] == PAUSE})
+            key[0]: values[0] for key, values in wishes.items() if key[1] == PAUSE},
+            pauses_one=pauses_one)
 
-    def _pause(self, pauses: Mapping[int, float]) -> list[xpc.Request]:
+    def _pause(self, pauses: Mapping[int, float], *, pauses_one: bool) -> list[xpc.Request]:
         """Return the message that pauses aircraft, or lets them go on."""
         if not pauses:
             return []
@@ -372,7 +393,9 @@ class Taken:
         for key, wish in self._wishes.items():
             if key[1] == PAUSE:
                 held[key[0]] = wish.values[0]
-        if len(pauses) == 1 or len(pauses) <= NAMED and not reported:
+        for number, value in pauses.items():
+            held[number] = value
+        if len(pauses) == 1 and pauses_one or len(pauses) <= NAMED and not reported:
             return [
                 xpc.Simulation(number + (
                     SimulationOp.PAUSE_AIRCRAFT if value else SimulationOp.RUN_AIRCRAFT))
