@@ -917,6 +917,7 @@ def test_in_lockstep_controls_that_wait_at_the_end_of_silence_are_not_sent():
         # Not more than it reads in its first frame; and seldom a question, as it may have been
         # unreachable instead.
         assert (len(scene.commands()), len(scene.times('check'))) == (2, 3)
+        assert scene.told(CommandDone) == []
 
 
 def test_controls_are_refused_after_the_end_also_in_lockstep():
