@@ -31,13 +31,13 @@ from time import monotonic
 
 from tables import Goals, show
 
-from xplane_bridge.campaigns import table
-from xplane_bridge.campaigns.cluster import Cluster
-from xplane_bridge.campaigns.engine import Engine, Local
-from xplane_bridge.campaigns.files import Folder, TABLE
-from xplane_bridge.campaigns.flights import fly
-from xplane_bridge.campaigns.plan import load, Plan
-from xplane_bridge.campaigns.rows import synthetic
+from xplane_bridge.campaigns.engines.cluster import Cluster
+from xplane_bridge.campaigns.engines.local import Engine, Local
+from xplane_bridge.campaigns.fly import fly
+from xplane_bridge.campaigns.plan.plan import load, Plan
+from xplane_bridge.campaigns.table import table
+from xplane_bridge.campaigns.table.folder import Folder, TABLE
+from xplane_bridge.campaigns.table.rows import synthetic
 
 FLIGHTS = 40
 # Of each worker, before the time begins.

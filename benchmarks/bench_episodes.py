@@ -36,7 +36,7 @@ import numpy as np
 from tables import Goals, show
 
 from xplane_bridge.episodes.environment import FlightEnv
-from xplane_bridge.experiments.core_vehicle import FRAME
+from xplane_bridge.flights.core_vehicle import FRAME
 
 ROUNDS = 5
 STEPS = 1200

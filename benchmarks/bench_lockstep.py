@@ -34,8 +34,8 @@ import rclpy
 from rclpy.node import Node
 from tables import Goals, show
 
-from xplane_bridge.experiments.peers import bridge_parameters, free_ports
-from xplane_bridge.experiments.processes import executable_path
+from xplane_bridge.nodes.flight.bridges import bridge_parameters, free_ports
+from xplane_bridge.nodes.flight.processes import executable_path
 from xplane_bridge.simulators.registry import SIMULATORS
 
 SIMS = ('xpc', 'xplane12')

@@ -178,7 +178,7 @@ class AltitudeSubscriber:
         from rclpy.task import Future
 
         from xplane_bridge.msg import SimpitAltitude
-        from xplane_bridge.spinning import spin_until
+        from xplane_bridge.nodes.common.spinning import spin_until
         rclpy.init()
         self.node = rclpy.create_node('bench_simpit')
         self.arrivals: dict[str, list[tuple[int, int]]] = {ALTITUDE: [], BARE: []}

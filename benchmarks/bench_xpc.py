@@ -35,7 +35,7 @@ from tables import Goals, show
 from xpc_distance import distance
 from xpc_frames import consistency
 
-from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World

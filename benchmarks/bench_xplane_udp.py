@@ -46,7 +46,7 @@ from peers import ELEVATOR_STEP
 from processes import cpu_seconds, executable, memory_mb, parameters, Peer
 from tables import Goals, show
 
-from xplane_bridge.conversions import xplane
+from xplane_bridge.conversions.xplane import state as xplane
 from xplane_bridge.links.udp import UdpSocket
 
 # Goals.

@@ -34,7 +34,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 from sensor_msgs.msg import Imu
 
-from xplane_bridge.spinning import spin_until
+from xplane_bridge.nodes.common.spinning import spin_until
 
 TOPICS = ('one', 'two', 'three', 'four')
 WARM_UP = 200

@@ -172,7 +172,8 @@ class XpcPeer:
         return known
 
     def _make_template(self, request: bytes) -> tuple[int, bool, bytearray]:
-        from xplane_bridge.conversions import xplane, xplane_levers
+        from xplane_bridge.conversions.xplane import levers as xplane_levers
+        from xplane_bridge.conversions.xplane import state as xplane
         from xplane_bridge.protocols import xpc
         message = xpc.decode(request, 'bridge')
         if isinstance(message, xpc.GetPosition):
@@ -286,7 +287,7 @@ class Publisher(_RosRole):
 
     @staticmethod
     def _poller(port: int) -> Callable[[], Any]:
-        from xplane_bridge.conversions import xplane
+        from xplane_bridge.conversions.xplane import state as xplane
         from xplane_bridge.protocols import xpc
         requests = []
         for message in (xpc.GetPosition(0), xpc.GetDatarefs(xplane.OWN_DATAREFS)):

@@ -25,7 +25,7 @@ import time
 from types import TracebackType
 from typing import Any
 
-from xplane_bridge.experiments.processes import executable_path
+from xplane_bridge.nodes.flight.processes import executable_path
 
 _PEERS = Path(__file__).parent / 'peers.py'
 _PATIENCE = 5.0

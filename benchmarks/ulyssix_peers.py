@@ -158,7 +158,7 @@ class Recorder(Subscriber):
     _raw = True
 
     def _spin(self) -> None:
-        from xplane_bridge.spinning import spin_until
+        from xplane_bridge.nodes.common.spinning import spin_until
         spin_until(self._executor, self._stop)
 
     def _take(self, topic: str, message: bytes) -> None:

@@ -28,7 +28,7 @@ from processes import executable, parameters, Peer
 from tables import Goals, show
 from xpc_frames import BlockingClient, PolledStates, port_of, same_frame, simulator
 
-from xplane_bridge.conversions import xplane
+from xplane_bridge.conversions.xplane import state as xplane
 from xplane_bridge.protocols import xpc
 
 RELAY = Path(__file__).parent / 'relay.py'

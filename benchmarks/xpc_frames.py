@@ -24,8 +24,8 @@ import numpy as np
 from processes import executable
 from tables import Goals, show
 
-from xplane_bridge.conversions import xplane
-from xplane_bridge.conversions.xplane_local import LocalAxes
+from xplane_bridge.conversions.xplane import state as xplane
+from xplane_bridge.conversions.xplane.local import LocalAxes
 from xplane_bridge.links.loop import UdpLoop
 from xplane_bridge.links.udp import UdpSocket
 from xplane_bridge.protocols import xpc

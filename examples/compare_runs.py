@@ -26,8 +26,8 @@ import sys
 
 import numpy as np
 
-from xplane_bridge.experiments.analysis import figures, load
-from xplane_bridge.experiments.series import Flight, Series
+from xplane_bridge.flights.analysis.history import figures, load
+from xplane_bridge.flights.analysis.series import Flight, Series
 
 QUANTITIES = ('altitude', 'heading', 'airspeed', 'roll', 'pitch', 'command_elevator',
               'command_throttle')

@@ -32,8 +32,8 @@ from ament_index_python.packages import (
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
-from xplane_bridge.command_line import dated, refuse_existing
-from xplane_bridge.experiments.peers import bridge_parameters
+from xplane_bridge.common.command_line import dated, refuse_existing
+from xplane_bridge.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.nodes.launching import (
     AircraftArguments,
     checked_description,
@@ -43,7 +43,7 @@ from xplane_bridge.nodes.launching import (
     SensorArguments,
     with_sensors,
 )
-from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.simulators.registry import DATA_PORT, SIMULATORS
 
 LOOPBACK = '127.0.0.1'

@@ -27,7 +27,7 @@ from launch.launch_description_sources import AnyLaunchDescriptionSource
 from launch_ros.actions import PushRosNamespace, SetParameter
 
 from xplane_bridge.nodes.launching import checked_description
-from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.managed.parameters import parameter
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ from dataclasses import dataclass
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
-from xplane_bridge.command_line import refuse_existing
-from xplane_bridge.experiments.controller import AUTOPILOT, GUIDANCE, TIMEOUT
-from xplane_bridge.experiments.main import outputs
-from xplane_bridge.experiments.scenario import ScenarioError
+from xplane_bridge.commands.experiment import outputs
+from xplane_bridge.common.command_line import refuse_existing
 from xplane_bridge.experiments.settings import Settings
+from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, GUIDANCE, TIMEOUT
+from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.nodes.launching import checked_description
-from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.simulators.registry import SIMULATORS
 
 DEFAULT = Settings()

@@ -24,7 +24,7 @@ import sys
 import pytest
 import ros_tools
 
-from xplane_bridge.links import domain
+from xplane_bridge.campaigns.engines import domain
 
 # Tests start thousands of processes; OpenBLAS's threads cost each of them some 0.1 s.
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')

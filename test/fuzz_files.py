@@ -70,17 +70,17 @@ class Plain:
 
 
 def _scenario():
-    from xplane_bridge.experiments.scenario import load
+    from xplane_bridge.flights.scenario.scenario import load
     return Plain('.yaml', [*(ROOT / 'scenarios').glob('*.yaml')], load)
 
 
 def _plan():
-    from xplane_bridge.campaigns.plan import load
+    from xplane_bridge.campaigns.plan.plan import load
     return Plain('.yaml', [*(ROOT / 'campaigns').glob('*.yaml')], load)
 
 
 def _map():
-    from xplane_bridge.maps.reading import load
+    from xplane_bridge.conversions.ulyssix.reading import load
     return Plain('.yaml', [ROOT / 'config' / 'ulyssix_map.yaml'], load)
 
 
@@ -97,7 +97,7 @@ def _sensors():
 
 
 def _policy():
-    from xplane_bridge.control.policy import load
+    from xplane_bridge.control.policy.load import load
     return Plain('.onnx', [*(ROOT / 'policies').glob('*.onnx')], load)
 
 
@@ -111,7 +111,7 @@ class Aircraft(Plain):
 
     def read(self, data, folder):
         """Load one mutant, and fly it for a moment; return what is told to people."""
-        from xplane_bridge.simulators.aircraft import Aircraft as Flown
+        from xplane_bridge.aircraft.aircraft import Aircraft as Flown
         place = folder / 'mutant'
         place.mkdir(exist_ok=True)
         (place / 'mutant.xml').write_bytes(data)
@@ -167,7 +167,7 @@ class Recording:
 
     def export(self, path, folder):
         """Run the command; return what it prints."""
-        from xplane_bridge.export.main import main
+        from xplane_bridge.commands.export import main
         output = folder / 'exported'
         shutil.rmtree(output, ignore_errors=True)
         told = io.StringIO()
@@ -213,7 +213,7 @@ class Campaign:
         """Return both, each marked by its first byte."""
         from pyarrow import parquet
 
-        from xplane_bridge.campaigns import rows
+        from xplane_bridge.campaigns.table import rows
         path = folder / 'seed.parquet'
         parquet.write_table(rows.arrow(list(rows.synthetic(12))), path)
         self._valid = {
@@ -223,7 +223,7 @@ class Campaign:
 
     def read(self, data, folder):
         """Make the report of one mutant; return what is told to people."""
-        from xplane_bridge.campaigns.main import main
+        from xplane_bridge.commands.campaign import main
         path = folder / 'mutant'
         shutil.rmtree(path, ignore_errors=True)
         (path / 'rows').mkdir(parents=True)

@@ -28,12 +28,15 @@ import pytest
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.targets import Target
-from xplane_bridge.conversions import frames, huginn, xplane, xplane_levers
+from xplane_bridge.conversions import fdmdata as huginn
+from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.conversions.xplane_local import LocalAxes
-from xplane_bridge.conversions.xplane_rows import rows_state, telemetry_rows
-from xplane_bridge.experiments.response import step_response
-from xplane_bridge.experiments.scenario import load
+from xplane_bridge.conversions.xplane import levers as xplane_levers
+from xplane_bridge.conversions.xplane import state as xplane
+from xplane_bridge.conversions.xplane.local import LocalAxes
+from xplane_bridge.conversions.xplane.rows import rows_state, telemetry_rows
+from xplane_bridge.flights.analysis.response import step_response
+from xplane_bridge.flights.scenario.scenario import load
 from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.fdmdata import (
     CONTROLS_CHANNEL,
@@ -59,7 +62,7 @@ class XpcLoop:
     def __init__(self):
         from memory_endpoint import MemoryEndpoint
 
-        from xplane_bridge.simulators.aircraft import Aircraft
+        from xplane_bridge.aircraft.aircraft import Aircraft
         from xplane_bridge.simulators.world import World
         from xplane_bridge.simulators.xpc import XpcFrontend
         self.world = World(Aircraft())
@@ -104,7 +107,7 @@ class FdmdataLoop:
     """FdmdataSession and simulated Huginn, at the node's default rates."""
 
     def __init__(self):
-        from xplane_bridge.simulators.aircraft import Aircraft
+        from xplane_bridge.aircraft.aircraft import Aircraft
         from xplane_bridge.simulators.fdmdata import Huginn
         from xplane_bridge.simulators.world import World
         self.world = World(Aircraft())
@@ -160,7 +163,7 @@ class XplaneLoop:
     def __init__(self, version):
         from memory_endpoint import MemoryEndpoint
 
-        from xplane_bridge.simulators.aircraft import Aircraft
+        from xplane_bridge.aircraft.aircraft import Aircraft
         from xplane_bridge.simulators.world import World
         from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
         self.world = World(Aircraft())

@@ -22,10 +22,10 @@ from docs_blocks import blocks, joined, PAGES, place
 from nested_parameters import flattened
 import pytest
 
-from xplane_bridge import plain_yaml
-from xplane_bridge.campaigns import plan
-from xplane_bridge.experiments import scenario
-from xplane_bridge.maps import reading
+from xplane_bridge.campaigns.plan import plan
+from xplane_bridge.common import plain_yaml
+from xplane_bridge.conversions.ulyssix import reading
+from xplane_bridge.flights.scenario import scenario
 
 BLOCKS = {place(page, block.number): block for page in PAGES for block in blocks(page)}
 # Arguments of the nodes' launch files, or of rclpy, that are no parameters of ours.
@@ -40,8 +40,8 @@ def tables():
     """Return the parameters that each node declares."""
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
-    from xplane_bridge.nodes.parameters import Declared
-    from xplane_bridge.nodes.registry import nodes, parameter_table
+    from xplane_bridge.nodes.common.registry import nodes, parameter_table
+    from xplane_bridge.nodes.managed.parameters import Declared
     return {name: Declared(parameter_table(name)) for name in nodes()}
 
 

@@ -26,39 +26,57 @@ from xplane_bridge.simulators.registry import PROTOCOLS
 
 PACKAGE = Path(__file__).resolve().parent.parent / 'xplane_bridge'
 
-# What each package may import from the others: the table of docs/architecture.md, and no more.
-ALLOWED = {
+# What each floor may import of the others, besides ``common``: the table of docs/architecture.md.
+BELOW_NODES = {
     'protocols': set(),
-    'links': {'plain_files'},
+    'links': set(),
     'conversions': {'protocols'},
     'sessions': {'protocols'},
-    'simulators': {'control', 'protocols', 'links', 'command_line', 'optional'},
-    'control': {'conversions', 'optional', 'plain_yaml'},
-    'sensors': {'conversions', 'command_line', 'optional', 'plain_yaml'},
-    'maps': {'conversions', 'optional', 'plain_files', 'plain_yaml'},
-    'dissect': {'protocols', 'links', 'simulators', 'command_line'},
-    'nodes': {
-        'sessions', 'conversions', 'maps', 'links', 'protocols', 'simulators', 'sensors',
-        'control', 'command_line', 'plain_yaml', 'spinning', 'action', 'msg', 'srv'},
-    'episodes': {
-        'experiments', 'simulators', 'sensors', 'control', 'conversions', 'sessions', 'protocols',
-        'links', 'command_line', 'optional', 'plain_yaml', 'spinning', 'msg', 'srv'},
-    'campaigns': {
-        'episodes', 'experiments', 'simulators', 'sensors', 'control', 'conversions', 'links',
-        'protocols', 'command_line', 'optional', 'plain_files', 'plain_yaml'},
-    'export': {
-        'experiments', 'conversions', 'maps', 'links', 'protocols', 'sessions', 'simulators',
-        'command_line', 'optional', 'plain_files'},
-    'experiments': {
-        'control', 'conversions', 'links', 'protocols', 'simulators', 'sensors',
-        'command_line', 'optional', 'plain_files', 'plain_yaml', 'spinning', 'msg', 'srv'},
-    'command_line': {'protocols'},
-    'optional': set(),
-    'plain_files': set(),
-    'plain_yaml': {'plain_files'},
-    'spinning': set(),
+    'control': {'conversions'},
+    'sensors': {'conversions'},
+    'aircraft': {'control'},
+    'simulators': {'protocols', 'links', 'aircraft'},
+    'flights': {
+        'protocols', 'conversions', 'sessions', 'control', 'sensors', 'aircraft', 'simulators'},
 }
-WITH_ROS = {'nodes', 'experiments', 'episodes', 'spinning'}
+ALLOWED = {
+    'common': set(),
+    **BELOW_NODES,
+    'nodes': {*BELOW_NODES, 'action', 'msg', 'srv'},
+    'places': {'control', 'simulators', 'flights'},
+    'experiments': {'conversions', 'control', 'sensors', 'simulators', 'flights', 'places'},
+    'episodes': {'conversions', 'control', 'aircraft', 'flights', 'places'},
+    'campaigns': {'control', 'simulators', 'flights', 'places', 'experiments'},
+    'export': {'protocols', 'links', 'conversions', 'sessions', 'flights'},
+    'commands': {
+        *BELOW_NODES, 'nodes', 'places', 'experiments', 'episodes', 'campaigns', 'export'},
+}
+WITH_ROS = {'nodes'}
+# What still stands on another floor than its own; ROS among them. Each must be needed.
+EXCEPTIONS = {
+    'aircraft/properties.py': {'protocols'},
+    'campaigns/campaign.py': {'protocols'},
+    'campaigns/engines/isolated.py': {'nodes'},
+    'campaigns/plan/contents.py': {'aircraft', 'sensors'},
+    'campaigns/table/folder.py': {'protocols'},
+    'commands/demo.py': {'ROS'},
+    'commands/experiment.py': {'ROS'},
+    'common/command_line.py': {'protocols'},
+    'episodes/reward.py': {'experiments'},
+    'experiments/aircraft_table.py': {'commands'},
+    'experiments/fly.py': {'ROS', 'nodes'},
+    'experiments/table.py': {'nodes'},
+    'export/captures.py': {'simulators'},
+    'flights/core.py': {'experiments', 'nodes'},
+    'flights/scenario/flown_by.py': {'ROS'},
+    'flights/scenario/start.py': {'experiments'},
+    'flights/stepped.py': {'experiments'},
+    'nodes/flight/display.py': {'experiments'},
+    'nodes/flight/ros_flight.py': {'experiments'},
+    'nodes/flight/simulation.py': {'experiments'},
+    'nodes/flight/start.py': {'experiments'},
+}
+MOST_FILES = 15
 # The modules that each protocol has in each column, whatever else it adds.
 COLUMNS = {
     'protocols': {'messages', 'codec'},
@@ -120,24 +138,42 @@ def test_each_protocol_has_the_same_files_in_every_column(protocol, column):
     assert files >= COLUMNS[column]
 
 
+def is_ros(name):
+    """Return whether a module is ROS's."""
+    package = name.partition('.')[0]
+    return package != 'rosbags' and (
+        package.startswith(('rclpy', 'ros', 'launch', 'ament'))
+        or package.endswith(('_msgs', '_interfaces')))
+
+
+def strangers(file, room):
+    """Return the floors that a file imports and its floor does not allow, and ROS."""
+    found = set()
+    for name in imports(file):
+        package, _, rest = name.partition('.')
+        if package == 'xplane_bridge':
+            found.add(rest.partition('.')[0])
+        elif is_ros(name) and room not in WITH_ROS:
+            found.add('ROS')
+    return found - ALLOWED[room] - {room, 'common'}
+
+
 @pytest.mark.parametrize('room', ALLOWED)
 def test_a_room_imports_what_the_drawing_allows(room):
-    for file in rooms()[room]:
-        for name in imports(file):
-            package, _, rest = name.partition('.')
-            if package == 'xplane_bridge':
-                other = rest.partition('.')[0]
-                assert other in ALLOWED[room] | {room}, f'{file.name} imports {name}'
+    found = {
+        file.relative_to(PACKAGE).as_posix(): others
+        for file in rooms()[room] if (others := strangers(file, room))}
+    assert found == {
+        name: others for name, others in EXCEPTIONS.items()
+        if Path(name).with_suffix('').parts[0] == room}
 
 
-@pytest.mark.parametrize('room', sorted(set(ALLOWED) - WITH_ROS))
-def test_nothing_below_the_nodes_needs_ros(room):
-    for file in rooms()[room]:
-        for name in imports(file):
-            package = name.partition('.')[0]
-            assert package == 'rosbags' or not package.startswith(
-                ('rclpy', 'ros', 'launch', 'ament')), f'{file.name} imports {name}'
-            assert not package.endswith(('_msgs', '_interfaces')), f'{file.name} imports {name}'
+def test_no_folder_is_a_hall():
+    counts = {
+        folder.relative_to(PACKAGE).as_posix(): sum(
+            file.name != '__init__.py' for file in folder.glob('*.py'))
+        for folder in {file.parent for files in rooms().values() for file in files}}
+    assert {name: count for name, count in counts.items() if count > MOST_FILES} == {}
 
 
 @pytest.mark.parametrize('room', ['protocols', 'sessions'])

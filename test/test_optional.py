@@ -19,7 +19,7 @@ import re
 
 import pytest
 
-from xplane_bridge import optional
+from xplane_bridge.common import optional
 
 PACKAGES = {
     'asammdf', 'cma', 'distributed', 'foxglove-sdk', 'gymnasium', 'jsbsim', 'matplotlib', 'mcap',
@@ -65,7 +65,8 @@ def test_the_requirements_name_them_all():
 def test_an_experiment_says_it_before_it_flies(nothing_optional, tmp_path, capsys):
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
-    from xplane_bridge.experiments import main, settings
+    from xplane_bridge.commands import experiment as main
+    from xplane_bridge.experiments import settings
     assert main.main(['--output', str(tmp_path / 'a')]) == settings.NOT_FLOWN
     said = capsys.readouterr().err
     assert said.startswith(

@@ -19,10 +19,10 @@ import re
 
 import pytest
 
-from xplane_bridge.command_line import dated, refuse_existing
-from xplane_bridge.episodes import train
+from xplane_bridge.commands import train
+from xplane_bridge.commands import tune as tune_command
+from xplane_bridge.common.command_line import dated, refuse_existing
 from xplane_bridge.sensors import picture
-from xplane_bridge.simulators import tune_command
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / 'xplane_bridge'
@@ -31,26 +31,27 @@ WRITES = re.compile(
     r"|SingleFileWriter|MDF\(|savemat\(|ParquetWriter\(")
 # Who writes, and by whom the rule is kept for it.
 WRITERS = {
-    'experiments/main.py': {'experiments/report.py', 'experiments/picture.py'},
-    'experiments/demo.py': {'experiments/processes.py'},
-    'experiments/check_controller.py': set(),
-    'experiments/record.py': {'experiments/record.py'},
-    'export/main.py': {'export/writers.py', 'export/quality_report.py'},
-    'export/ulyssix_map.py': {'export/ulyssix_map.py'},
+    'commands/experiment.py': {'experiments/report.py', 'experiments/picture.py'},
+    'commands/demo.py': {'nodes/flight/processes.py'},
+    'commands/check_controller.py': set(),
+    'nodes/record/node.py': {'nodes/record/node.py'},
+    'commands/export.py': {'export/writers.py', 'export/ulyssix/quality_report.py'},
+    'export/ulyssix/map.py': {'export/ulyssix/map.py'},
     # A capture is never written over.
-    'export/ulyssix_record.py': {'links/capture_file.py', 'export/ulyssix_files.py'},
-    'simulators/tune_command.py': {'simulators/tune_command.py'},
-    'episodes/train.py': {'episodes/train.py', 'episodes/training_picture.py'},
+    'export/ulyssix/record.py': {'links/captures/writing.py', 'export/ulyssix/files.py'},
+    'commands/tune.py': {'commands/tune.py'},
+    'commands/train.py': {'commands/train.py', 'episodes/training/picture.py'},
     'sensors/picture.py': {'sensors/picture.py'},
 }
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of
 # what is in them; the tables of docs are replaced where they stand. Copies of an
 # aircraft and of a packed recording are temporary files.
 BY_DESIGN = {
-    'campaigns/files.py', 'campaigns/report.py', 'campaigns/pictures.py', 'campaigns/pilot.py',
-    'campaigns/cluster.py', 'campaigns/ros_flight.py', 'campaigns/table.py',
-    'experiments/recording.py', 'experiments/table.py', 'experiments/aircraft_table.py',
-    'simulators/aircraft_inert.py'}
+    'campaigns/table/folder.py', 'campaigns/report/report.py', 'campaigns/report/pictures.py',
+    'campaigns/engines/worker.py', 'campaigns/engines/cluster.py',
+    'campaigns/engines/isolated.py', 'campaigns/table/table.py',
+    'flights/recordings/files.py', 'experiments/table.py', 'experiments/aircraft_table.py',
+    'aircraft/inert.py'}
 
 
 def test_every_program_that_writes_keeps_the_rule():

@@ -158,7 +158,7 @@ def test_a_wheel_has_the_data_files_that_are_in_the_package():
 def test_messages_are_found_in_the_folder_of_the_checkout(tmp_path):
     """Python searches the current folder first, where no messages are built."""
     messages = pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
-    program = ('import xplane_bridge.dissect as source, xplane_bridge.msg as built, '
+    program = ('import xplane_bridge.commands.dissect as source, xplane_bridge.msg as built, '
                'xplane_bridge as both\n'
                'from xplane_bridge.srv import GetDatarefs\n'
                'print(source.__file__, built.__file__, len(both.__path__), sep="\\n")')
@@ -167,6 +167,6 @@ def test_messages_are_found_in_the_folder_of_the_checkout(tmp_path):
             [sys.executable, '-c', program], cwd=folder, capture_output=True, text=True,
             check=True, timeout=60).stdout.splitlines()
         # Elsewhere an installed version is used on its own, whatever others exist.
-        assert (Path(source).parent == ROOT / 'xplane_bridge') == (folder == ROOT)
+        assert (Path(source).parents[1] == ROOT / 'xplane_bridge') == (folder == ROOT)
         assert built == messages.__file__
         assert int(found) == parts

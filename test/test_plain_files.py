@@ -18,9 +18,10 @@ import os
 
 import pytest
 
-from xplane_bridge import maps, plain_files
-from xplane_bridge.export.main import main
-from xplane_bridge.links.replay import ReplayLoop
+from xplane_bridge.commands.export import main
+from xplane_bridge.common import plain_files
+from xplane_bridge.conversions import ulyssix as maps
+from xplane_bridge.links.captures.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError
 
 

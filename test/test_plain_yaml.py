@@ -19,7 +19,7 @@ import re
 
 import pytest
 
-from xplane_bridge import plain_yaml
+from xplane_bridge.common import plain_yaml
 
 LAUGHS = 'a0: &a0 [x, x, x, x, x, x, x, x, x]\n' + ''.join(
     f'a{level}: &a{level} [{", ".join([f"*a{level - 1}"] * 9)}]\n' for level in range(1, 9))

@@ -43,7 +43,7 @@ def test_it_ends_quietly_and_in_order(unbuffered, stream, tmp_path):
     left = tmp_path / 'left'
     program = f"""
 import sys
-from xplane_bridge.command_line import run_command
+from xplane_bridge.common.command_line import run_command
 def main():
     print('first', flush=True)
     try:
@@ -68,7 +68,7 @@ sys.exit(run_command(main))
 def test_what_is_only_printed_at_the_end_is_dropped():
     program = """
 import sys, time
-from xplane_bridge.command_line import run_command
+from xplane_bridge.common.command_line import run_command
 def main():
     print('first', flush=True)
     print('never read', end='')

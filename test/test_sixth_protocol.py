@@ -29,7 +29,7 @@ import sys
 from cells import cells, visited
 import pytest
 
-from xplane_bridge import dissect
+from xplane_bridge.commands import dissect
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.sessions.base import PeerAbsentError, PeerChanged, PeerState, Telemetry
 from xplane_bridge.simulators.registry import PeerProtocol, PROTOCOLS
@@ -177,7 +177,7 @@ def test_malformed_datagrams_are_counted(session):
 
 def test_the_command_runs_its_simulator(capsys):
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
-    from xplane_bridge.simulators.main import main
+    from xplane_bridge.commands.simulator import main
     assert main(['skylark', '--port', '0', '--duration', '0.2']) == 0
     assert capsys.readouterr().out.startswith('Skylark of a c172p on 127.0.0.1:')
 
@@ -188,7 +188,7 @@ def test_the_command_runs_its_simulator(capsys):
 def test_the_node_has_its_parameters_and_help(capsys):
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
-    from xplane_bridge.nodes.registry import declared_elsewhere, nodes, parameter_table
+    from xplane_bridge.nodes.common.registry import declared_elsewhere, nodes, parameter_table
     assert nodes()['skylark_node'].example == 'host:=192.168.1.20'
     assert parameter_table('skylark_node').__name__ == 'SkylarkParameters'
     assert 'skylark_node' in declared_elsewhere('rate')

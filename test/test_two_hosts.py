@@ -27,8 +27,8 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('rosbags', reason='reading back needs rosbags')
 
 from harness import process
-from xplane_bridge.experiments import analysis
-from xplane_bridge.experiments.processes import executable_path
+from xplane_bridge.flights.analysis import history as analysis
+from xplane_bridge.nodes.flight.processes import executable_path
 
 # As for all flights in several processes.
 pytestmark = pytest.mark.xdist_group('flights')

@@ -20,12 +20,12 @@ from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, NavSatFix
 
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.sessions.base import PeerState
-from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
-from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import XpcFrontend

@@ -20,11 +20,11 @@ import os
 import signal
 import sys
 
-from xplane_bridge.campaigns.flights import trajectory
-from xplane_bridge.campaigns.rows import canonical
-from xplane_bridge.campaigns.task import Task
-from xplane_bridge.experiments.core import CoreRun
-from xplane_bridge.experiments.scenario import parse
+from xplane_bridge.campaigns.fly import trajectory
+from xplane_bridge.campaigns.plan.task import Task
+from xplane_bridge.campaigns.table.rows import canonical
+from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.scenario.scenario import parse
 
 CONTENT = {
     'duration': 5.0,
@@ -68,7 +68,7 @@ def main(address, count):
     """Fly so many on a cluster; print a line for each, then the hash of the table."""
     from campaign_flights import fly
 
-    from xplane_bridge.campaigns.cluster import Cluster
+    from xplane_bridge.campaigns.engines.cluster import Cluster
     rows = []
 
     def take(row):

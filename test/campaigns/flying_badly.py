@@ -19,7 +19,7 @@ from pathlib import Path
 import signal
 import time
 
-from xplane_bridge.campaigns import rows
+from xplane_bridge.campaigns.table import rows
 
 
 def fly(task):

@@ -24,10 +24,11 @@ pytest.importorskip('pyarrow', reason='campaigns need pyarrow')
 
 from pyarrow import parquet
 
-from xplane_bridge.campaigns import campaign, main
-from xplane_bridge.campaigns.files import Folder
-from xplane_bridge.campaigns.flights import fly
-from xplane_bridge.campaigns.plan import load
+from xplane_bridge.campaigns import campaign
+from xplane_bridge.campaigns.fly import fly
+from xplane_bridge.campaigns.plan.plan import load
+from xplane_bridge.campaigns.table.folder import Folder
+from xplane_bridge.commands import campaign as main
 from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
 
 SHORT = """

@@ -25,7 +25,8 @@ pytest.importorskip('pyarrow', reason='a campaign needs pyarrow')
 
 from pyarrow import parquet
 
-from xplane_bridge.campaigns import compare, rows
+from xplane_bridge.campaigns.report import compare
+from xplane_bridge.campaigns.table import rows
 
 ERROR = 'rms of altitude_error from 20 s at most 8'
 ROLL = 'std of roll_deg from 20 s at least 0.3'

@@ -33,7 +33,8 @@ pytest.importorskip('matplotlib', reason='drawing needs matplotlib')
 from PIL import Image
 from pyarrow import parquet
 
-from xplane_bridge.campaigns import report, rows
+from xplane_bridge.campaigns.report import report
+from xplane_bridge.campaigns.table import rows
 
 # They share what is written and shown once.
 pytestmark = pytest.mark.xdist_group('campaign_report')

@@ -21,14 +21,14 @@ import pytest
 
 pytest.importorskip('scipy', reason='the statistics of a campaign need scipy')
 
-from xplane_bridge.campaigns.criteria import Limits
-from xplane_bridge.campaigns.statistics import (
+from xplane_bridge.campaigns.report.statistics import (
     paired_means,
     paired_rates,
     rank_correlation,
     UNKNOWN,
     wilson,
 )
+from xplane_bridge.campaigns.table.criteria import Limits
 
 
 # R. G. Newcombe, Statistics in Medicine 17 (1998), 857-872, table I, method 3.

@@ -34,10 +34,10 @@ import campaign_flights
 from campaign_flights import digest, fly, task
 import distributed
 
-from xplane_bridge.campaigns import cluster as cluster_module
-from xplane_bridge.campaigns import inspection
-from xplane_bridge.campaigns.cluster import Cluster
-from xplane_bridge.campaigns.engine import EngineError, Local
+from xplane_bridge.campaigns.engines import cluster as cluster_module
+from xplane_bridge.campaigns.engines import inspection
+from xplane_bridge.campaigns.engines.cluster import Cluster
+from xplane_bridge.campaigns.engines.local import EngineError, Local
 
 pytestmark = pytest.mark.xdist_group('cluster')
 

@@ -19,9 +19,9 @@ import os
 import flying_badly
 import pytest
 
-from xplane_bridge.campaigns.engine import Local
-from xplane_bridge.campaigns.rows import CRASHED, FAILED, HUNG, PASSED
-from xplane_bridge.campaigns.task import Task
+from xplane_bridge.campaigns.engines.local import Local
+from xplane_bridge.campaigns.plan.task import Task
+from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, PASSED
 
 
 def tasks(folder, *scenarios):

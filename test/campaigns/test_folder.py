@@ -22,9 +22,11 @@ pytest.importorskip('pyarrow', reason='campaigns need pyarrow')
 
 from pyarrow import parquet
 
-from xplane_bridge.campaigns import campaign, files, rows, table
-from xplane_bridge.campaigns.files import Folder
-from xplane_bridge.campaigns.plan import load, PlanError
+from xplane_bridge.campaigns import campaign
+from xplane_bridge.campaigns.plan.plan import load, PlanError
+from xplane_bridge.campaigns.table import folder as files
+from xplane_bridge.campaigns.table import rows, table
+from xplane_bridge.campaigns.table.folder import Folder
 
 
 def plan_of(tmp_path, seeds=1500, **more):

@@ -16,8 +16,8 @@
 
 import pytest
 
-from xplane_bridge.campaigns import parameters
-from xplane_bridge.campaigns.plan import load, PlanError
+from xplane_bridge.campaigns.plan import parameters
+from xplane_bridge.campaigns.plan.plan import load, PlanError
 
 STEPS = 'scenarios: [steps]'
 

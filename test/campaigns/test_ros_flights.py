@@ -28,8 +28,8 @@ pytest.importorskip('mcap', reason='recording needs mcap')
 pytest.importorskip('rosbags', reason='reading back needs rosbags')
 pytest.importorskip('pyarrow', reason='a campaign needs pyarrow')
 
-from xplane_bridge.campaigns import ros_flight
-from xplane_bridge.campaigns.task import Task
+from xplane_bridge.campaigns.engines import isolated as ros_flight
+from xplane_bridge.campaigns.plan.task import Task
 
 pytestmark = pytest.mark.xdist_group('flights')
 

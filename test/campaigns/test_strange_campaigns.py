@@ -21,13 +21,14 @@ from pathlib import Path
 from limited import limited
 import pytest
 
-from xplane_bridge.campaigns import main, plan
-from xplane_bridge.campaigns.rows import synthetic
+from xplane_bridge.campaigns.plan import plan
+from xplane_bridge.campaigns.table.rows import synthetic
+from xplane_bridge.commands import campaign as main
 
 pytest.importorskip('jsbsim', reason='jsbsim is not installed')
 
 LOAD = """import sys
-from xplane_bridge.campaigns.plan import load, PlanError
+from xplane_bridge.campaigns.plan.plan import load, PlanError
 try:
     print(len(load(sys.argv[1])))
 except PlanError as error:
@@ -112,7 +113,7 @@ def folder(strange, tmp_path):
     pytest.importorskip('pyarrow', reason='pyarrow is not installed')
     from pyarrow import parquet
 
-    from xplane_bridge.campaigns import rows
+    from xplane_bridge.campaigns.table import rows
     found = tmp_path / 'kept'
     (found / 'rows').mkdir(parents=True)
     (found / 'rows' / 'identity.json').write_text(json.dumps(
@@ -133,7 +134,7 @@ def test_damaged_folders_give_sentences(folder, tmp_path, capsys):
     """Also those whose files are of another kind, or have values of another type."""
     from pyarrow import parquet
 
-    from xplane_bridge.campaigns import rows
+    from xplane_bridge.campaigns.table import rows
     some = list(synthetic(6))
     damages = {
         'identity': lambda: (folder / 'rows/identity.json').write_text('{"plan": [1'),
@@ -192,9 +193,11 @@ def test_dollars_in_names_are_text_in_pictures(tmp_path, monkeypatch):
     import numpy as np
     from pyarrow import parquet
 
-    from xplane_bridge.campaigns import campaign, pictures, rows
-    from xplane_bridge.experiments.analysis import make_flight, Series
+    from xplane_bridge.campaigns import campaign
+    from xplane_bridge.campaigns.report import pictures
+    from xplane_bridge.campaigns.table import rows
     from xplane_bridge.experiments.picture import draw_flight
+    from xplane_bridge.flights.analysis.history import make_flight, Series
     some = [{name.replace('altitude', '$x_{a'): value for name, value in row.items()}
             | {'scenario': '$\\frac{$', 'controller': f'${row["controller"]}_{{$'}
             for row in synthetic(40)]

@@ -23,7 +23,7 @@ from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.experiments.response import step_response
+from xplane_bridge.flights.analysis.response import step_response
 
 LEVEL = Measurement(
     roll=0.0, pitch=0.02, heading=1.0, roll_rate=0.0, pitch_rate=0.0, yaw_rate=0.0,
@@ -112,7 +112,7 @@ class Flight:
     """A JSBSim aircraft flown by the control law, independent of any clock."""
 
     def __init__(self, rate=50.0, delay=0, **options):
-        aircraft = pytest.importorskip('xplane_bridge.simulators.aircraft')
+        aircraft = pytest.importorskip('xplane_bridge.aircraft.aircraft')
         pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
         self.aircraft = aircraft.Aircraft(**options)
         self.step = 1.0 / rate

@@ -24,8 +24,8 @@ from xplane_bridge.control.cascade import Cascade, Level
 from xplane_bridge.control.envelope import Envelope
 from xplane_bridge.control.geofence import Fence
 from xplane_bridge.control.targets import Attitude, Rates, Target
-from xplane_bridge.experiments import core
-from xplane_bridge.experiments.core_vehicle import CoreVehicle
+from xplane_bridge.flights import core
+from xplane_bridge.flights.core_vehicle import CoreVehicle
 
 SQUARE = ((-3000.0, -3000.0), (3000.0, -3000.0), (3000.0, 3000.0), (-3000.0, 3000.0))
 

@@ -21,8 +21,8 @@ import math
 import numpy as np
 import pytest
 
-from xplane_bridge.control.linear_model import LinearModel, Signal
-from xplane_bridge.control.tuning import Limits, margins, tune
+from xplane_bridge.control.tuning.linear_model import LinearModel, Signal
+from xplane_bridge.control.tuning.tune import Limits, margins, tune
 
 FREQUENCIES = np.logspace(-2.5, 1.9, 400)
 

@@ -20,10 +20,10 @@ import re
 import numpy as np
 import pytest
 
-from xplane_bridge import optional
-from xplane_bridge.control import policy
-from xplane_bridge.control.observation import INDEX, SIZE
-from xplane_bridge.control.policy import load, LoadedPolicy
+from xplane_bridge.common import optional
+from xplane_bridge.control.policy import load as policy
+from xplane_bridge.control.policy.load import load, LoadedPolicy
+from xplane_bridge.control.policy.observation import INDEX, SIZE
 
 onnx = pytest.importorskip('onnx', reason='onnx is not installed')
 pytest.importorskip('onnxruntime', reason='onnxruntime is not installed')

@@ -19,8 +19,8 @@ import math
 
 import pytest
 
-from xplane_bridge.conversions import huginn
-from xplane_bridge.conversions.huginn import Reading
+from xplane_bridge.conversions import fdmdata as huginn
+from xplane_bridge.conversions.fdmdata import Reading
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.protocols.fdmdata import (
     Accelerometer,

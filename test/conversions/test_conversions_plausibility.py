@@ -20,9 +20,9 @@ import math
 from hypothesis import given, strategies
 import pytest
 
-from xplane_bridge.conversions import xplane
 from xplane_bridge.conversions.plausibility import AIR_BOUNDS, NOWHERE, Plausibility
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.conversions.xplane import state as xplane
 
 STATE = VehicleState(
     47.0, 8.0, 1500.0, orientation=(1.0, 0.0, 0.0, 0.0), velocity=(60.0, 3.0, 1.0),

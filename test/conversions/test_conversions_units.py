@@ -18,7 +18,7 @@ import math
 
 import pytest
 
-from xplane_bridge.conversions import units
+from xplane_bridge.common import units
 
 
 @pytest.mark.parametrize(('value', 'expected'), [

@@ -19,8 +19,8 @@ import math
 
 import pytest
 
-from xplane_bridge.conversions.xplane import missed, OWN_DATAREFS, own_state
-from xplane_bridge.conversions.xplane_rows import rows_state
+from xplane_bridge.conversions.xplane.rows import rows_state
+from xplane_bridge.conversions.xplane.state import missed, OWN_DATAREFS, own_state
 from xplane_bridge.protocols.xplane_udp import to_segments
 
 POSITION = 'sim/flightmodel/position/'

@@ -19,8 +19,8 @@ import struct
 
 import pytest
 
-from xplane_bridge.conversions import xplane
-from xplane_bridge.conversions.xplane_local import LocalAxes
+from xplane_bridge.conversions.xplane import state as xplane
+from xplane_bridge.conversions.xplane.local import LocalAxes
 from xplane_bridge.protocols.xpc import PositionReply
 
 # WGS-84, and sim/physics/earth_radius_m.

@@ -27,7 +27,7 @@ from masked import masked
 
 from xplane_bridge import msg, srv
 from xplane_bridge.conversions.masks import known_or_nan, Mask
-from xplane_bridge.experiments.quantities import EXTRACT
+from xplane_bridge.flights.analysis.quantities import EXTRACT
 
 ROOT = Path(__file__).parents[2]
 CONTROLS = Mask(msg.FlightControls)

@@ -20,7 +20,14 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from xplane_bridge.control.observation import FIELDS, NAMES, SIZE, SLICES, TARGET_BITS, TOPICS
+from xplane_bridge.control.policy.observation import (
+    FIELDS,
+    NAMES,
+    SIZE,
+    SLICES,
+    TARGET_BITS,
+    TOPICS,
+)
 from xplane_bridge.conversions.message_numbers import NUMBERS
 
 

@@ -16,10 +16,10 @@
 
 import pytest
 
-from xplane_bridge.conversions import xplane_levers as levers
 from xplane_bridge.conversions.vehicle import EngineControls
-from xplane_bridge.conversions.xplane import own_state
-from xplane_bridge.conversions.xplane_rows import rows_state
+from xplane_bridge.conversions.xplane import levers
+from xplane_bridge.conversions.xplane.rows import rows_state
+from xplane_bridge.conversions.xplane.state import own_state
 from xplane_bridge.protocols.xplane_udp import to_segments
 
 C2 = 'sim/cockpit2/controls/'

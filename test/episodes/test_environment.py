@@ -28,13 +28,13 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv
 import numpy as np
 
-from xplane_bridge.control.action import LEVELS
-from xplane_bridge.control.observation import FIELDS, INDEX, NAMES
+from xplane_bridge.control.policy.action import LEVELS
+from xplane_bridge.control.policy.observation import FIELDS, INDEX, NAMES
 from xplane_bridge.episodes import ID
 from xplane_bridge.episodes.environment import FlightEnv
-from xplane_bridge.episodes.judging import seen, Step
-from xplane_bridge.experiments import scenario
-from xplane_bridge.experiments.core import CoreRun
+from xplane_bridge.episodes.reward import seen, Step
+from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.scenario import scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = {

@@ -17,9 +17,9 @@
 from pathlib import Path
 import re
 
-from xplane_bridge.control.action import LEVELS
-from xplane_bridge.control.observation import FIELDS
-from xplane_bridge.episodes.options import OPTIONS
+from xplane_bridge.control.policy.action import LEVELS
+from xplane_bridge.control.policy.observation import FIELDS
+from xplane_bridge.flights.scenario.start import OPTIONS
 
 PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'episodes.md').read_text()
 

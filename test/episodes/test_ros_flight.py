@@ -30,12 +30,12 @@ pytest.importorskip('gymnasium', reason='episodes need gymnasium')
 
 import numpy as np
 
-from xplane_bridge.control.action import LEVELS
+from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.episodes.environment import FlightEnv
-from xplane_bridge.episodes.flight import Start
-from xplane_bridge.episodes.ros_flight import RosFlight
-from xplane_bridge.experiments.execution import ExperimentError
-from xplane_bridge.experiments.scenario import parse
+from xplane_bridge.flights.flight import Start
+from xplane_bridge.flights.scenario.scenario import parse
+from xplane_bridge.flights.script import ExperimentError
+from xplane_bridge.nodes.flight.ros_flight import RosFlight
 
 SCENARIO = parse('rough', {
     'duration': 60.0,
@@ -118,10 +118,10 @@ def test_no_process_outlives_the_interpreter(killed):
     namespace = f'/outlived_{os.getpid()}_{killed}'
     script = f"""
 import os, runpy, signal, sys
-from xplane_bridge.control.action import LEVELS
-from xplane_bridge.episodes.flight import Start
-from xplane_bridge.episodes.ros_flight import RosFlight
-from xplane_bridge.experiments.scenario import parse
+from xplane_bridge.control.policy.action import LEVELS
+from xplane_bridge.flights.flight import Start
+from xplane_bridge.nodes.flight.ros_flight import RosFlight
+from xplane_bridge.flights.scenario.scenario import parse
 flight = RosFlight(parse('rough', {{
     'duration': 9.0, 'events': [{{'at': 0.0, 'engage': True}}],
     'criteria': [{{'quantity': 'roll_deg', 'statistic': 'max_abs', 'at_most': 90.0}}]}}),

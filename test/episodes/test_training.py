@@ -23,9 +23,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xplane_bridge.control.observation import columns
-from xplane_bridge.episodes import holding, train
-from xplane_bridge.episodes.holding import Holding
+from xplane_bridge.commands import train
+from xplane_bridge.control.policy.observation import columns
+from xplane_bridge.episodes.training import holding
+from xplane_bridge.episodes.training.holding import Holding
 
 POLICY = Path(__file__).resolve().parents[2] / 'policies' / 'turbulence.onnx'
 RANDOM = np.random.default_rng(18)
@@ -92,7 +93,7 @@ def test_a_wrong_number_of_parameters_is_refused():
 def test_the_graph_is_the_policy():
     pytest.importorskip('onnx', reason='needs onnx')
     onnxruntime = pytest.importorskip('onnxruntime', reason='needs onnxruntime')
-    from xplane_bridge.episodes.graph import model_of
+    from xplane_bridge.episodes.training.graph import model_of
     policy = Holding(RANDOM.normal(0.0, 0.5, len(holding.PARAMETERS)))
     session = onnxruntime.InferenceSession(model_of(policy).SerializeToString())
     state = np.zeros((1, len(holding.STATE)), np.float32)
@@ -111,9 +112,9 @@ def test_the_graph_is_the_policy():
 def test_training_learns_and_is_the_same_again_in_other_processes():
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     pytest.importorskip('cma', reason='training needs cma')
-    from xplane_bridge.episodes.training import losses, Plan, Stage
-    from xplane_bridge.episodes.training import train as learn
-    from xplane_bridge.episodes.trial import fly
+    from xplane_bridge.episodes.training.candidate import fly
+    from xplane_bridge.episodes.training.search import losses, Plan, Stage
+    from xplane_bridge.episodes.training.search import train as learn
     history, again = [], []
     parameters = learn(Plan((Stage(6, 1, 14.0),), 8, seed=1, spread=0.1), 1, history.append)
     autopilot = [fly(None, 3, 24.0)]
@@ -149,7 +150,7 @@ def test_what_cannot_be_tested_is_refused_with_a_sentence(tmp_path, capsys):
 
 def test_the_shipped_policy_is_its_parameters():
     pytest.importorskip('onnx', reason='needs onnx')
-    from xplane_bridge.episodes.graph import model_of
+    from xplane_bridge.episodes.training.graph import model_of
     account = json.loads(POLICY.with_suffix('.json').read_text())
     content = POLICY.read_bytes()
     assert hashlib.sha256(content).hexdigest() == account['sha256']
@@ -161,7 +162,7 @@ def test_the_shipped_policy_is_its_parameters():
 def test_the_shipped_policy_tracks_better_than_the_autopilot():
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     pytest.importorskip('onnxruntime', reason='policies need onnxruntime')
-    from xplane_bridge.episodes import unseen
+    from xplane_bridge.episodes.training import unseen
     altitude, heading, _, combined = unseen.compare(str(POLICY), (3000, 3001))
     for row in (altitude, heading, combined):
         assert row.better == 2

@@ -23,14 +23,14 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 import numpy as np
 
-from xplane_bridge.control.action import LEVELS
-from xplane_bridge.control.observation import NAMES
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.control.policy.action import LEVELS
+from xplane_bridge.control.policy.observation import NAMES
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.episodes.core_flight import CoreFlight
-from xplane_bridge.episodes.flight import Start
-from xplane_bridge.episodes.wire import make_wire
-from xplane_bridge.experiments.scenario import parse
-from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.flights.core_flight import CoreFlight
+from xplane_bridge.flights.flight import Start
+from xplane_bridge.flights.rounding import make_wire
+from xplane_bridge.flights.scenario.scenario import parse
 
 FRAME = 1.0 / 60.0
 SIMULATORS = ('xpc', 'xplane12', 'xplane6', 'fdmdata')

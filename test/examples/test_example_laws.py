@@ -23,8 +23,8 @@ import pytest
 
 def flown(law, scenario):
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
-    from xplane_bridge.experiments.core import CoreRun
-    from xplane_bridge.experiments.scenario import load
+    from xplane_bridge.flights.core import CoreRun
+    from xplane_bridge.flights.scenario.scenario import load
     run = CoreRun(load(str(ROOT / 'scenarios' / f'{scenario}.yaml')), seed=7, law=InCore(law))
     run.fly()
     return run

@@ -23,11 +23,11 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from xplane_bridge.aircraft.studies.linearize import linearize
+from xplane_bridge.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.control import gains
-from xplane_bridge.experiments.core import CoreRun
-from xplane_bridge.experiments.scenario import load
-from xplane_bridge.simulators.linearize import linearize
-from xplane_bridge.simulators.spare import in_steady_flight
+from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.scenario.scenario import load
 
 ROOT = Path(__file__).resolve().parents[2]
 AIRCRAFT = ROOT / 'examples' / 'aircraft'

@@ -32,7 +32,7 @@ from xplane_bridge.experiments.aircraft_table import (
     scaled,
     true_airspeed_ratio,
 )
-from xplane_bridge.experiments.scenario import load
+from xplane_bridge.flights.scenario.scenario import load
 
 ROOT = Path(__file__).resolve().parents[2]
 BY_MODEL = {each.model: each for each in AIRCRAFT}

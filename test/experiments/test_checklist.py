@@ -16,8 +16,8 @@
 
 import pytest
 
-from xplane_bridge.experiments.checklist import findings, HEARS, scenario, STEPS
-from xplane_bridge.experiments.conduct import Account, Conduct
+from xplane_bridge.flights.conduct.checklist import findings, HEARS, scenario, STEPS
+from xplane_bridge.flights.conduct.conduct import Account, Conduct
 
 GOOD = {'elevator': 0.1, 'aileron': 0.0, 'rudder': 0.0, 'throttle': 0.7}
 

@@ -18,8 +18,8 @@ import math
 
 import pytest
 
-from xplane_bridge.campaigns import rows
-from xplane_bridge.experiments.conduct import Account, Conduct, Limits, SAYS
+from xplane_bridge.campaigns.table import rows
+from xplane_bridge.flights.conduct.conduct import Account, Conduct, Limits, SAYS
 
 GOOD = {'elevator': 0.1, 'aileron': 0.0, 'rudder': -0.2, 'throttle': 0.7}
 PERIOD = 0.02

@@ -19,10 +19,10 @@ import sys
 
 import pytest
 
-from xplane_bridge.experiments import controller
-from xplane_bridge.experiments.fields import ScenarioError
-from xplane_bridge.experiments.scenario import parse
+from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.experiments.settings import check, complete, Settings
+from xplane_bridge.flights.scenario import flown_by as controller
+from xplane_bridge.flights.scenario.scenario import parse
 
 ROS = controller.ros_arguments('/experiment', False, True)
 

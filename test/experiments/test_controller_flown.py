@@ -26,7 +26,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('rosbags', reason='reading back needs rosbags')
 
 from harness import process
-from xplane_bridge.experiments import analysis
+from xplane_bridge.flights.analysis import history as analysis
 
 pytestmark = pytest.mark.xdist_group('controllers')
 

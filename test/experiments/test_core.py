@@ -25,13 +25,16 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from xplane_bridge.commands import experiment as main
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.experiments import core, execution, main, scenario
-from xplane_bridge.experiments.core import CoreRun
-from xplane_bridge.experiments.core_vehicle import FRAME
 from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
+from xplane_bridge.flights import core
+from xplane_bridge.flights import script as execution
+from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.core_vehicle import FRAME
+from xplane_bridge.flights.scenario import scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = """
@@ -247,7 +250,7 @@ class Blocked:
             raise ModuleNotFoundError(f'no {name}', name=name)
 
 sys.meta_path.insert(0, Blocked())
-from xplane_bridge.experiments.main import main
+from xplane_bridge.commands.experiment import main
 sys.exit(main(sys.argv[1:]))
 """)
     done = subprocess.run(

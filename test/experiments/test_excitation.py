@@ -20,11 +20,12 @@ import numpy as np
 import pytest
 import yaml
 
-from xplane_bridge.experiments import scenario, settings
-from xplane_bridge.experiments.excitation import Excitation
-from xplane_bridge.experiments.execution import Execution, ExperimentError
-from xplane_bridge.experiments.scenario import ScenarioError
+from xplane_bridge.experiments import settings
 from xplane_bridge.experiments.settings import Settings
+from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.flights.scenario.excitation import Excitation
+from xplane_bridge.flights.scenario.scenario import ScenarioError
+from xplane_bridge.flights.script import Execution, ExperimentError
 
 FREQUENCIES = tuple(0.2 * n for n in range(1, 16))
 
@@ -194,7 +195,7 @@ def test_no_real_simulator_is_trimmed():
 
 def test_trimmed_it_flies_on_with_the_controls_held():
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
-    from xplane_bridge.experiments.core import CoreRun
+    from xplane_bridge.flights.core import CoreRun
     run = CoreRun(parsed(TRIMMED))
     run.fly()
     missed = [str(one) for one in run.evaluate().judgements if not one.passed]
@@ -278,7 +279,7 @@ criteria:
 
 def test_a_doublet_is_flown_in_open_and_in_closed_loop():
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
-    from xplane_bridge.experiments.core import CoreRun
+    from xplane_bridge.flights.core import CoreRun
     run = CoreRun(parsed(CORE))
     run.fly()
     assert all(one.passed for one in run.evaluate().judgements)

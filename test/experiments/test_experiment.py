@@ -38,19 +38,17 @@ from rclpy.task import Future
 from std_srvs.srv import SetBool
 
 from harness import process
-from xplane_bridge.conversions.units import DEGREE, KNOT
-from xplane_bridge.experiments import (
-    analysis,
-    core,
-    experiment,
-    main,
-    peers,
-    report,
-    scenario,
-)
-from xplane_bridge.experiments.peers import bridge_parameters, free_ports
+from xplane_bridge.commands import experiment as main
+from xplane_bridge.common.units import DEGREE, KNOT
+from xplane_bridge.experiments import fly as experiment
+from xplane_bridge.experiments import report
 from xplane_bridge.experiments.settings import Files
-from xplane_bridge.experiments.vehicle import Vehicle
+from xplane_bridge.flights import core
+from xplane_bridge.flights.analysis import history as analysis
+from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.nodes.flight import bridges as peers
+from xplane_bridge.nodes.flight.bridges import bridge_parameters, free_ports
+from xplane_bridge.nodes.flight.vehicle import Vehicle
 from xplane_bridge.simulators.registry import SIMULATORS
 
 # Five processes per flight: run in parallel, they would wait for the processor.

@@ -21,13 +21,14 @@ import numpy as np
 import pytest
 import yaml
 
-from xplane_bridge.experiments import scenario, verdict
-from xplane_bridge.experiments.analysis import make_flight
-from xplane_bridge.experiments.excitation import Excitation
-from xplane_bridge.experiments.frequency_response import frequency_response
-from xplane_bridge.experiments.low_order import low_order
-from xplane_bridge.experiments.series import Series
-from xplane_bridge.experiments.windows import windows
+from xplane_bridge.flights.analysis import verdict
+from xplane_bridge.flights.analysis.frequency_response import frequency_response
+from xplane_bridge.flights.analysis.history import make_flight
+from xplane_bridge.flights.analysis.low_order import low_order
+from xplane_bridge.flights.analysis.series import Series
+from xplane_bridge.flights.analysis.windows import windows
+from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.flights.scenario.excitation import Excitation
 
 CHIRP = Excitation('chirp', 'elevator', 0.05, 40.0, f0=0.1, f1=3.0, outputs=('pitch_rate',))
 MULTISINE = Excitation(
@@ -201,9 +202,9 @@ def test_a_flown_response_lies_on_that_of_the_linear_model(kind, axis, output, f
     """Within 1 dB and 4 degrees, wherever the coherence is above 0.8."""
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     pytest.importorskip('scipy', reason='scipy is not installed')
-    from xplane_bridge.experiments.core import CoreRun
-    from xplane_bridge.simulators.linearize import linearize
-    from xplane_bridge.simulators.spare import spare_of
+    from xplane_bridge.aircraft.studies.linearize import linearize
+    from xplane_bridge.aircraft.studies.spare import spare_of
+    from xplane_bridge.flights.core import CoreRun
     run = CoreRun(scenario.parse('mine', yaml.safe_load(C172P % (kind, axis, frequencies))))
     model = linearize(spare_of(run.vehicle.aircraft))
     run.fly()

@@ -21,16 +21,17 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from xplane_bridge.campaigns import plan as plans
-from xplane_bridge.campaigns.plan import PlanError
-from xplane_bridge.control import action, gains
-from xplane_bridge.episodes.core_flight import CoreFlight
-from xplane_bridge.episodes.flight import Start
+from xplane_bridge.campaigns.plan import plan as plans
+from xplane_bridge.campaigns.plan.plan import PlanError
+from xplane_bridge.control import gains
+from xplane_bridge.control.policy import action
 from xplane_bridge.experiments import settings
-from xplane_bridge.experiments.core import CoreRun
-from xplane_bridge.experiments.core_vehicle import tuned
-from xplane_bridge.experiments.scenario import parse, ScenarioError
 from xplane_bridge.experiments.settings import Settings
+from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.core_flight import CoreFlight
+from xplane_bridge.flights.core_vehicle import tuned
+from xplane_bridge.flights.flight import Start
+from xplane_bridge.flights.scenario.scenario import parse, ScenarioError
 
 SENTENCE = (
     'no gains are known for navion, and the autopilot flies no aircraft with those of another '

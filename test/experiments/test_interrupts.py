@@ -21,8 +21,8 @@ import time
 
 import pytest
 
-from xplane_bridge.experiments import interrupts
-from xplane_bridge.experiments.interrupts import Interrupts
+from xplane_bridge.common import interrupts
+from xplane_bridge.common.interrupts import Interrupts
 
 
 @pytest.fixture(autouse=True)

@@ -37,10 +37,12 @@ pytest.importorskip('tornado.websocket', reason='the client needs tornado')
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from tornado import websocket
 
+from xplane_bridge.commands import experiment as main
 from xplane_bridge.conversions import aircraft_model
-from xplane_bridge.experiments import core, main, scenario
 from xplane_bridge.experiments.live import Live
 from xplane_bridge.experiments.settings import Experiment, Files, NOT_FLOWN, PASSED, Settings
+from xplane_bridge.flights import core
+from xplane_bridge.flights.scenario import scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 # Opcodes of the protocol's binary messages.

@@ -21,9 +21,9 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from sensor_msgs.msg import Imu, NavSatFix
 
-from xplane_bridge.experiments.execution import Execution
-from xplane_bridge.experiments.monitor import is_due, Monitor
-from xplane_bridge.experiments.scenario import parse
+from xplane_bridge.flights.scenario.scenario import parse
+from xplane_bridge.flights.script import Execution
+from xplane_bridge.nodes.flight.monitor import is_due, Monitor
 
 
 class Nothing:

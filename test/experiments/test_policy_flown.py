@@ -21,8 +21,9 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from xplane_bridge.experiments import main, scenario
+from xplane_bridge.commands import experiment as main
 from xplane_bridge.experiments.settings import complete, NOT_FLOWN, PASSED, Settings
+from xplane_bridge.flights.scenario import scenario
 
 pytestmark = pytest.mark.xdist_group('controllers')
 

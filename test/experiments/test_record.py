@@ -44,10 +44,11 @@ from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import NavSatFix  # noqa: E402
 
 from harness import process  # noqa: E402
-from xplane_bridge.experiments import record, rosbag2  # noqa: E402
-from xplane_bridge.experiments.definitions import definition  # noqa: E402
-from xplane_bridge.experiments.record import Recorder  # noqa: E402
+from xplane_bridge.flights.recordings import rosbag2  # noqa: E402
 from xplane_bridge.msg import Datarefs, FlightControls  # noqa: E402
+from xplane_bridge.nodes.record import node as record  # noqa: E402
+from xplane_bridge.nodes.record.definitions import definition  # noqa: E402
+from xplane_bridge.nodes.record.node import Recorder  # noqa: E402
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LOOSE = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)

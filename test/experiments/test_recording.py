@@ -27,8 +27,9 @@ from mcap.writer import CompressionType, Writer
 import numpy as np
 from rosbags.typesys import get_typestore, Stores
 
-from xplane_bridge.experiments import analysis, mcap_file, rosbag2
-from xplane_bridge.experiments.topics import RecordingError
+from xplane_bridge.flights.analysis import history as analysis
+from xplane_bridge.flights.recordings import mcap_file, rosbag2
+from xplane_bridge.flights.recordings.topics import RecordingError
 
 KINDS = {name: CompressionType[name] for name in ('NONE', 'LZ4', 'ZSTD')}
 IMU = 'sensor_msgs/msg/Imu'

@@ -16,8 +16,8 @@
 
 import math
 
-from xplane_bridge.experiments.conduct import Conduct
-from xplane_bridge.experiments.relay import Relay
+from xplane_bridge.flights.conduct.conduct import Conduct
+from xplane_bridge.flights.conduct.relay import Relay
 
 GOOD = {'elevator': 0.1, 'aileron': 0.0, 'rudder': -0.2, 'throttle': 0.7}
 

@@ -18,7 +18,7 @@ import math
 
 import pytest
 
-from xplane_bridge.experiments.response import step_response
+from xplane_bridge.flights.analysis.response import step_response
 
 TIMES = [n * 0.001 for n in range(20001)]
 

@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 
 from xplane_bridge.control.cascade import Cascade
-from xplane_bridge.experiments.route import RouteFlight
-from xplane_bridge.experiments.scenario import load, parse, Route, ScenarioError
+from xplane_bridge.flights.route import RouteFlight
+from xplane_bridge.flights.scenario.scenario import load, parse, Route, ScenarioError
 
 ROOT = Path(__file__).resolve().parents[2]
 SQUARE = ((2500.0, 0.0), (2500.0, 2200.0), (0.0, 2200.0), (0.0, 0.0))
@@ -111,7 +111,7 @@ class Foreign:
     (Foreign, (0.0, 0.0, 0.0), 30.0)])
 def test_racetrack_is_flown_within_metres_of_its_path(law, wind, most):
     pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
-    from xplane_bridge.experiments.core import CoreRun
+    from xplane_bridge.flights.core import CoreRun
     run = CoreRun(load(str(ROOT / 'scenarios' / 'racetrack.yaml')), law=law())
     run.vehicle.disturb('wind', wind)
     run.fly()

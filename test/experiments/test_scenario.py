@@ -20,9 +20,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from xplane_bridge.experiments import scenario, settings
-from xplane_bridge.experiments.scenario import ScenarioError
+from xplane_bridge.experiments import settings
 from xplane_bridge.experiments.settings import Settings
+from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.flights.scenario.scenario import ScenarioError
 
 SHIPPED = sorted((Path(__file__).parents[2] / 'scenarios').glob('*.yaml'))
 GOOD = """

@@ -20,12 +20,19 @@ import math
 import numpy as np
 import pytest
 
-from xplane_bridge.experiments import analysis, verdict
-from xplane_bridge.experiments.analysis import error_of, figures, latency_of, quantity, statistic
-from xplane_bridge.experiments.events import Event, Expectation
-from xplane_bridge.experiments.quantities import QUANTITIES
-from xplane_bridge.experiments.scenario import Criterion, Scenario
-from xplane_bridge.experiments.series import Arrivals, Flight, Series
+from xplane_bridge.flights.analysis import history as analysis
+from xplane_bridge.flights.analysis import verdict
+from xplane_bridge.flights.analysis.history import (
+    error_of,
+    figures,
+    latency_of,
+    quantity,
+    statistic,
+)
+from xplane_bridge.flights.analysis.quantities import QUANTITIES
+from xplane_bridge.flights.analysis.series import Arrivals, Flight, Series
+from xplane_bridge.flights.scenario.events import Event, Expectation
+from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
 
 NAN = math.nan
 

@@ -32,9 +32,9 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from harness import process
 from xplane_bridge.experiments import live
-from xplane_bridge.experiments.definitions import message_class
-from xplane_bridge.experiments.monitor import Monitor
-from xplane_bridge.experiments.view import View
+from xplane_bridge.nodes.flight.display import View
+from xplane_bridge.nodes.flight.monitor import Monitor
+from xplane_bridge.nodes.record.definitions import message_class
 
 RESOURCE = Path(__file__).parents[2] / 'resource'
 NAMESPACE = '/experiment'

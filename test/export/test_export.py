@@ -34,9 +34,9 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from ulyssix_packets import bcd, datagram, DAY_45, tagged, utc
 from vector_files import vectors
 
-from xplane_bridge import optional
+from xplane_bridge.commands.export import main
+from xplane_bridge.common import optional
 from xplane_bridge.export import recordings, resampling, writers
-from xplane_bridge.export.main import main
 from xplane_bridge.export.tables import Batch, Column
 
 MSG = Path(__file__).resolve().parents[2] / 'msg'

@@ -29,7 +29,7 @@ lz4 = pytest.importorskip('lz4.frame', reason='lz4 is not installed')
 zstandard = pytest.importorskip('zstandard', reason='zstandard is not installed')
 
 EXPORT = """import contextlib, io, json, sys
-from xplane_bridge.export.main import main
+from xplane_bridge.commands.export import main
 for arguments in json.loads(sys.argv[1]):
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -37,7 +37,7 @@ for arguments in json.loads(sys.argv[1]):
     print(json.dumps((code, out.getvalue(), err.getvalue())))
 """
 LOAD = """import sys
-from xplane_bridge.experiments import analysis
+from xplane_bridge.flights.analysis import history as analysis
 try:
     analysis.load(sys.argv[1])
 except ValueError as error:
@@ -463,8 +463,8 @@ def test_names_with_control_characters_are_printed_as_escapes(tmp_path):
     evil = '/\x1b]0;owned\x07\x1b[31m\u202e'
     path.write_bytes(mcap(good(1, evil + '1'), topic(2, evil + '2', 'p/msg/' + evil, b'x')))
     code, out, err = limited(
-        'from xplane_bridge.command_line import run_command; import sys\n'
-        'from xplane_bridge.export.main import main\nsys.exit(run_command(main))',
+        'from xplane_bridge.common.command_line import run_command; import sys\n'
+        'from xplane_bridge.commands.export import main\nsys.exit(run_command(main))',
         path, '--to', 'csv', '--output', tmp_path / 'out', '--topics', 'good', evil + '1')
     assert code == 1
     shown = '\\x1b]0;owned\\x07\\x1b[31m\\u202e'

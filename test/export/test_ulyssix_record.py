@@ -38,8 +38,8 @@ from captures import pcap
 import numpy as np
 from pyarrow import parquet
 
+from xplane_bridge.commands.ulyssix import main
 from xplane_bridge.export import writers
-from xplane_bridge.export.ulyssix import main
 from xplane_bridge.protocols.ulyssix import data_packet, encode, PacketTime, WordOrder
 
 NAMES = ('Alt', 'Oil', 'Gear')
@@ -201,7 +201,7 @@ def recording(to, *options):
         sender.bind(('127.0.0.1', 0))
         port = sender.getsockname()[1]
     child = subprocess.Popen(
-        [sys.executable, '-P', '-m', 'xplane_bridge.export.ulyssix', 'record', '--port',
+        [sys.executable, '-P', '-m', 'xplane_bridge.commands.ulyssix', 'record', '--port',
          str(port), '--to', str(to), '--quiet', *options],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

@@ -34,15 +34,15 @@ from captures import (
 )
 import pytest
 
-from xplane_bridge.links.capture import (
+from xplane_bridge.links.captures.capture import (
     CaptureError,
     check_capture,
     Datagram,
     read_datagrams,
     Tally,
 )
-from xplane_bridge.links.ipv4 import Fragments
-from xplane_bridge.links.pcap import read_packets
+from xplane_bridge.links.captures.ipv4 import Fragments
+from xplane_bridge.links.captures.pcap import read_packets
 
 GETC = Datagram(1_700_000_000_500_000_000, CLIENT, PLUGIN, b'GETC\0\0')
 PCAPNG = bytes.fromhex(CAPTURES['pcapng of scapy'])

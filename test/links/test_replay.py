@@ -21,7 +21,7 @@ import time
 from captures import pcap
 import pytest
 
-from xplane_bridge.links.replay import ANY_PORT, ReplayLoop
+from xplane_bridge.links.captures.replay import ANY_PORT, ReplayLoop
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import PeerChanged, PeerState

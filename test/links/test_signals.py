@@ -28,8 +28,8 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from harness import DEADLINE
-from xplane_bridge.experiments.processes import executable_path
-from xplane_bridge.links.signals import calling_on_signal
+from xplane_bridge.common.signals import calling_on_signal
+from xplane_bridge.nodes.flight.processes import executable_path
 
 NEEDS = {'simulator': ['jsbsim'], 'record': ['mcap'],
          'experiment': ['jsbsim', 'mcap', 'rosbags', 'matplotlib']}

@@ -24,8 +24,8 @@ import time
 from process_table import running
 import pytest
 
-from xplane_bridge.links import supervisor
-from xplane_bridge.links.supervised import ABANDONED, HUNG, Supervised
+from xplane_bridge.common import supervisor
+from xplane_bridge.common.supervised import ABANDONED, HUNG, Supervised
 
 DEADLINE = 30.0
 # It leaves its session, ignores interrupts, and loses its parent.
@@ -73,7 +73,7 @@ def test_nothing_is_left_of_a_killed_process(mark, forked):
     """Not even if it was forked, and the fork holds all that it had open."""
     script = f"""
 import os, subprocess, sys, time
-from xplane_bridge.links.supervised import Supervised
+from xplane_bridge.common.supervised import Supervised
 process = Supervised(['sleep', '{mark}'], subprocess.DEVNULL)
 process.pid
 if {forked} and not os.fork():
@@ -147,7 +147,7 @@ def test_no_worker_outlives_a_killed_process(tmp_path):
     script = tmp_path / 'spreading.py'
     script.write_text("""
 import sys, time
-from xplane_bridge.episodes.spread import mapping
+from xplane_bridge.common.parallel import mapping
 def work(number):
     print('ready', flush=True)
     time.sleep(0.0 if number < 2 else 99.0)

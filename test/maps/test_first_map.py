@@ -23,9 +23,9 @@ pytest.importorskip('pint', reason='units are converted by pint')
 
 from captures import pcap
 
-from xplane_bridge import maps
-from xplane_bridge.export import ulyssix_map
-from xplane_bridge.maps.first_map import guess, Seen
+from xplane_bridge.conversions import ulyssix as maps
+from xplane_bridge.conversions.ulyssix.first_map import guess, Seen
+from xplane_bridge.export.ulyssix import map as ulyssix_map
 from xplane_bridge.protocols import ulyssix
 
 BEGIN = 1_700_000_000

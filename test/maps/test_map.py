@@ -23,10 +23,10 @@ import pytest
 pytest.importorskip('pint', reason='units are converted by pint')
 
 from xplane_bridge.conversions.geoid import undulation_source
-from xplane_bridge.maps import AppliedMap, load, MapError, Packet, units
-from xplane_bridge.maps.alignment import Aligner, Series
-from xplane_bridge.maps.expression import Expression
-from xplane_bridge.maps.vehicle import states
+from xplane_bridge.conversions.ulyssix import AppliedMap, load, MapError, Packet, units
+from xplane_bridge.conversions.ulyssix.alignment import Aligner, Series
+from xplane_bridge.conversions.ulyssix.expression import Expression
+from xplane_bridge.conversions.ulyssix.vehicle import states
 
 MAP = """\
 frame: frd

@@ -23,7 +23,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
 from sensor_msgs.msg import NavSatFix
 
-from xplane_bridge.nodes.audience import Audience
+from xplane_bridge.nodes.common.audience import Audience
 
 KIND = 'sensor_msgs/msg/NavSatFix'
 

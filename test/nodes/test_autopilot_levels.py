@@ -31,6 +31,7 @@ from sensor_msgs.msg import Imu, Joy, NavSatFix
 from std_msgs.msg import String
 
 from xplane_bridge.action import FlyRoute
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.msg import (
@@ -42,8 +43,7 @@ from xplane_bridge.msg import (
     Route,
 )
 from xplane_bridge.nodes.autopilot import AutopilotNode
-from xplane_bridge.nodes.latched import LATCHED
-from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.nodes.common.latched import LATCHED
 
 FRAME = 1.0 / 30.0
 FEET = 0.3048

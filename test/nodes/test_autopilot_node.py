@@ -31,7 +31,7 @@ from std_srvs.srv import SetBool
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
 from xplane_bridge.nodes.autopilot import AutopilotNode
 from xplane_bridge.nodes.autopilot import node as autopilot
-from xplane_bridge.nodes.latched import LATCHED
+from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.xpc import XpcNode
 
 

@@ -34,7 +34,7 @@ from xplane_bridge.nodes.autopilot.joystick import Joystick, JoystickSettings, R
 from xplane_bridge.nodes.autopilot.motion import PositionDerivative
 from xplane_bridge.nodes.autopilot.route import waypoints_of_path, waypoints_of_route
 from xplane_bridge.nodes.autopilot.serialized import attitude, body_velocity, stamp_of
-from xplane_bridge.nodes.waiting import Waiting
+from xplane_bridge.nodes.common.waiting import Waiting
 
 CENTRED = (0.0,) * 8
 RELEASED = (0,) * 11

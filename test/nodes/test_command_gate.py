@@ -23,7 +23,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import FlightControls
-from xplane_bridge.nodes.controls import checked_controls, CommandGate, fill_controls
+from xplane_bridge.nodes.vehicle.controls import checked_controls, CommandGate, fill_controls
 
 
 def command(**given):

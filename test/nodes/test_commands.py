@@ -42,7 +42,7 @@ import yaml
 from harness import free_port
 from xplane_bridge import msg, srv
 from xplane_bridge.nodes.autopilot import AutopilotNode
-from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.simpit import SimpitNode
 from xplane_bridge.nodes.xpc import XpcNode

@@ -26,7 +26,7 @@ from masked import masked
 
 from xplane_bridge import msg
 from xplane_bridge.conversions.vehicle import EngineControls
-from xplane_bridge.nodes.engines import checked_engines, EngineGate, fill_engines
+from xplane_bridge.nodes.vehicle.engines import checked_engines, EngineGate, fill_engines
 
 
 def command(**given):

@@ -39,14 +39,14 @@ from sensor_msgs.msg import FluidPressure, Imu, MagneticField, NavSatFix, Temper
 from std_srvs.srv import SetBool, Trigger
 
 from harness import DEADLINE, process
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.msg import AirData, EngineControls, FlightControls, Navigation
 from xplane_bridge.nodes.fdmdata import FdmdataNode
-from xplane_bridge.nodes.vehicle import LATCHED
+from xplane_bridge.nodes.vehicle.publisher import LATCHED
 from xplane_bridge.sessions.base import PeerState
-from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.fdmdata import FdmdataFrontend
-from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
 

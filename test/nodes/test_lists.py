@@ -16,7 +16,7 @@
 
 import pytest
 
-from xplane_bridge.nodes.lists import check_count, dataref_values, named, watched
+from xplane_bridge.nodes.common.lists import check_count, dataref_values, named, watched
 
 
 def test_values_belong_to_their_names():

@@ -35,13 +35,13 @@ from rclpy.task import Future
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
-from xplane_bridge.links.replay import Progress
+from xplane_bridge.links.captures.replay import Progress
 from xplane_bridge.links.udp import Counters, LinkError
-from xplane_bridge.nodes.base import BaseParameters, BridgeNode
-from xplane_bridge.nodes.datagrams import capture_status
-from xplane_bridge.nodes.diagnostics import OK, Status
-from xplane_bridge.nodes.parameters import parameter
-from xplane_bridge.nodes.watchdog import CommandWatchdog
+from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode
+from xplane_bridge.nodes.common.datagrams import capture_status
+from xplane_bridge.nodes.common.diagnostics import OK, Status
+from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.vehicle.watchdog import CommandWatchdog
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE

@@ -25,8 +25,8 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.msg import AirData, AttitudeTarget, AutopilotTarget, FlightControls
-from xplane_bridge.nodes.diagnostics import OK, STALE, WARN
-from xplane_bridge.nodes.latched import LATCHED
+from xplane_bridge.nodes.common.diagnostics import OK, STALE, WARN
+from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.policy import PolicyNode
 
 STEP = 20_000_000

@@ -184,7 +184,7 @@ def angles(q):
 
 def turning():
     """Return a world whose aircraft rolls into a climbing turn."""
-    from xplane_bridge.simulators.aircraft import Aircraft
+    from xplane_bridge.aircraft.aircraft import Aircraft
     from xplane_bridge.simulators.world import World
 
     aircraft = Aircraft()

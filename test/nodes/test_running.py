@@ -16,7 +16,7 @@
 
 import threading
 
-from xplane_bridge.nodes import running
+from xplane_bridge.nodes.common import running
 
 
 class Node:

@@ -27,9 +27,9 @@ from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.autopilot import AutopilotNode
-from xplane_bridge.nodes.diagnostics import OK, STALE, WARN
+from xplane_bridge.nodes.common.diagnostics import OK, STALE, WARN
 from xplane_bridge.nodes.sensors import SensorsNode
-from xplane_bridge.nodes.vehicle import LATCHED
+from xplane_bridge.nodes.vehicle.publisher import LATCHED
 from xplane_bridge.sensors.specification import load
 
 STEP = 20_000_000

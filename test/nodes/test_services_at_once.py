@@ -27,11 +27,11 @@ from simpit_peer import Plugin
 from std_srvs.srv import Trigger
 from xpc_peer import flying as flying_xpc
 
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.simpit import SimpitNode
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
-from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.fdmdata import FdmdataFrontend
 from xplane_bridge.simulators.server import running

@@ -24,7 +24,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from harness import DEADLINE, free_port
-from xplane_bridge.nodes.faults import Faults
+from xplane_bridge.nodes.common.faults import Faults
 from xplane_bridge.nodes.ulyssix import UlyssixNode
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.sessions.ulyssix import UlyssixSession

@@ -41,7 +41,7 @@ from xpc_peer import flying
 
 from harness import free_port
 from xplane_bridge.msg import SimpitAltitude, UlyssixPacket, UlyssixSamples
-from xplane_bridge.nodes.diagnostics import OK, WARN
+from xplane_bridge.nodes.common.diagnostics import OK, WARN
 from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.simpit import SimpitNode
 from xplane_bridge.nodes.simulator import SimulatorNode

@@ -31,11 +31,11 @@ from sensor_msgs.msg import Imu, NavSatFix
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.conversions import simulated
 from xplane_bridge.msg import AirData, EngineControls, FlightControls
-from xplane_bridge.nodes.latched import LATCHED
+from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.simulator import SimulatorNode
-from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.srv import GetProperties, ListProperties, SetProperties
 
 EXAMPLES = Path(__file__).resolve().parents[2] / 'examples'

@@ -57,7 +57,8 @@ from std_srvs.srv import SetBool, Trigger
 
 from harness import free_port, process
 from xplane_bridge.nodes.simulator import SimulatorNode
-from xplane_bridge.simulators import entities, standard
+from xplane_bridge.simulators.standard import control as standard
+from xplane_bridge.simulators.standard import entities
 
 STOPPED, PLAYING, PAUSED, QUITTING = (
     SimulationState.STATE_STOPPED, SimulationState.STATE_PLAYING, SimulationState.STATE_PAUSED,

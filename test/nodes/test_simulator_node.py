@@ -33,7 +33,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from harness import DEADLINE, free_port, Harness, process
 from xplane_bridge.msg import AirData, FlightControls
-from xplane_bridge.nodes.diagnostics import OK, WARN
+from xplane_bridge.nodes.common.diagnostics import OK, WARN
 from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.simulator import SimulatorNode
 from xplane_bridge.nodes.xpc import XpcNode

@@ -33,8 +33,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import NavSatFix
 
 from harness import process
-from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
-from xplane_bridge.nodes.diagnostics import OK, WARN
+from xplane_bridge.nodes.common.diagnostics import OK, WARN
+from xplane_bridge.nodes.vehicle.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.simulators.endpoints import UdpEndpoint

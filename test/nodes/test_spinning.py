@@ -23,7 +23,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock
 
-from xplane_bridge.spinning import spin_until
+from xplane_bridge.nodes.common.spinning import spin_until
 
 
 def test_spinning_keeps_nothing_of_the_callbacks_it_has_executed(ros):
@@ -127,7 +127,7 @@ def test_a_subscription_made_while_spinning_is_heard(ros):
 
 
 def test_an_executor_built_otherwise_does_it_all_itself(ros, monkeypatch):
-    monkeypatch.setattr('xplane_bridge.spinning._PRIVATE', ('not of this rclpy',))
+    monkeypatch.setattr('xplane_bridge.nodes.common.spinning._PRIVATE', ('not of this rclpy',))
     heard = []
 
     def prepare(node, stop, throw):

@@ -32,8 +32,8 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.msg import AirData, FlightControls, Navigation
-from xplane_bridge.nodes import templates
-from xplane_bridge.nodes.templates import Template
+from xplane_bridge.nodes.vehicle import templates
+from xplane_bridge.nodes.vehicle.templates import Template
 
 NUMBERS = st.floats(allow_nan=False)
 STAMPS = st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 999_999_999))

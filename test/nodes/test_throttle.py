@@ -19,13 +19,15 @@ from pathlib import Path
 
 import pytest
 
-from xplane_bridge.nodes.throttle import MOST, Throttle
+from xplane_bridge.nodes.common.throttle import MOST, Throttle
 
 NODES = Path(__file__).resolve().parents[2] / 'xplane_bridge' / 'nodes'
 # Logged while configuring and shutting down, once per capture, once for each of a few places of a
-# mistake in this package, and about installed packages: external input plays no other part.
+# mistake in this package, once per recorded topic, and about installed packages: external input
+# plays no other part.
 NOT_FROM_THE_WIRE = {
-    'base.py': 6, 'bridge.py': 4, 'ulyssix/node.py': 1, 'transforms.py': 1, 'stamps.py': 1}
+    'common/base.py': 6, 'vehicle/bridge.py': 4, 'ulyssix/node.py': 1,
+    'vehicle/transforms.py': 1, 'common/stamps.py': 1, 'record/node.py': 3}
 
 
 def test_a_line_of_one_kind_is_written_once_a_second():

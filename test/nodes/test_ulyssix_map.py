@@ -35,11 +35,11 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, NavSatFix
 
 from harness import free_port
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.msg import AirData, UlyssixSamples
 from xplane_bridge.nodes.ulyssix import UlyssixNode
 from xplane_bridge.simulators import ulyssix
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import Simulation
 from xplane_bridge.simulators.world import World
 

@@ -32,10 +32,10 @@ from sensor_msgs.msg import NavSatFix
 
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.msg import AirData, FlightControls
-from xplane_bridge.nodes.datagrams import values_status
-from xplane_bridge.nodes.diagnostics import OK, WARN
-from xplane_bridge.nodes.plausibility import make_gate, plausibility_status
-from xplane_bridge.nodes.vehicle import VehicleParameters, VehiclePublisher
+from xplane_bridge.nodes.common.datagrams import values_status
+from xplane_bridge.nodes.common.diagnostics import OK, WARN
+from xplane_bridge.nodes.vehicle.plausibility import make_gate, plausibility_status
+from xplane_bridge.nodes.vehicle.publisher import VehicleParameters, VehiclePublisher
 
 # Heading east, level: x east, y north, z up, the axes of ENU. Then nose up by 90 degrees.
 EAST = (1.0, 0.0, 0.0, 0.0)

@@ -29,8 +29,8 @@ from sensor_msgs.msg import JointState, NavSatFix
 from std_msgs.msg import String
 
 from xplane_bridge.msg import AutopilotTarget, FlightControls
-from xplane_bridge.nodes.diagnostics import OK, STALE
-from xplane_bridge.nodes.latched import LATCHED
+from xplane_bridge.nodes.common.diagnostics import OK, STALE
+from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.view import node as view_module
 from xplane_bridge.nodes.view import ViewNode
 

@@ -32,10 +32,10 @@ from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 from xpc_peer import paused, turning
 
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.msg import AircraftPose, CameraView, FlightControls
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xpc.messages import polled
-from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.world import World
 from xplane_bridge.srv import GetTerrain, PlaceAndProbe, RunCommand
 

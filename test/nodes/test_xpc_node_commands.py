@@ -28,6 +28,8 @@ from std_srvs.srv import SetBool, Trigger
 from xpc_peer import bridged
 
 from harness import free_port
+from xplane_bridge.aircraft import terrain
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.msg import (
     AircraftPose,
     CameraView,
@@ -39,10 +41,8 @@ from xplane_bridge.msg import (
     Waypoints,
 )
 from xplane_bridge.nodes.xpc import XpcNode
-from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.dataref_entries import DatarefType, Entry
 from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane.entries import DatarefType, Entry
 from xplane_bridge.srv import GetDatarefs, GetTerrain, PlaceAndProbe, RunCommand, SetDatarefs
 
 NAN = math.nan

@@ -47,12 +47,12 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, NavSatFix
 from xpc_peer import paused, turning
 
-from xplane_bridge.conversions import xplane
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.conversions.xplane import state as xplane
 from xplane_bridge.msg import Datarefs, FlightControls
-from xplane_bridge.nodes.transforms import TransformPublisher
+from xplane_bridge.nodes.vehicle.transforms import TransformPublisher
 from xplane_bridge.nodes.xpc import XpcNode
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.world import World
 
 KNOT = 1852.0 / 3600.0

@@ -21,7 +21,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
-from xplane_bridge.nodes.diagnostics import OK, WARN
+from xplane_bridge.nodes.common.diagnostics import OK, WARN
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.nodes.xpc.rates import RatesReport
 from xplane_bridge.sessions.xpc.events import Statistics

@@ -37,6 +37,7 @@ from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 
 from harness import free_port, process
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.msg import (
     AircraftPose,
     AirData,
@@ -48,7 +49,6 @@ from xplane_bridge.msg import (
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.protocols import xplane_udp
-from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World

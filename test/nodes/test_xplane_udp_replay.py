@@ -25,8 +25,8 @@ pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
 from captures import pcap
 from sensor_msgs.msg import Imu, NavSatFix
 
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
-from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp import XPlane
 

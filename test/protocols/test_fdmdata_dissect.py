@@ -20,7 +20,7 @@ import json
 import pytest
 from vector_files import vectors
 
-from xplane_bridge import dissect
+from xplane_bridge.commands import dissect
 
 VECTORS = vectors('fdmdata')
 TAGS = ('gps', 'accelerometer', 'gyroscope', 'magnetometer', 'thermometer', 'pitot_tube',

@@ -21,7 +21,7 @@ import sys
 import pytest
 from vector_files import vectors
 
-from xplane_bridge import dissect
+from xplane_bridge.commands import dissect
 
 VECTORS = vectors('simpit')
 PROFILE_OF_ERA = {'a': 'v0', 'b1': 'v1', 'b2': 'v2', 'c': 'cobs'}

@@ -21,7 +21,7 @@ import sys
 import pytest
 from vector_files import vectors
 
-from xplane_bridge import dissect
+from xplane_bridge.commands import dissect
 
 VECTORS = {
     vector['name']: vector

@@ -25,13 +25,13 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.geometry import (
+from xplane_bridge.aircraft import terrain
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.geometry import (
     ecef_to_geodetic,
     geodetic_to_ecef,
 )
-from xplane_bridge.simulators.initial import Initial
+from xplane_bridge.aircraft.initial import Initial
 
 PARKED = Initial(parked=True, heading_deg=90.0)
 
@@ -88,8 +88,8 @@ def test_parked_aircraft_stands_still_on_its_wheels_with_the_engine_idling() -> 
 
 
 def test_nothing_is_printed() -> None:
-    code = ('from xplane_bridge.simulators.aircraft import Aircraft\n'
-            'from xplane_bridge.simulators.initial import Initial\n'
+    code = ('from xplane_bridge.aircraft.aircraft import Aircraft\n'
+            'from xplane_bridge.aircraft.initial import Initial\n'
             'Aircraft().advance(1.0)\n'
             'for model, kt in (("nonesuch", 100.0), ("c172p", 20.0)):\n'
             '    try:\n'

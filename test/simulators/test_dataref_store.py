@@ -22,13 +22,13 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.commands import Commands
-from xplane_bridge.simulators.dataref_entries import DatarefType
-from xplane_bridge.simulators.datarefs import DatarefStore
-from xplane_bridge.simulators.geometry import LocalFrame
-from xplane_bridge.simulators.initial import Initial
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.geometry import LocalFrame
+from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane.commands import Commands
+from xplane_bridge.simulators.xplane.datarefs import DatarefStore
+from xplane_bridge.simulators.xplane.entries import DatarefType
 
 P = 'sim/flightmodel/position/'
 FRAME = 1.0 / 60.0

@@ -23,10 +23,10 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.conversions import air, simulated
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.episodes.wire import make_wire
-from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.flights.rounding import make_wire
 from xplane_bridge.simulators.direct import DirectFrontend
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.server import Simulation

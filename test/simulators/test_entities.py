@@ -20,8 +20,9 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.entities import (
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.simulators.standard.entities import (
     BadPoseError,
     DYNAMIC_OBJECT,
     Entities,
@@ -29,8 +30,7 @@ from xplane_bridge.simulators.entities import (
     ROBOT,
     UnknownNameError,
 )
-from xplane_bridge.simulators.entity_filters import Box, Filters, posix_pattern, Sphere
-from xplane_bridge.simulators.initial import Initial
+from xplane_bridge.simulators.standard.filters import Box, Filters, posix_pattern, Sphere
 from xplane_bridge.simulators.world import World
 
 DATUM = (47.0, 8.0, 500.0)

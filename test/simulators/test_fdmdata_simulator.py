@@ -31,12 +31,12 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from vector_files import vectors
 
-from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.fdmdata import FdmdataFrontend, Huginn
 from xplane_bridge.simulators.http import MOST_CONNECTIONS
-from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
 
@@ -396,8 +396,8 @@ def test_faults_lose_replies():
 
 def test_command_serves_it():
     process = subprocess.Popen(
-        [sys.executable, '-m', 'xplane_bridge.simulators.main', 'fdmdata', '--held', '--port', '0',
-         '--controls-port', '0', '--rpc-port', '0', '--duration', '20'],
+        [sys.executable, '-m', 'xplane_bridge.commands.simulator', 'fdmdata', '--held', '--port',
+         '0', '--controls-port', '0', '--rpc-port', '0', '--duration', '20'],
         stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()

@@ -24,14 +24,14 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.control.linear_model import from_json
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.aircraft_state import KNOT
-from xplane_bridge.simulators.initial import Initial
-from xplane_bridge.simulators.linearize import linearize
-from xplane_bridge.simulators.linearize_command import main
-from xplane_bridge.simulators.spare import in_steady_flight, spare_of
-from xplane_bridge.simulators.trim_in_place import trim_in_place
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.state import KNOT
+from xplane_bridge.aircraft.studies.linearize import linearize
+from xplane_bridge.aircraft.studies.spare import in_steady_flight, spare_of
+from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
+from xplane_bridge.commands.linearize import main
+from xplane_bridge.control.tuning.linear_model import from_json
 
 STATES = ['true_airspeed', 'angle_of_attack', 'sideslip', 'roll', 'pitch', 'heading', 'roll_rate',
           'pitch_rate', 'yaw_rate', 'altitude']
@@ -214,7 +214,7 @@ def test_what_the_command_cannot_do_it_says(
 
 
 def test_a_model_on_the_ground_is_refused() -> None:
-    from xplane_bridge.simulators.initial import Initial
+    from xplane_bridge.aircraft.initial import Initial
 
     with pytest.raises(ValueError, match='on the ground'):
         linearize(spare_of(Aircraft(initial=Initial(parked=True))))

@@ -24,7 +24,7 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from memory_endpoint import MemoryEndpoint
 
-from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.server import Server, Simulation

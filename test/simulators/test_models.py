@@ -24,8 +24,8 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 import jsbsim
 
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.initial import Initial
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
 
 ROOT = Path(jsbsim.get_default_root_dir())
 HANDS_OFF = 10.0

@@ -34,14 +34,14 @@ import pytest
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('serial', reason='pyserial is not installed')
 
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.links.serial import SerialLoop
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups, Packet, PROFILES
 from xplane_bridge.sessions.simpit import registrable, SimpitSession, Telemetry
-from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import running, Simulation
 from xplane_bridge.simulators.simpit import FaultyLine, PluginSession, SimpitFrontend, Vessel
 from xplane_bridge.simulators.simpit.game import Game
@@ -49,7 +49,7 @@ from xplane_bridge.simulators.world import World
 
 DEADLINE = 60.0
 FOOT = 0.3048
-COMMAND = (sys.executable, '-m', 'xplane_bridge.simulators.main', 'simpit')
+COMMAND = (sys.executable, '-m', 'xplane_bridge.commands.simulator', 'simpit')
 
 
 class Device:

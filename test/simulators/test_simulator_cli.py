@@ -27,7 +27,7 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.simulators.main import main
+from xplane_bridge.commands.simulator import main
 
 DEADLINE = 60.0
 INTERFACES = (
@@ -37,7 +37,7 @@ PORTS = (
     ('xpc', '--port'), ('xplane_udp', '--port'), ('xplane', '--port'), ('fdmdata', '--port'),
     ('fdmdata', '--controls-port'), ('fdmdata', '--rpc-port'), ('ulyssix', '--port'))
 
-MODULE = [sys.executable, '-m', 'xplane_bridge.simulators.main']
+MODULE = [sys.executable, '-m', 'xplane_bridge.commands.simulator']
 
 
 @contextmanager

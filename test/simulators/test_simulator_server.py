@@ -27,8 +27,8 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from memory_endpoint import MemoryEndpoint
 
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.links.udp import LinkError, UdpSocket
-from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults, SimulatorCrashError
 from xplane_bridge.simulators.server import running, Simulation

@@ -18,15 +18,15 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.entity_filters import Box, Sphere, UnsupportedBoundsError
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.simulators.server import Server, Simulation
-from xplane_bridge.simulators.standard import (
+from xplane_bridge.simulators.standard.control import (
     INVALID_POSE,
     make_bounds,
     RefusedError,
     StandardControl,
 )
+from xplane_bridge.simulators.standard.filters import Box, Sphere, UnsupportedBoundsError
 from xplane_bridge.simulators.world import World
 
 # SimulationState.msg and Result.msg, as released.

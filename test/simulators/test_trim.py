@@ -22,8 +22,8 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.simulators.jsbsim_model import Model, TrimError
-from xplane_bridge.simulators.trim import pitch_angle, trim
+from xplane_bridge.aircraft.model import Model, TrimError
+from xplane_bridge.aircraft.trim import pitch_angle, trim
 
 KNOT = 1852.0 / 3600.0
 

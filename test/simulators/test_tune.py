@@ -23,15 +23,15 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
+from xplane_bridge.commands import linearize as linearize_command
+from xplane_bridge.commands.tune import main
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.envelope import load as load_envelope
 from xplane_bridge.control.gains import load
-from xplane_bridge.control.linear_model import from_json
-from xplane_bridge.control.tuning import tune
-from xplane_bridge.experiments.core import CoreRun
-from xplane_bridge.experiments.scenario import load as load_scenario
-from xplane_bridge.simulators import linearize_command
-from xplane_bridge.simulators.tune_command import main
+from xplane_bridge.control.tuning.linear_model import from_json
+from xplane_bridge.control.tuning.tune import tune
+from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.scenario.scenario import load as load_scenario
 
 STEPS = Path(__file__).parents[2] / 'scenarios' / 'steps.yaml'
 

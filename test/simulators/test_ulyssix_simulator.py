@@ -29,11 +29,12 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from memory_endpoint import MemoryEndpoint
 
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.commands import simulator as main
 from xplane_bridge.protocols.ulyssix import WordOrder
-from xplane_bridge.simulators import main, ulyssix
-from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.simulators import ulyssix
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.server import Simulation
 from xplane_bridge.simulators.world import World
 

@@ -26,12 +26,12 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.links.http_queue import HttpQueue
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.xplane_udp import flight, web_api
 from xplane_bridge.protocols.xplane_udp.web_api import RefusedError
 from xplane_bridge.sessions.xplane_web.web_client import WebClient
-from xplane_bridge.simulators.aircraft import Aircraft
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World

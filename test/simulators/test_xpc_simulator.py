@@ -31,15 +31,15 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 from memory_endpoint import MemoryEndpoint
 from vector_files import vectors
 
+from xplane_bridge.aircraft import terrain
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.protocols import xpc
-from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.dataref_entries import DatarefType
-from xplane_bridge.simulators.datarefs import DatarefStore, DatarefValue
 from xplane_bridge.simulators.faults import SimulatorCrashError
-from xplane_bridge.simulators.initial import Initial
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import PLUGIN_VERSIONS, XpcFrontend, XpcPlugin
+from xplane_bridge.simulators.xplane.datarefs import DatarefStore, DatarefValue
+from xplane_bridge.simulators.xplane.entries import DatarefType
 
 VECTORS = [
     vector for vector in vectors('xpc')

@@ -25,9 +25,9 @@ pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 from memory_endpoint import MemoryEndpoint
 from vector_files import vectors
 
-from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.commands.simulator import main
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.main import main
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp import (

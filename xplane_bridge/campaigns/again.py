@@ -19,13 +19,13 @@ from __future__ import annotations
 from pathlib import Path
 import sys
 
-from xplane_bridge.campaigns.files import Folder
-from xplane_bridge.campaigns.flights import fly, run_of
-from xplane_bridge.campaigns.plan import Plan
-from xplane_bridge.campaigns.rows import JUDGED, VALUE
-from xplane_bridge.campaigns.task import Task
-from xplane_bridge.experiments.execution import ExperimentError
+from xplane_bridge.campaigns.fly import fly, run_of
+from xplane_bridge.campaigns.plan.plan import Plan
+from xplane_bridge.campaigns.plan.task import Task
+from xplane_bridge.campaigns.table.folder import Folder
+from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
 from xplane_bridge.experiments.settings import CORE, MISSED
+from xplane_bridge.flights.script import ExperimentError
 
 
 def again(plan: Plan, flight: int, folder: Path) -> int:

@@ -21,15 +21,16 @@ from pathlib import Path
 import sys
 from typing import Protocol
 
-from xplane_bridge.campaigns import files, table
-from xplane_bridge.campaigns import plan as plans
 from xplane_bridge.campaigns.again import draw
-from xplane_bridge.campaigns.engine import Engine
-from xplane_bridge.campaigns.files import Folder
-from xplane_bridge.campaigns.plan import Plan, PlanError
+from xplane_bridge.campaigns.engines.local import Engine
+from xplane_bridge.campaigns.plan import plan as plans
+from xplane_bridge.campaigns.plan.plan import Plan, PlanError
 from xplane_bridge.campaigns.progress import Progress
-from xplane_bridge.campaigns.rows import Row
-from xplane_bridge.campaigns.table import Summary
+from xplane_bridge.campaigns.table import folder as files
+from xplane_bridge.campaigns.table import table
+from xplane_bridge.campaigns.table.folder import Folder
+from xplane_bridge.campaigns.table.rows import Row
+from xplane_bridge.campaigns.table.table import Summary
 from xplane_bridge.protocols.foreign import printable
 
 _LONGEST = 400
@@ -70,7 +71,7 @@ def report(folder: Path, draw: Callable[[OfRow, Path], None] | None = None) -> b
     ``draw`` draws those of the worst flights that have no picture; see drawn_by.
     """
     try:
-        from xplane_bridge.campaigns import report as reports
+        from xplane_bridge.campaigns.report import report as reports
         print(f'report: {reports.write(folder, draw)}', flush=True)
         return True
     except (ImportError, OSError, ValueError) as error:

@@ -21,15 +21,15 @@ from statistics import fmean
 import time
 from typing import NamedTuple
 
-from xplane_bridge.campaigns.contents import POLICY
-from xplane_bridge.campaigns.files import Folder
-from xplane_bridge.campaigns.flights import run_of
-from xplane_bridge.campaigns.plan import Plan
+from xplane_bridge.campaigns.fly import run_of
+from xplane_bridge.campaigns.plan.contents import POLICY
+from xplane_bridge.campaigns.plan.plan import Plan
+from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.progress import duration
-from xplane_bridge.campaigns.task import Task
-from xplane_bridge.experiments.controller import AUTOPILOT
-from xplane_bridge.experiments.execution import ExperimentError
+from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.experiments.settings import CORE
+from xplane_bridge.flights.scenario.flown_by import AUTOPILOT
+from xplane_bridge.flights.script import ExperimentError
 
 # Simulated seconds that are flown to see how fast that goes.
 _MEASURED = 10.0

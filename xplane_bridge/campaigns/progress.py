@@ -23,8 +23,8 @@ import time
 from types import TracebackType
 from typing import Any
 
-from xplane_bridge.campaigns.rows import OUTCOMES, Row
-from xplane_bridge.command_line import terminal
+from xplane_bridge.campaigns.table.rows import OUTCOMES, Row
+from xplane_bridge.common.command_line import terminal
 
 # Seconds between two lines where there is no terminal.
 _PERIOD = 10.0

@@ -27,13 +27,13 @@ from dataclasses import dataclass, fields, replace
 import math
 from pathlib import Path
 
+from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.control import gains as parameter_files
 from xplane_bridge.control.corners import Point
 from xplane_bridge.control.laws import SLOWEST
 from xplane_bridge.control.loops import clamp
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.targets import Attitude, Target
-from xplane_bridge.conversions.units import STANDARD_GRAVITY
 
 # Beyond a limit of the airspeed by this share of it, the whole pitch serves to regain it.
 _SHARE = 0.1

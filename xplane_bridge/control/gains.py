@@ -22,8 +22,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from xplane_bridge import plain_yaml
-from xplane_bridge.control.installed import folder
+from xplane_bridge.common import plain_yaml
+from xplane_bridge.common.data import folder
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ from collections.abc import Mapping, Sequence
 import math
 from typing import NamedTuple
 
+from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.control.corners import ahead, course_between, Point
 from xplane_bridge.control.laws import SLOWEST
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import PathFollower
-from xplane_bridge.conversions.units import STANDARD_GRAVITY
 
 # From the corner where an edge begins, and east and north along it.
 _Edge = tuple[float, float, float, float]

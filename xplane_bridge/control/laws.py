@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import math
 
+from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.loops import clamp, Integral
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.targets import Rates, Target
 from xplane_bridge.conversions.frames import wrap_angle
-from xplane_bridge.conversions.units import STANDARD_GRAVITY
 from xplane_bridge.conversions.vehicle import Controls
 
 SLOWEST = 3.0

@@ -31,10 +31,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 import math
 
+from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.control import corners
 from xplane_bridge.control.corners import Arc, Line, Point, Segment
 from xplane_bridge.conversions.frames import wrap_angle
-from xplane_bridge.conversions.units import STANDARD_GRAVITY
 
 # Far from the path the course leads towards it at this angle (rad).
 _APPROACH = math.radians(60.0)

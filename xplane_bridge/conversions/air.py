@@ -26,8 +26,8 @@ Sources: ICAO Doc 7488 (standard atmosphere); docs/wire/xplane_datarefs.md, sect
 
 import math
 
+from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.conversions.frames import Quaternion, rotate_inverse, Vector
-from xplane_bridge.conversions.units import STANDARD_GRAVITY
 
 SEA_LEVEL_PRESSURE = 101325.0
 """Pa, standard atmosphere."""

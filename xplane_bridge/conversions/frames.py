@@ -33,7 +33,7 @@ Formula numbers (6.1 ...) refer to docs/wire/xplane_datarefs.md, section 6.
 
 import math
 
-from xplane_bridge.conversions.units import STANDARD_GRAVITY
+from xplane_bridge.common.units import STANDARD_GRAVITY
 
 Vector = tuple[float, float, float]
 """(x, y, z) in the frame stated by the name."""

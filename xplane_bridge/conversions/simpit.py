@@ -26,9 +26,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 import math
 
+from xplane_bridge.common.units import DEGREE
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.plausibility import is_attitude
-from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.protocols import simpit
 

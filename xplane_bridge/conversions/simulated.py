@@ -16,7 +16,7 @@
 """
 Convert the state of the simulated aircraft to the state of a vehicle: nothing in between.
 
-``state`` is an AircraftState of simulators/aircraft_state.py, which has the definitions: SI, body
+``state`` is an AircraftState of aircraft/state.py, which has the definitions: SI, body
 axes forward, right, down, world axes north, east, down. The bridges arrive at the same numbers
 from what a protocol leaves of it.
 """

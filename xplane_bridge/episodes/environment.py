@@ -31,11 +31,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.control.action import LEVELS
-from xplane_bridge.control.installed import folder
-from xplane_bridge.control.observation import Field, FIELDS, Vector
-from xplane_bridge.episodes.flight import Start
-from xplane_bridge.episodes.judging import (
+from xplane_bridge.common.data import folder
+from xplane_bridge.common.optional import missing
+from xplane_bridge.control.policy.action import LEVELS
+from xplane_bridge.control.policy.observation import Field, FIELDS, Vector
+from xplane_bridge.episodes.reward import (
     EnvelopeLeft,
     Reward,
     seen,
@@ -43,11 +43,11 @@ from xplane_bridge.episodes.judging import (
     Termination,
     TrackingReward,
 )
-from xplane_bridge.episodes.options import start_of
-from xplane_bridge.episodes.rooms import make_flight
-from xplane_bridge.experiments import scenario as scenarios
-from xplane_bridge.experiments.scenario import Scenario
-from xplane_bridge.optional import missing
+from xplane_bridge.flights.flight import Start
+from xplane_bridge.flights.scenario import scenario as scenarios
+from xplane_bridge.flights.scenario.scenario import Scenario
+from xplane_bridge.flights.scenario.start import start_of
+from xplane_bridge.places import make_flight
 
 try:
     import gymnasium

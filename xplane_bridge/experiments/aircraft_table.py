@@ -32,15 +32,15 @@ from pathlib import Path
 import sys
 from typing import Any
 
+from xplane_bridge.commands import tune as tune_command
+from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.envelope import load as load_envelope
 from xplane_bridge.control.gains import load as load_gains
-from xplane_bridge.conversions.units import DEGREE
-from xplane_bridge.experiments.core import CoreRun
-from xplane_bridge.experiments.events import Event
-from xplane_bridge.experiments.scenario import Criterion, load, Scenario
 from xplane_bridge.experiments.table import markdown, put
-from xplane_bridge.simulators import tune_command
+from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.scenario.events import Event
+from xplane_bridge.flights.scenario.scenario import Criterion, load, Scenario
 
 SCENARIOS = ('steps', 'racetrack', 'turbulence')
 # The true airspeed (m/s) that the scenarios are written for.

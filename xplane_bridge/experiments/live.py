@@ -27,8 +27,9 @@ from contextlib import AbstractContextManager, nullcontext
 import math
 import time
 
-from xplane_bridge import optional
-from xplane_bridge.control.installed import folder
+from xplane_bridge.common import optional
+from xplane_bridge.common.data import folder
+from xplane_bridge.common.units import DEGREE
 from xplane_bridge.conversions import aircraft_model
 from xplane_bridge.conversions.frames import (
     euler_to_quaternion,
@@ -36,12 +37,11 @@ from xplane_bridge.conversions.frames import (
     Quaternion,
     Vector,
 )
-from xplane_bridge.conversions.units import DEGREE
-from xplane_bridge.experiments.execution import Execution
 from xplane_bridge.experiments.live_gate import Gate, hidden_address
 from xplane_bridge.experiments.live_scene import Scene
-from xplane_bridge.experiments.route import Telemetry
 from xplane_bridge.experiments.settings import Experiment
+from xplane_bridge.flights.route import Telemetry
+from xplane_bridge.flights.script import Execution
 
 _HOST = '127.0.0.1'
 _PACKAGE = 'foxglove-sdk'

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from xplane_bridge import optional
-from xplane_bridge.experiments.analysis import latency_of
-from xplane_bridge.experiments.frequency_response import COHERENT
-from xplane_bridge.experiments.route import RouteFlight
-from xplane_bridge.experiments.series import Flight, Series
-from xplane_bridge.experiments.windows import Window
+from xplane_bridge.common import optional
+from xplane_bridge.flights.analysis.frequency_response import COHERENT
+from xplane_bridge.flights.analysis.history import latency_of
+from xplane_bridge.flights.analysis.series import Flight, Series
+from xplane_bridge.flights.analysis.windows import Window
+from xplane_bridge.flights.route import RouteFlight
 
 _MEASURED = '#1f5fa8'
 _SECOND = '#3a9a5b'

@@ -25,13 +25,15 @@ import shutil
 import sys
 from typing import Any, NamedTuple
 
-from xplane_bridge.experiments import analysis, rosbag2, verdict
-from xplane_bridge.experiments.events import Event
-from xplane_bridge.experiments.execution import Execution
-from xplane_bridge.experiments.series import Flight
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
-from xplane_bridge.experiments.verdict import FlownStep, Judgement
-from xplane_bridge.experiments.windows import Window, windows
+from xplane_bridge.flights.analysis import history as analysis
+from xplane_bridge.flights.analysis import verdict
+from xplane_bridge.flights.analysis.series import Flight
+from xplane_bridge.flights.analysis.verdict import FlownStep, Judgement
+from xplane_bridge.flights.analysis.windows import Window, windows
+from xplane_bridge.flights.recordings import rosbag2
+from xplane_bridge.flights.scenario.events import Event
+from xplane_bridge.flights.script import Execution
 
 
 class Result(NamedTuple):

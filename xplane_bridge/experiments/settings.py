@@ -24,17 +24,17 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge.control import gains
-from xplane_bridge.control.action import CONTROLS
-from xplane_bridge.control.policy import load as load_policy
-from xplane_bridge.experiments import controller
-from xplane_bridge.experiments.scenario import Scenario, ScenarioError
+from xplane_bridge.control.policy.action import CONTROLS
+from xplane_bridge.control.policy.load import load as load_policy
+from xplane_bridge.flights.scenario import flown_by as controller
+from xplane_bridge.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.sensors.specification import FiguresError, load
 from xplane_bridge.simulators.registry import Simulator, SIMULATORS
 
 # Exit codes of an experiment.
 PASSED, MISSED, NOT_FLOWN, INTERRUPTED = 0, 1, 2, 130
 
-# In one process, without ROS: experiments/core.py.
+# In one process, without ROS: flights/core.py.
 CORE = 'core'
 
 DEFAULT_MODEL = 'c172p'

@@ -28,9 +28,9 @@ import sys
 import tempfile
 from typing import Any
 
-from xplane_bridge.experiments.processes import executable_path
 from xplane_bridge.experiments.settings import INTERRUPTED
-from xplane_bridge.experiments.verdict import UNITS
+from xplane_bridge.flights.analysis.verdict import UNITS
+from xplane_bridge.nodes.flight.processes import executable_path
 from xplane_bridge.simulators.registry import SIMULATORS
 
 _COMPARED = tuple(name for name, simulator in SIMULATORS.items() if simulator.compared)

@@ -30,10 +30,10 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, Union
 
+from xplane_bridge.common.plain_files import open_regular
 from xplane_bridge.export import parameters
 from xplane_bridge.export.tables import Batch, Column, is_named, Rows, TIME_COLUMNS, Warn
-from xplane_bridge.links.capture import CaptureError, Datagram, read_datagrams
-from xplane_bridge.plain_files import open_regular
+from xplane_bridge.links.captures.capture import CaptureError, Datagram, read_datagrams
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.base import Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side

@@ -23,10 +23,10 @@ from itertools import islice
 import json
 from typing import Any
 
-from xplane_bridge.experiments.message_types import ARRAY, BASE, NAME
-from xplane_bridge.experiments.recording_bounds import MAX_ELEMENTS
 from xplane_bridge.export.tables import Column, plain_list, TIME_COLUMNS
 from xplane_bridge.export.units import units
+from xplane_bridge.flights.recordings.bounds import MAX_ELEMENTS
+from xplane_bridge.flights.recordings.message_types import ARRAY, BASE, NAME
 
 _HEADER = 'std_msgs/msg/Header'
 _QUATERNION = 'geometry_msgs/msg/Quaternion'

@@ -26,8 +26,8 @@ import sys
 
 import numpy as np
 
-from xplane_bridge import optional
-from xplane_bridge.command_line import add_force_option, refuse_existing
+from xplane_bridge.common import optional
+from xplane_bridge.common.command_line import add_force_option, refuse_existing
 from xplane_bridge.sensors.allan import allan_deviation, Array, expected_deviation
 from xplane_bridge.sensors.errors import Axes, Errors
 from xplane_bridge.sensors.specification import FiguresError, load

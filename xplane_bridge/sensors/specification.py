@@ -28,8 +28,8 @@ import math
 from pathlib import Path
 from typing import Any, get_args, get_type_hints, TypeVar
 
-from xplane_bridge import plain_yaml
-from xplane_bridge.plain_yaml import shown
+from xplane_bridge.common import plain_yaml
+from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.sensors.errors import Errors
 from xplane_bridge.sensors.timing import Dropout, Timing
 

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable
 import threading
 from typing import TypeAlias
 
-from xplane_bridge.simulators.aircraft import Aircraft
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.endpoints import Address, Endpoint, Outgoing
 from xplane_bridge.simulators.world import World

@@ -26,8 +26,8 @@ import threading
 import time
 from typing import TypeAlias, TypeVar
 
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.aircraft_state import AircraftState
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.lockstep import Lockstep

@@ -25,9 +25,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 import math
 
-from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.geometry import radii_of_curvature
-from xplane_bridge.simulators.limits import (
+from xplane_bridge.aircraft import terrain
+from xplane_bridge.aircraft.geometry import radii_of_curvature
+from xplane_bridge.aircraft.limits import (
     check_finite,
     clamp,
     MAX_ALTITUDE,

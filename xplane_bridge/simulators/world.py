@@ -23,10 +23,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import math
 
-from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.aircraft import Aircraft
-from xplane_bridge.simulators.aircraft_state import AircraftState
-from xplane_bridge.simulators.geometry import (
+from xplane_bridge.aircraft import terrain
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.geometry import (
     euler_angles,
     LocalFrame,
     Matrix,
@@ -39,6 +38,7 @@ from xplane_bridge.simulators.geometry import (
     transpose,
     Vector,
 )
+from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.simulators.traffic import FASTEST, OtherAircraft, SLOWEST
 
 AIRCRAFT_COUNT = 20

@@ -16,8 +16,8 @@
 
 from collections.abc import Mapping
 
+from xplane_bridge.common.units import DEGREE
 from xplane_bridge.conversions import frames
-from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import VehicleState
 
 

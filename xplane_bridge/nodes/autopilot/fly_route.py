@@ -25,7 +25,7 @@ from xplane_bridge.action import FlyRoute
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.msg import Route
-from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.common.base import BridgeNode
 
 # Seconds of flight between two messages of feedback.
 _PERIOD = 0.5

@@ -28,8 +28,8 @@ from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.msg import AttitudeTarget, AutopilotTarget, RateTarget, Route
 from xplane_bridge.nodes.autopilot.route import Waypoints, waypoints_of_path, waypoints_of_route
 from xplane_bridge.nodes.autopilot.telemetry import Telemetry
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.targets import changes_of
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.vehicle.targets import changes_of
 
 _ATTITUDE_MASK = Mask(AttitudeTarget)
 _RATES_MASK = Mask(RateTarget)

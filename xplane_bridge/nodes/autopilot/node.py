@@ -48,12 +48,12 @@ from xplane_bridge.nodes.autopilot.reports import (
 )
 from xplane_bridge.nodes.autopilot.route import waypoints_of_route
 from xplane_bridge.nodes.autopilot.telemetry import Telemetry
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.controls import fill_controls
-from xplane_bridge.nodes.diagnostics import Status
-from xplane_bridge.nodes.running import run
-from xplane_bridge.nodes.updates import nanoseconds
-from xplane_bridge.nodes.waiting import Waiting
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import Status
+from xplane_bridge.nodes.common.running import run
+from xplane_bridge.nodes.common.waiting import Waiting
+from xplane_bridge.nodes.vehicle.controls import fill_controls
+from xplane_bridge.nodes.vehicle.updates import nanoseconds
 
 # A simulator in lockstep that still sends the same state after this long, and has repeated it this
 # often, has lost the command. Time alone is not proof: on a busy machine the command may be in

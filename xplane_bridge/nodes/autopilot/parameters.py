@@ -20,13 +20,13 @@ from dataclasses import dataclass, fields, make_dataclass
 import math
 from typing import Any
 
+from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.envelope import Envelope
 from xplane_bridge.control.gains import Gains
 from xplane_bridge.conversions.geodesy import LocalFrame
-from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.nodes.autopilot.joystick import JoystickSettings
-from xplane_bridge.nodes.base import BaseParameters
-from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.common.base import BaseParameters
+from xplane_bridge.nodes.managed.parameters import parameter
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from typing import Any
 from sensor_msgs.msg import Joy
 
 from xplane_bridge.nodes.autopilot.joystick import Joystick, JoystickSettings, Request
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.diagnostics import OK, Status
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import OK, Status
 
 
 class Pilot:

@@ -23,16 +23,16 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 from std_msgs.msg import String
 
+from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.cascade import Cascade, Level
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.targets import Target
-from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.msg import AutopilotTarget
 from xplane_bridge.nodes.autopilot.telemetry import Telemetry
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
-from xplane_bridge.nodes.latched import LATCHED
-from xplane_bridge.nodes.targets import TARGET_MASK
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
+from xplane_bridge.nodes.common.latched import LATCHED
+from xplane_bridge.nodes.vehicle.targets import TARGET_MASK
 
 OFF, JOYSTICK = 'off', 'joystick'
 

@@ -33,12 +33,12 @@ from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.autopilot.motion import PositionDerivative
 from xplane_bridge.nodes.autopilot.serialized import attitude, body_velocity, stamp_of
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.controls import CONTROLS_MASK
-from xplane_bridge.nodes.latched import LATCHED
-from xplane_bridge.nodes.updates import nanoseconds, Updates
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.latched import LATCHED
+from xplane_bridge.nodes.common.spinning import handle_waiting
+from xplane_bridge.nodes.vehicle.controls import CONTROLS_MASK
+from xplane_bridge.nodes.vehicle.updates import nanoseconds, Updates
 from xplane_bridge.sensors.altimeter import Altimeter
-from xplane_bridge.spinning import handle_waiting
 
 UPDATE = ('fix', 'air_data', 'controls', 'imu/data', 'odom')
 """Topics of one update of a vehicle, all of which lockstep waits for."""

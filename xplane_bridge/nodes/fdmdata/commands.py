@@ -25,7 +25,7 @@ from std_srvs.srv import SetBool, Trigger
 from xplane_bridge.links.http import UnansweredError
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.links.xmlrpc import XmlRpc
-from xplane_bridge.nodes.bridge import Bridge
+from xplane_bridge.nodes.vehicle.bridge import Bridge
 from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.sessions.fdmdata import FdmdataSession
 

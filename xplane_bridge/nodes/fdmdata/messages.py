@@ -23,15 +23,16 @@ from typing import Any
 
 from sensor_msgs.msg import FluidPressure, MagneticField, Temperature
 
-from xplane_bridge.conversions import frames, huginn
+from xplane_bridge.common.units import DEGREE, kelvin_to_celsius
+from xplane_bridge.conversions import fdmdata as huginn
+from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geoid import Undulation
-from xplane_bridge.conversions.units import DEGREE, kelvin_to_celsius
 from xplane_bridge.conversions.vehicle import VehicleState
 from xplane_bridge.msg import Navigation
-from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.fdmdata.parameters import FdmdataParameters
-from xplane_bridge.nodes.stamps import write_stamp
-from xplane_bridge.nodes.vehicle import VehiclePublisher
+from xplane_bridge.nodes.vehicle.publisher import VehiclePublisher
 from xplane_bridge.protocols.fdmdata import Command, SensorReply
 from xplane_bridge.sessions.fdmdata import Wanted
 

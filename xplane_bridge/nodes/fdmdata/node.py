@@ -21,21 +21,21 @@ from dataclasses import replace
 import time
 from typing import Any
 
-from xplane_bridge.conversions import huginn
+from xplane_bridge.conversions import fdmdata as huginn
 from xplane_bridge.conversions.vehicle import Controls, EngineControls
+from xplane_bridge.links.captures.replay import ReplayLoop
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
-from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import resolve, UdpSocket
 from xplane_bridge.links.xmlrpc import XmlRpc
-from xplane_bridge.nodes.bridge import Bridge, FRESH, Handler
-from xplane_bridge.nodes.controls import CommandGate
-from xplane_bridge.nodes.diagnostics import OK, Status
-from xplane_bridge.nodes.engines import EngineGate
+from xplane_bridge.nodes.common.diagnostics import OK, Status
+from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.fdmdata.commands import FdmdataCommands
 from xplane_bridge.nodes.fdmdata.messages import ENTRIES, plan, Publisher, TOPICS
 from xplane_bridge.nodes.fdmdata.parameters import FdmdataParameters
-from xplane_bridge.nodes.running import run
-from xplane_bridge.nodes.vehicle import make_undulation
+from xplane_bridge.nodes.vehicle.bridge import Bridge, FRESH, Handler
+from xplane_bridge.nodes.vehicle.controls import CommandGate
+from xplane_bridge.nodes.vehicle.engines import EngineGate
+from xplane_bridge.nodes.vehicle.publisher import make_undulation
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.fdmdata import (
     CONTROLS_CHANNEL,

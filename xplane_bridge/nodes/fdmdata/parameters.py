@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xplane_bridge.conversions import huginn
-from xplane_bridge.nodes.parameters import parameter
-from xplane_bridge.nodes.vehicle import VehicleParameters
+from xplane_bridge.conversions import fdmdata as huginn
+from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.vehicle.publisher import VehicleParameters
 from xplane_bridge.protocols import fdmdata
 
 RPC_PORT = 10500

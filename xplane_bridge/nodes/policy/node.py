@@ -21,21 +21,21 @@ from functools import partial
 import time
 from typing import Any
 
-from xplane_bridge.control.action import ATTITUDE, CONTROLS, TARGET
-from xplane_bridge.control.observation import SLICES, TOPICS
-from xplane_bridge.control.policy import load
+from xplane_bridge.control.policy.action import ATTITUDE, CONTROLS, TARGET
+from xplane_bridge.control.policy.load import load
+from xplane_bridge.control.policy.observation import SLICES, TOPICS
 from xplane_bridge.control.targets import Target, with_changes
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.message_numbers import NUMBERS
 from xplane_bridge.msg import AttitudeTarget, AutopilotTarget, FlightControls
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
+from xplane_bridge.nodes.common.running import run
+from xplane_bridge.nodes.common.waiting import Waiting
 from xplane_bridge.nodes.policy.parameters import PolicyParameters
 from xplane_bridge.nodes.policy.telemetry import Telemetry
-from xplane_bridge.nodes.running import run
-from xplane_bridge.nodes.targets import changes_of, TARGET_MASK
-from xplane_bridge.nodes.updates import nanoseconds
-from xplane_bridge.nodes.waiting import Waiting
+from xplane_bridge.nodes.vehicle.targets import changes_of, TARGET_MASK
+from xplane_bridge.nodes.vehicle.updates import nanoseconds
 
 AUTOPILOT_TARGET = 'policy/target'
 """Where autopilot_node hears what a policy targets and releases: target is what it is to hold."""

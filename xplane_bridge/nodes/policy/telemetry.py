@@ -26,12 +26,12 @@ from nav_msgs.msg import Odometry
 import numpy as np
 from sensor_msgs.msg import Imu, NavSatFix
 
-from xplane_bridge.control.observation import SIZE, SLICES, Vector
+from xplane_bridge.control.policy.observation import SIZE, SLICES, Vector
 from xplane_bridge.conversions.message_numbers import NUMBERS
 from xplane_bridge.msg import AirData
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.updates import nanoseconds, Updates
-from xplane_bridge.spinning import handle_waiting
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.spinning import handle_waiting
+from xplane_bridge.nodes.vehicle.updates import nanoseconds, Updates
 
 _STATE = 'imu/data'
 _KINDS = {'fix': NavSatFix, 'air_data': AirData, 'odom': Odometry, _STATE: Imu}

@@ -26,8 +26,8 @@ from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 
 from xplane_bridge.conversions.vehicle import Air
 from xplane_bridge.msg import AirData
-from xplane_bridge.nodes.templates import Template
-from xplane_bridge.nodes.vehicle import AIR, diagonal, IMU, UNKNOWN_VARIANCE, variance
+from xplane_bridge.nodes.vehicle.publisher import AIR, diagonal, IMU, UNKNOWN_VARIANCE, variance
+from xplane_bridge.nodes.vehicle.templates import Template
 from xplane_bridge.sensors.gnss import Fix, NO_FIX, Velocity
 from xplane_bridge.sensors.imu import ImuReading, Motion
 from xplane_bridge.sensors.odometry import Pose

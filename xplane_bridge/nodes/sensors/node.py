@@ -28,13 +28,13 @@ from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.msg import AirData
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
-from xplane_bridge.nodes.latched import LATCHED
-from xplane_bridge.nodes.running import run
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
+from xplane_bridge.nodes.common.latched import LATCHED
+from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.sensors.messages import Messages, true_air, true_fix, true_motion
 from xplane_bridge.nodes.sensors.parameters import SensorsParameters
-from xplane_bridge.nodes.updates import nanoseconds
+from xplane_bridge.nodes.vehicle.updates import nanoseconds
 from xplane_bridge.sensors.imu import ImuReading
 from xplane_bridge.sensors.specification import load
 from xplane_bridge.sensors.suite import Suite

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xplane_bridge.nodes.base import BaseParameters
-from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.common.base import BaseParameters
+from xplane_bridge.nodes.managed.parameters import parameter
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.simpit import axes_from_wire, groups_in
 from xplane_bridge.links.serial import PortChanged, SerialLoop
 from xplane_bridge.msg import FlightControls, SimpitActionCommand, SimpitAxes, SimpitPacket
-from xplane_bridge.nodes.bridge import Bridge
-from xplane_bridge.nodes.controls import CONTROLS_MASK
-from xplane_bridge.nodes.diagnostics import OK, Status, WARN
+from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
+from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.simpit.messages import AXES_MASK
 from xplane_bridge.nodes.simpit.parameters import CockpitPort, cockpits_of, SimpitParameters
-from xplane_bridge.nodes.stamps import write_stamp
+from xplane_bridge.nodes.vehicle.bridge import Bridge
+from xplane_bridge.nodes.vehicle.controls import CONTROLS_MASK
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.sessions.base import PeerAbsentError, PeerChanged, PeerState

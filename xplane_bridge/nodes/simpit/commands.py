@@ -34,10 +34,10 @@ from xplane_bridge.msg import (
     SimpitSas,
     SimpitTimeWarp,
 )
-from xplane_bridge.nodes.bridge import Bridge
-from xplane_bridge.nodes.lists import check_count
+from xplane_bridge.nodes.common.lists import check_count
 from xplane_bridge.nodes.simpit.messages import AXES_MASK
-from xplane_bridge.nodes.watchdog import CommandWatchdog
+from xplane_bridge.nodes.vehicle.bridge import Bridge
+from xplane_bridge.nodes.vehicle.watchdog import CommandWatchdog
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import (
     ActionGroup,

@@ -24,7 +24,7 @@ from rcl_interfaces.msg import ParameterDescriptor
 import rclpy
 from rclpy.parameter import Parameter
 
-from xplane_bridge.nodes.running import run
+from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.simpit.node import SimpitNode
 from xplane_bridge.nodes.simpit.parameters import games_of, SimpitParameters, split_cockpit
 

@@ -25,9 +25,8 @@ from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.plausibility import attitude_fault
 from xplane_bridge.msg import SimpitAxes
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.controls import CONTROLS_MASK
-from xplane_bridge.nodes.plausibility import make_gate
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.simpit.topics import (
     IN_FLIGHT,
     IN_FORCE,
@@ -38,7 +37,8 @@ from xplane_bridge.nodes.simpit.topics import (
     topics_of,
     withdrawn,
 )
-from xplane_bridge.nodes.stamps import write_stamp
+from xplane_bridge.nodes.vehicle.controls import CONTROLS_MASK
+from xplane_bridge.nodes.vehicle.plausibility import make_gate
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Message, Profile
 from xplane_bridge.sessions.simpit import registrable, Telemetry

@@ -25,10 +25,8 @@ from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.links.ports import check_port
 from xplane_bridge.links.serial import PortChanged, SerialCounters, SerialLoop
-from xplane_bridge.nodes.bridge import Bridge, Handler
-from xplane_bridge.nodes.controls import CommandGate
-from xplane_bridge.nodes.datagrams import values_status
-from xplane_bridge.nodes.diagnostics import OK, STALE, Status, WARN
+from xplane_bridge.nodes.common.datagrams import values_status
+from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.simpit.cockpits import Cockpits
 from xplane_bridge.nodes.simpit.commands import SimpitCommands
 from xplane_bridge.nodes.simpit.messages import Publisher
@@ -41,7 +39,9 @@ from xplane_bridge.nodes.simpit.parameters import (
     SimpitParameters,
 )
 from xplane_bridge.nodes.simpit.topics import all_topics
-from xplane_bridge.nodes.watchdog import CommandWatchdog
+from xplane_bridge.nodes.vehicle.bridge import Bridge, Handler
+from xplane_bridge.nodes.vehicle.controls import CommandGate
+from xplane_bridge.nodes.vehicle.watchdog import CommandWatchdog
 from xplane_bridge.protocols.simpit import PROFILES
 from xplane_bridge.sessions.base import PeerChanged, PeerState
 from xplane_bridge.sessions.simpit import (

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from xplane_bridge.links.ports import check_port
-from xplane_bridge.nodes.controls import CommandParameters
-from xplane_bridge.nodes.parameters import parameter
+from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.vehicle.controls import CommandParameters
 from xplane_bridge.protocols.simpit import Profile, PROFILES
 from xplane_bridge.sessions.simpit import AUTO, registrable, RULES
 

@@ -27,8 +27,8 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Bool, String, UInt8
 
+from xplane_bridge.common.units import DEGREE, STANDARD_GRAVITY
 from xplane_bridge.conversions import simpit as conversions
-from xplane_bridge.conversions.units import DEGREE, STANDARD_GRAVITY
 from xplane_bridge.msg import (
     AirData,
     FlightControls,
@@ -51,8 +51,8 @@ from xplane_bridge.msg import (
     SimpitTemperature,
     SimpitVelocities,
 )
-from xplane_bridge.nodes.controls import CONTROLS
-from xplane_bridge.nodes.latched import LATCHED
+from xplane_bridge.nodes.common.latched import LATCHED
+from xplane_bridge.nodes.vehicle.controls import CONTROLS
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import FlightFlags, GroupState, Message
 

@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 
 from xplane_bridge import msg
 from xplane_bridge.conversions.plausibility import Plausibility
-from xplane_bridge.maps import AppliedMap, load, Packet, ParameterMap
-from xplane_bridge.maps.vehicle import fed_topics, states
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.diagnostics import ERROR, OK, Status, WARN
+from xplane_bridge.conversions.ulyssix import AppliedMap, load, Packet, ParameterMap
+from xplane_bridge.conversions.ulyssix.vehicle import fed_topics, states
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.nodes.ulyssix.parameters import UlyssixParameters
 from xplane_bridge.nodes.ulyssix.samples import DEPTH, SampleTopic
-from xplane_bridge.nodes.vehicle import make_undulation, VehiclePublisher
+from xplane_bridge.nodes.vehicle.publisher import make_undulation, VehiclePublisher
 from xplane_bridge.sessions.ulyssix import PacketReceived, Placed
 
 _LEVELS = (OK, WARN, ERROR)

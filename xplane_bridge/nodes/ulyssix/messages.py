@@ -22,7 +22,7 @@ import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from xplane_bridge import msg
-from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.ulyssix.mapped import converter, MappedTopics
 from xplane_bridge.nodes.ulyssix.parameters import UlyssixParameters
 from xplane_bridge.nodes.ulyssix.samples import (

@@ -21,18 +21,18 @@ from operator import sub
 import time
 from typing import Any, NamedTuple
 
+from xplane_bridge.links.captures.replay import ReplayLoop
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.peer import ANY_PORT
-from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import Counters, resolve_sender, UdpSocket
-from xplane_bridge.nodes.bridge import Bridge, FRESH, Handler
-from xplane_bridge.nodes.datagrams import overload
-from xplane_bridge.nodes.diagnostics import ERROR, OK, STALE, Status, WARN
-from xplane_bridge.nodes.running import run
+from xplane_bridge.nodes.common.datagrams import overload
+from xplane_bridge.nodes.common.diagnostics import ERROR, OK, STALE, Status, WARN
+from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.ulyssix.mapped import MappedTopics
 from xplane_bridge.nodes.ulyssix.messages import Publisher
 from xplane_bridge.nodes.ulyssix.parameters import UlyssixParameters
 from xplane_bridge.nodes.ulyssix.quality import QualityTopic
+from xplane_bridge.nodes.vehicle.bridge import Bridge, FRESH, Handler
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.ulyssix import (

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import ipaddress
 
 from xplane_bridge.links.udp import RECEIVE_BUFFER
-from xplane_bridge.nodes.base import CaptureParameters
-from xplane_bridge.nodes.parameters import parameter
-from xplane_bridge.nodes.vehicle import TopicParameters
+from xplane_bridge.nodes.common.base import CaptureParameters
+from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.vehicle.publisher import TopicParameters
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER, named_rate
 

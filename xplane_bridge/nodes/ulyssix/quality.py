@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.msg import UlyssixQuality
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.diagnostics import OK, Status, WARN
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
 from xplane_bridge.nodes.ulyssix.samples import to_array
 from xplane_bridge.sessions.ulyssix import (
     Limits,

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.msg import UlyssixPacket, UlyssixSamples
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.diagnostics import OK, Status, WARN
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
 from xplane_bridge.sessions.ulyssix import PacketReceived, Placed
 
 DEPTH = 200

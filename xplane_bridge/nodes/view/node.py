@@ -28,16 +28,16 @@ from nav_msgs.msg import Odometry, Path
 from sensor_msgs.msg import JointState, NavSatFix
 from std_msgs.msg import Header, String
 
-from xplane_bridge.control.installed import folder
+from xplane_bridge.common.data import folder
 from xplane_bridge.conversions import aircraft_model, frames
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.masks import known_or_nan
 from xplane_bridge.msg import AutopilotTarget, FlightControls
-from xplane_bridge.nodes.base import BridgeNode
-from xplane_bridge.nodes.diagnostics import OK, STALE, Status
-from xplane_bridge.nodes.latched import LATCHED
-from xplane_bridge.nodes.running import run
-from xplane_bridge.nodes.transforms import fill_quaternion, fill_vector, TransformPublisher
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status
+from xplane_bridge.nodes.common.latched import LATCHED
+from xplane_bridge.nodes.common.running import run
+from xplane_bridge.nodes.vehicle.transforms import fill_quaternion, fill_vector, TransformPublisher
 from xplane_bridge.nodes.view.parameters import ViewParameters
 
 _DEPTH = 10

@@ -24,11 +24,12 @@ from typing import Any
 
 from std_srvs.srv import SetBool, Trigger
 
-from xplane_bridge.conversions import frames, xplane
+from xplane_bridge.common.units import DEGREE
+from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, msl_to_ellipsoid, Undulation
 from xplane_bridge.conversions.masks import Mask
-from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import VehicleState
+from xplane_bridge.conversions.xplane import state as xplane
 from xplane_bridge.msg import (
     AircraftPose,
     CameraView,
@@ -37,9 +38,9 @@ from xplane_bridge.msg import (
     ScreenText,
     Waypoints,
 )
-from xplane_bridge.nodes.bridge import Bridge
-from xplane_bridge.nodes.controls import POSE_MASK
-from xplane_bridge.nodes.lists import check_count, dataref_values, named
+from xplane_bridge.nodes.common.lists import check_count, dataref_values, named
+from xplane_bridge.nodes.vehicle.bridge import Bridge
+from xplane_bridge.nodes.vehicle.controls import POSE_MASK
 from xplane_bridge.nodes.xpc.messages import prefix_of, Publisher
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.protocols import xpc

@@ -21,14 +21,15 @@ from collections.abc import Sequence
 import time
 from typing import Any
 
-from xplane_bridge.conversions import xplane, xplane_levers
 from xplane_bridge.conversions.geoid import Undulation
 from xplane_bridge.conversions.plausibility import NOWHERE
 from xplane_bridge.conversions.vehicle import VehicleState
-from xplane_bridge.conversions.xplane_local import LocalAxes
+from xplane_bridge.conversions.xplane import levers as xplane_levers
+from xplane_bridge.conversions.xplane import state as xplane
+from xplane_bridge.conversions.xplane.local import LocalAxes
 from xplane_bridge.msg import Datarefs
-from xplane_bridge.nodes.bridge import Bridge
-from xplane_bridge.nodes.vehicle import ALL_BUT_FIX, TOPICS, VehiclePublisher
+from xplane_bridge.nodes.vehicle.bridge import Bridge
+from xplane_bridge.nodes.vehicle.publisher import ALL_BUT_FIX, TOPICS, VehiclePublisher
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.sessions.xpc import Polled, Telemetry, WatchedDatarefs, XpcSession
 

@@ -20,20 +20,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from xplane_bridge.conversions import xplane, xplane_levers
 from xplane_bridge.conversions.vehicle import Controls, EngineControls
+from xplane_bridge.conversions.xplane import levers as xplane_levers
+from xplane_bridge.conversions.xplane import state as xplane
+from xplane_bridge.links.captures.replay import ReplayLoop
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
-from xplane_bridge.links.replay import ReplayLoop
 from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
-from xplane_bridge.nodes.bridge import Bridge, Handler
-from xplane_bridge.nodes.clock import SimulatorClock, SimulatorTime
-from xplane_bridge.nodes.controls import CommandGate, CONTROLS
-from xplane_bridge.nodes.datagrams import Rates, values_status
-from xplane_bridge.nodes.diagnostics import Status
-from xplane_bridge.nodes.engines import EngineGate
-from xplane_bridge.nodes.lists import watched
-from xplane_bridge.nodes.running import run
-from xplane_bridge.nodes.vehicle import make_undulation
+from xplane_bridge.nodes.common.datagrams import Rates, values_status
+from xplane_bridge.nodes.common.diagnostics import Status
+from xplane_bridge.nodes.common.lists import watched
+from xplane_bridge.nodes.common.running import run
+from xplane_bridge.nodes.vehicle.bridge import Bridge, Handler
+from xplane_bridge.nodes.vehicle.clock import SimulatorClock, SimulatorTime
+from xplane_bridge.nodes.vehicle.controls import CommandGate, CONTROLS
+from xplane_bridge.nodes.vehicle.engines import EngineGate
+from xplane_bridge.nodes.vehicle.publisher import make_undulation
 from xplane_bridge.nodes.xpc.commands import XpcCommands
 from xplane_bridge.nodes.xpc.messages import polled, prefix_of, Publisher
 from xplane_bridge.nodes.xpc.parameters import XpcParameters

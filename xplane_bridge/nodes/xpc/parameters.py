@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xplane_bridge.nodes.lists import watched
-from xplane_bridge.nodes.parameters import parameter
-from xplane_bridge.nodes.vehicle import VehicleParameters
+from xplane_bridge.nodes.common.lists import watched
+from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.vehicle.publisher import VehicleParameters
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import check_watched, PluginVersion
 

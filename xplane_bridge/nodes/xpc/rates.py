@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xplane_bridge.nodes.datagrams import Rates
-from xplane_bridge.nodes.diagnostics import OK, Status, WARN
+from xplane_bridge.nodes.common.datagrams import Rates
+from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.sessions.xpc import XpcSession
 

@@ -25,9 +25,9 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool
 
 from xplane_bridge.msg import AircraftPose, Datarefs, DataRows
-from xplane_bridge.nodes.bridge import Bridge
-from xplane_bridge.nodes.controls import check_control, POSE_MASK
-from xplane_bridge.nodes.lists import check_count, dataref_values, named
+from xplane_bridge.nodes.common.lists import check_count, dataref_values, named
+from xplane_bridge.nodes.vehicle.bridge import Bridge
+from xplane_bridge.nodes.vehicle.controls import check_control, POSE_MASK
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
 from xplane_bridge.nodes.xplane_udp.poses import check_pose, Poses
 from xplane_bridge.nodes.xplane_udp.web_api import WebApi

@@ -21,15 +21,16 @@ from collections.abc import Mapping
 import math
 import time
 
-from xplane_bridge.conversions import xplane, xplane_levers
 from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geoid import Undulation
 from xplane_bridge.conversions.plausibility import NOWHERE, place_fault
 from xplane_bridge.conversions.vehicle import VehicleState
-from xplane_bridge.conversions.xplane_rows import rows_state
+from xplane_bridge.conversions.xplane import levers as xplane_levers
+from xplane_bridge.conversions.xplane import state as xplane
+from xplane_bridge.conversions.xplane.rows import rows_state
 from xplane_bridge.msg import Datarefs, DataRows
-from xplane_bridge.nodes.bridge import Bridge, FRESH
-from xplane_bridge.nodes.vehicle import VehiclePublisher
+from xplane_bridge.nodes.vehicle.bridge import Bridge, FRESH
+from xplane_bridge.nodes.vehicle.publisher import VehiclePublisher
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
 from xplane_bridge.sessions.xplane_udp import (
     DataArrived,

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from xplane_bridge.nodes.lists import watched
-from xplane_bridge.nodes.parameters import parameter
-from xplane_bridge.nodes.vehicle import VehicleParameters
+from xplane_bridge.nodes.common.lists import watched
+from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.vehicle.publisher import VehicleParameters
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, VERSIONS, web_api
 from xplane_bridge.sessions.xplane_udp import check_rows, check_watched

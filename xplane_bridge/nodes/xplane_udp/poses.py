@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 import math
 
+from xplane_bridge.common.units import DEGREE
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, Undulation
-from xplane_bridge.conversions.units import DEGREE
 from xplane_bridge.conversions.vehicle import VehicleState
 
 _ANGLES = ('roll', 'pitch', 'true_heading')

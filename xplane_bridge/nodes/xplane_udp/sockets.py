@@ -20,7 +20,7 @@ import socket
 
 from xplane_bridge.links.peer import ANY_PORT, FixedPort, LearntPort, SenderPort
 from xplane_bridge.links.udp import LinkError, resolve, UdpSocket
-from xplane_bridge.nodes.base import BridgeNode
+from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.sessions.xplane_udp import BEACON_CHANNEL, DATA_CHANNEL, XplaneUdpSession

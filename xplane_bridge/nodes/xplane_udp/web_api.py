@@ -30,10 +30,10 @@ from std_msgs.msg import String
 from xplane_bridge.links.http import UnansweredError
 from xplane_bridge.links.http_queue import Done, HttpQueue, Steps
 from xplane_bridge.links.udp import LinkError, resolve
-from xplane_bridge.nodes.bridge import Bridge
-from xplane_bridge.nodes.controls import POSE_MASK
-from xplane_bridge.nodes.diagnostics import OK, Status, WARN
-from xplane_bridge.nodes.lists import check_count, named
+from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
+from xplane_bridge.nodes.common.lists import check_count, named
+from xplane_bridge.nodes.vehicle.bridge import Bridge
+from xplane_bridge.nodes.vehicle.controls import POSE_MASK
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
 from xplane_bridge.nodes.xplane_udp.poses import check_pose, Poses
 from xplane_bridge.protocols.errors import ProtocolError

@@ -17,15 +17,15 @@
 from collections.abc import Callable
 import math
 
-from xplane_bridge.protocols import fdmdata
-from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.fdmdata import Command
-from xplane_bridge.simulators.aircraft_state import (
+from xplane_bridge.aircraft.state import (
     AILERON_SIGN,
     AircraftState,
     ELEVATOR_SIGN,
     RUDDER_SIGN,
 )
+from xplane_bridge.protocols import fdmdata
+from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.simulators.world import World
 
 

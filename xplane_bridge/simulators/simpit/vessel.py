@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import math
 
+from xplane_bridge.aircraft.state import AircraftState, FOOT, STANDARD_GRAVITY
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, Message
-from xplane_bridge.simulators.aircraft_state import AircraftState, FOOT, STANDARD_GRAVITY
 from xplane_bridge.simulators.world import World
 
 _FULL = 32767

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.ulyssix import MAX_DATAGRAM, PacketTime, WordOrder
-from xplane_bridge.simulators.aircraft_state import AircraftState
 from xplane_bridge.simulators.world import World
 
 # Seconds between packets of each program, from the document.

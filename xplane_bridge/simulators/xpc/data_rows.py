@@ -17,10 +17,10 @@
 from struct import Struct
 
 from xplane_bridge.protocols.xpc import MAX_DATA_ROWS
-from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.faults import SimulatorCrashError
 from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
 from xplane_bridge.simulators.xpc.flight import Flight
+from xplane_bridge.simulators.xplane.datarefs import DatarefStore
 
 _ROW = Struct('<B3x8f')
 _TABLE_END = 134

@@ -19,6 +19,14 @@ from dataclasses import dataclass
 import math
 from struct import Struct
 
+from xplane_bridge.aircraft import terrain
+from xplane_bridge.aircraft.geometry import (
+    euler_angles,
+    matrix_ned_body,
+    multiply,
+    transform,
+    transpose,
+)
 from xplane_bridge.protocols.xpc import (
     AIRCRAFT_COUNT,
     ControlsReply,
@@ -27,19 +35,11 @@ from xplane_bridge.protocols.xpc import (
     Terrain,
     TerrainStatus,
 )
-from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.faults import SimulatorCrashError
-from xplane_bridge.simulators.geometry import (
-    euler_angles,
-    matrix_ned_body,
-    multiply,
-    transform,
-    transpose,
-)
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
 from xplane_bridge.simulators.xpc.plugin_versions import PluginVersion
+from xplane_bridge.simulators.xplane.datarefs import DatarefStore
 
 # What the plugin reads as "leave it unchanged", an open interval (docs/wire/xpc.md, section 2).
 _LEAVE_ABOVE = -999.1

@@ -18,11 +18,11 @@ from collections.abc import Sequence
 
 from xplane_bridge.protocols.xpc import BEACON_GROUP, BEACON_PORT
 from xplane_bridge.simulators.base import BeaconFrontend
-from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.endpoints import Address, Endpoint
 from xplane_bridge.simulators.faults import SimulatorCrashError
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc.plugin import XpcPlugin
+from xplane_bridge.simulators.xplane.datarefs import DatarefStore
 
 
 class XpcFrontend(BeaconFrontend):

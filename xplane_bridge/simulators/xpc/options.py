@@ -20,11 +20,11 @@ from argparse import ArgumentParser, Namespace
 
 from xplane_bridge.protocols.xpc import PORT
 from xplane_bridge.simulators import options
-from xplane_bridge.simulators.datarefs import XPLANE_VERSIONS
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.xpc.frontend import XpcFrontend
 from xplane_bridge.simulators.xpc.plugin_versions import PLUGIN_VERSIONS
+from xplane_bridge.simulators.xplane.datarefs import XPLANE_VERSIONS
 
 
 def add_options(parser: ArgumentParser) -> None:

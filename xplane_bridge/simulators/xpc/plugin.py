@@ -25,9 +25,6 @@ from struct import Struct
 from typing import TypeAlias
 
 from xplane_bridge.protocols import xpc
-from xplane_bridge.simulators.commands import Commands, Phase
-from xplane_bridge.simulators.dataref_entries import DatarefType
-from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.endpoints import Address
 from xplane_bridge.simulators.faults import SimulatorCrashError
 from xplane_bridge.simulators.world import VIEW_TYPES, World
@@ -35,6 +32,9 @@ from xplane_bridge.simulators.xpc.buffer import ReceiveBuffer
 from xplane_bridge.simulators.xpc.data_rows import write_rows
 from xplane_bridge.simulators.xpc.flight import Flight
 from xplane_bridge.simulators.xpc.plugin_versions import PLUGIN_VERSIONS, PluginVersion
+from xplane_bridge.simulators.xplane.commands import Commands, Phase
+from xplane_bridge.simulators.xplane.datarefs import DatarefStore
+from xplane_bridge.simulators.xplane.entries import DatarefType
 
 Receive: TypeAlias = Callable[[], tuple[bytes, Address] | None]
 Send: TypeAlias = Callable[[bytes, Address], None]

@@ -21,6 +21,7 @@ from dataclasses import asdict, replace
 import math
 from typing import Any
 
+from xplane_bridge.aircraft.state import STANDARD_GRAVITY
 from xplane_bridge.protocols.xplane_udp import (
     quantities,
     Segment,
@@ -28,9 +29,8 @@ from xplane_bridge.protocols.xplane_udp import (
     Value,
     VALUES_PER_ROW,
 )
-from xplane_bridge.simulators.aircraft_state import STANDARD_GRAVITY
-from xplane_bridge.simulators.dataref_entries import padded
 from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane.entries import padded
 
 # Rows that sources give for the engine speed (docs/wire/xplane_udp.md, section 4).
 _ENGINE_SPEED_ROW = {6: 33, 8: 37, 9: 37, 10: 37, 11: 37, 12: 37}

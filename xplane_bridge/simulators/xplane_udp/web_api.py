@@ -33,12 +33,12 @@ import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from xplane_bridge.simulators import terrain
-from xplane_bridge.simulators.commands import Commands
-from xplane_bridge.simulators.dataref_entries import DatarefType
-from xplane_bridge.simulators.dataref_flight import aircraft_path
-from xplane_bridge.simulators.datarefs import DatarefStore
+from xplane_bridge.aircraft import terrain
 from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane.commands import Commands
+from xplane_bridge.simulators.xplane.datarefs import DatarefStore
+from xplane_bridge.simulators.xplane.entries import DatarefType
+from xplane_bridge.simulators.xplane.flight import aircraft_path
 
 APIS = {'v2': ('12.1.4', ('v1', 'v2')), 'v3': ('12.4.0', ('v1', 'v2', 'v3'))}
 """The latest version of the API -> that of X-Plane, and all of the API."""

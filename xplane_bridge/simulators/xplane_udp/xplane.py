@@ -32,10 +32,10 @@ from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.xplane_udp.data import ByteOrder
-from xplane_bridge.simulators.commands import Commands
-from xplane_bridge.simulators.datarefs import DatarefStore
 from xplane_bridge.simulators.endpoints import Address
 from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane.commands import Commands
+from xplane_bridge.simulators.xplane.datarefs import DatarefStore
 from xplane_bridge.simulators.xplane_udp.rows import apply_rows, filled_rows
 
 Receive = Callable[[], tuple[bytes, Address] | None]

@@ -24,11 +24,11 @@ from xplane_bridge.conversions.skylark import vehicle_state
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.udp import resolve, UdpSocket
-from xplane_bridge.nodes.bridge import Bridge, Handler
-from xplane_bridge.nodes.controls import CommandGate
-from xplane_bridge.nodes.running import run
+from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.skylark.parameters import SkylarkParameters
-from xplane_bridge.nodes.vehicle import VehiclePublisher
+from xplane_bridge.nodes.vehicle.bridge import Bridge, Handler
+from xplane_bridge.nodes.vehicle.controls import CommandGate
+from xplane_bridge.nodes.vehicle.publisher import VehiclePublisher
 from xplane_bridge.sessions.base import PeerState, Telemetry
 from xplane_bridge.sessions.skylark import SkylarkSession
 

@@ -16,8 +16,8 @@
 
 from dataclasses import dataclass
 
-from xplane_bridge.nodes.parameters import parameter
-from xplane_bridge.nodes.vehicle import VehicleParameters
+from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.vehicle.publisher import VehicleParameters
 from xplane_bridge.protocols import skylark
 
 

@@ -1,0 +1,419 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The simulated aircraft: JSBSim with a cockpit, the ground below it, weather and faults.
+
+One Aircraft may be served through several frontends at a time: it has no thread, no clock and no
+protocol. Time advances only in ``advance`` and ``step``, so not calling them pauses it, and the
+same seed with the same commands at the same steps gives the same flight. It is not thread-safe.
+
+For the wheels the ground is level, at the terrain's elevation below the centre of gravity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from itertools import product
+import math
+
+from xplane_bridge.aircraft import limits, steady, terrain
+from xplane_bridge.aircraft.cockpit import Cockpit
+from xplane_bridge.aircraft.geometry import matrix_ned_body, transform, transpose
+from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.limits import check_finite, clamp, value_or
+from xplane_bridge.aircraft.model import Model
+from xplane_bridge.aircraft.properties import Properties
+from xplane_bridge.aircraft.state import AircraftState, KNOT
+from xplane_bridge.aircraft.weather import calm, Weather
+
+_SETTLING_TIME = 20.0
+# Rounding errors in a sum of frame times must not cost a step.
+_STEP_TOLERANCE = 1e-9
+
+
+class Aircraft:
+    """
+    One JSBSim aircraft.
+
+    Commands take effect at the next step. They accept any finite number and clamp it to the
+    control's range; NaN and infinities raise ValueError.
+    """
+
+    def __init__(self, model: str = 'c172p', initial: Initial | None = None,
+                 dt: float = 1.0 / 120.0, seed: int = 0, aircraft_path: str = '',
+                 settings: Mapping[str, float] | None = None, *, outputs: bool = False) -> None:
+        """
+        Load the model and put it in its initial state.
+
+        model is a name in JSBSim's aircraft folder, or in aircraft_path, laid out like it
+        (aircraft_files.py); dt the step in s (up to 0.02, beyond which landing gears are
+        unstable); seed (0..2**31 - 1) is for the turbulence; settings are JSBSim properties that
+        each model loaded for it starts with; outputs opens the files and sockets that it names.
+        Raises ValueError for a model that does not exist or load or an initial state that cannot
+        be trimmed, ImportError if JSBSim is not installed.
+        """
+        if not 0.0 < dt <= 0.02:
+            raise ValueError(f'dt is {dt} s, must be above 0 and at most 0.02')
+        if not 0 <= seed < 2 ** 31:
+            raise ValueError(f'seed is {seed}, must be in 0..2**31 - 1')
+        self.model, self.aircraft_path, self.outputs = model, aircraft_path, outputs
+        self.initial = initial if initial is not None else Initial()
+        self.dt, self.seed = dt, seed
+        self.settings = dict(settings or {})
+        self.crashes = 0
+        # Names of the controls that were set; callers clear it to see what is new.
+        self.commanded: set[str] = set()
+        self._state: AircraftState | None = None
+        self.initial.check()
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the initial state: position, time, controls, weather, faults, seed."""
+        self._steps, self._remainder, self._weather = 0, 0.0, Weather()
+        self._build()
+        if self.initial.parked:
+            self._park(self.initial.lat_deg, self.initial.lon_deg, self.initial.heading_deg)
+        else:
+            self._start_in_the_air()
+
+    # Time
+
+    @property
+    def time(self) -> float:
+        """Return the simulated time since the initial state in s."""
+        return self._steps * self.dt
+
+    def advance(self, seconds: float) -> int:
+        """
+        Run all whole steps that fit, and return their number; the remainder is kept for later.
+
+        Raises ValueError unless seconds is finite and at least 0.
+        """
+        if not 0.0 <= seconds < math.inf:
+            raise ValueError(f'cannot advance by {seconds} s')
+        self._remainder += seconds
+        steps = int(self._remainder / self.dt + _STEP_TOLERANCE)
+        self._remainder -= steps * self.dt
+        for _ in range(steps):
+            self.step()
+        return steps
+
+    def step(self) -> None:
+        """Run one step of dt."""
+        self._steps += 1
+        self._state = None
+        model = self._model
+        lat_deg, lon_deg = model.lat_deg(), model.lon_deg()
+        if not model.step():
+            self._recover(lat_deg, lon_deg)
+
+    # Reading
+
+    @property
+    def state(self) -> AircraftState:
+        """Return the current state; the same object until the next step or command."""
+        if self._state is None:
+            self._state = self._cockpit.state(self.time)
+        return self._state
+
+    @property
+    def engine_count(self) -> int:
+        """Return the number of engines."""
+        return self._model.reader.engine_count
+
+    @property
+    def tank_count(self) -> int:
+        """Return the number of fuel tanks."""
+        return self._model.reader.tank_count
+
+    @property
+    def failed_engines(self) -> frozenset[int]:
+        """Return the numbers of the engines that fail_engine has stopped."""
+        return frozenset(self._cockpit.failed)
+
+    def property_value(self, name: str) -> float:
+        """Return a JSBSim property in JSBSim's unit (0.0 for an unknown name)."""
+        return float(self._model.get(name))
+
+    @property
+    def properties(self) -> Properties:
+        """Return the properties of its present model, for reading."""
+        return self._model.properties
+
+    def set_properties(self, values: Mapping[str, float]) -> None:
+        """Write JSBSim properties, all or none. Raises ValueError with the reason."""
+        self._state = None
+        self._model.properties.write(values)
+
+    # Commands
+
+    def set_controls(self, elevator: float | None = None, aileron: float | None = None,
+                     rudder: float | None = None,
+                     throttle: float | Sequence[float | None] | None = None,
+                     flaps: float | None = None, gear: float | None = None,
+                     speedbrake: float | None = None, left_brake: float | None = None,
+                     right_brake: float | None = None, parking_brake: float | None = None,
+                     mixture: float | Sequence[float | None] | None = None,
+                     propeller: float | Sequence[float | None] | None = None,
+                     elevator_trim: float | None = None, aileron_trim: float | None = None,
+                     rudder_trim: float | None = None) -> None:
+        """
+        Move cockpit controls; None leaves a control unchanged.
+
+        elevator (+ nose up), aileron (+ right wing down), rudder (+ nose right, also steers the
+        nose wheel) and the three trims, same signs, -1..1. throttle, mixture (1 rich) and
+        propeller (1 fine) 0..1 for all engines, or one value per engine. flaps, gear (1 down) and
+        the brakes 0..1; speedbrake -0.5 (armed) to 1.5. A model ignores what it has no part for.
+        """
+        throttles = self._cockpit.by_engine('throttle', throttle)
+        mixtures = self._cockpit.by_engine('mixture', mixture)
+        propellers = self._cockpit.by_engine('propeller', propeller)
+        given = {name: value for name, value in (
+            ('elevator', elevator), ('aileron', aileron), ('rudder', rudder), ('flaps', flaps),
+            ('gear', gear), ('speedbrake', speedbrake), ('left_brake', left_brake),
+            ('right_brake', right_brake), ('parking_brake', parking_brake),
+            ('elevator_trim', elevator_trim), ('aileron_trim', aileron_trim),
+            ('rudder_trim', rudder_trim)) if value is not None}
+        check_finite(**given)
+        self._state = None
+        self.commanded.update(given, ('throttle',) if throttles else ())
+        self._cockpit.move(given, throttles, mixtures, propellers)
+
+    def set_gear_position(self, position: float) -> None:
+        """Set the gear position (0 up, 1 down) at once; afterwards it follows its handle."""
+        check_finite(position=position)
+        self._state = None
+        self._set('gear/gear-pos-norm', clamp(position, 0.0, 1.0))
+
+    def set_fuel(self, tank: int, mass: float) -> None:
+        """Set the fuel (kg, negative counts as 0) in tank 0..tank_count - 1."""
+        check_finite(mass=mass)
+        if not 0 <= tank < self.tank_count:
+            raise ValueError(f'tank is {tank}, must be in 0..{self.tank_count - 1}')
+        self._state = None
+        self._model.set_fuel(tank, max(mass, 0.0))
+
+    def fail_engine(self, engine: int | None = None) -> None:
+        """Stop one engine (0..engine_count - 1) or all: no ignition, no fuel."""
+        self._state = None
+        self._cockpit.fail(engine)
+
+    def restore_engine(self, engine: int | None = None) -> None:
+        """Repair and restart one failed engine, or all of them; running ones are left alone."""
+        self._state = None
+        self._cockpit.restore(engine)
+
+    def set_failed(self, engines: bool | Sequence[int]) -> None:
+        """Fail all engines, none, or those of these numbers, and repair the others."""
+        self._state = None
+        self._cockpit.set_failed(engines)
+
+    # Weather
+
+    @property
+    def wind(self) -> tuple[float, float, float]:
+        """Return the steady wind without turbulence: north, east, down in m/s."""
+        return self._weather.wind
+
+    def set_wind(self, north: float, east: float, down: float = 0.0) -> None:
+        """Set the steady wind: the velocity of the air in m/s, each within +-100."""
+        check_finite(north=north, east=east, down=down)
+        north, east, down = (limits.clamp_wind(v) for v in (north, east, down))
+        self._weather = replace(self._weather, wind=(north, east, down))
+        self._apply_weather()
+
+    def set_turbulence(self, wind_at_20ft: float, severity: int) -> None:
+        """
+        Set JSBSim's MIL-F-8785C turbulence, seeded by the aircraft's seed.
+
+        wind_at_20ft in m/s (0..100) applies below 1000 ft above ground (7.6 light, 15 moderate,
+        23 severe), severity 0..7 above 2000 ft (3 light, 4 moderate, 6 severe). (0, 0) is calm.
+        """
+        check_finite(wind_at_20ft=wind_at_20ft)
+        if not 0 <= severity <= limits.MAX_SEVERITY:
+            raise ValueError(f'severity is {severity}, must be in 0..{limits.MAX_SEVERITY}')
+        at_20ft = limits.clamp_wind(max(wind_at_20ft, 0.0))
+        self._weather = replace(self._weather, wind_at_20ft=at_20ft, severity=severity)
+        self._apply_weather()
+
+    # Placing
+
+    def teleport(self, lat_deg: float | None = None, lon_deg: float | None = None,
+                 altitude_msl: float | None = None, pitch_deg: float | None = None,
+                 roll_deg: float | None = None, heading_deg: float | None = None,
+                 speed: float | None = None,
+                 velocity_ned: tuple[float, float, float] | None = None,
+                 rates: tuple[float, float, float] = (0.0, 0.0, 0.0),
+                 settled: bool = False) -> None:
+        """
+        Move the aircraft and re-initialise the model there; None keeps a value.
+
+        The velocity through the air keeps its body components, so the aircraft flies on with its
+        speed and angle of attack along the new heading; speed (m/s, true, 0..400) rescales it,
+        and velocity_ned (m/s over ground) replaces it. rates are the body rates p, q, r in rad/s.
+        An altitude below the ground becomes standing height: teleport(altitude_msl=0.0,
+        pitch_deg=0.0, roll_deg=0.0, speed=0.0) with the brakes set parks it. Engine (unless
+        settled: then as its throttle leaves it), fuel, controls and weather are unchanged.
+        Latitude and pitch beyond 89.9 and altitude above 25 km are clamped.
+        """
+        now = self.state
+        p, q, r = rates
+        check_finite(
+            latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl, pitch=pitch_deg,
+            roll=roll_deg, heading=heading_deg, speed=speed, p=p, q=q, r=r)
+        lat = clamp(value_or(lat_deg, now.lat_deg), -limits.MAX_LAT_DEG, limits.MAX_LAT_DEG)
+        lon = math.remainder(value_or(lon_deg, now.lon_deg), 360.0)
+        ground = terrain.elevation_m(lat, lon)
+        altitude = clamp(value_or(altitude_msl, now.altitude_msl),
+                         ground + self._rest_height, limits.MAX_ALTITUDE)
+        pitch = limits.clamp_pitch(value_or(pitch_deg, math.degrees(now.theta)))
+        roll = math.remainder(value_or(roll_deg, math.degrees(now.phi)), 360.0)
+        heading = value_or(heading_deg, math.degrees(now.psi)) % 360.0
+        body_ned = transpose(matrix_ned_body(
+            math.radians(roll), math.radians(pitch), math.radians(heading)))
+        if velocity_ned is not None:
+            north, east, down = velocity_ned
+            check_finite(north=north, east=east, down=down)
+            u, v, w = transform(body_ned, (north, east, down))
+        else:
+            through_air = self._model.velocity_through_air(speed)
+            wind = transform(body_ned, (now.wind_north, now.wind_east, now.wind_down))
+            u, v, w = (a + b for a, b in zip(through_air, wind, strict=True))
+        limit = limits.MAX_SPEED / max(limits.MAX_SPEED, math.hypot(u, v, w))
+        self._model.set_initial_conditions(lat, lon, ground, altitude, heading)
+        self._model.set_initial_motion(pitch, roll, (u * limit, v * limit, w * limit), rates)
+        (self._model.equilibrate if settled else self._model.initialise)()
+        self._state = None
+        # JSBSim has forgotten the wind; forces and air data must include it.
+        self._apply_weather()
+        self._model.work_out_forces()
+
+    def trim_at(self, lat_deg: float, lon_deg: float, altitude_msl: float, heading_deg: float,
+                speed: float) -> None:
+        """
+        Move the aircraft into steady level flight.
+
+        heading_deg is true, speed the true airspeed in m/s. Bank, pitch, throttle and trims are
+        set to hold it with centred controls; flaps, gear, fuel, mixture and weather are unchanged.
+        Raises ValueError, changing nothing, if no trim exists.
+        """
+        check_finite(latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl,
+                     heading=heading_deg, speed=speed)
+        now = self.state
+        if not all(engine.running for engine in now.engines):
+            raise ValueError(f'{self.model} cannot be trimmed with an engine stopped')
+        place = (lat_deg, lon_deg, altitude_msl, heading_deg)
+        # Try it on a copy, because a failed trim leaves the model in disorder.
+        for by_jsbsim in steady.ways(self._model):
+            failure = self._twin()._trim_level(*place, 'ic/vt-kts', speed / KNOT, by_jsbsim)
+            if not failure:
+                break
+        else:
+            raise ValueError(steady.untrimmed(self.model, speed / KNOT, altitude_msl, failure))
+        calm(self._model)
+        self._trim_level(*place, 'ic/vt-kts', speed / KNOT, by_jsbsim)
+        s, (north, east, down) = self.state, self.wind
+        self.teleport(pitch_deg=math.degrees(s.theta), roll_deg=math.degrees(s.phi),
+                      velocity_ned=(s.v_north + north, s.v_east + east, s.v_down + down))
+
+    # Inside
+
+    def _build(self) -> None:
+        """Load a fresh model, not placed yet."""
+        self._model = Model(self.model, self.dt, self.seed, self.aircraft_path, self.settings,
+                            outputs=self.outputs)
+        self._set = self._model.set
+        self._cockpit = Cockpit(self._model)
+        self._state = None
+        self._rest_height = self._model.wheel_height()
+
+    def _twin(self) -> Aircraft:
+        """Return a copy with the same fuel and controls and running engines, in still air."""
+        now = self.state
+        twin = copy(self)
+        twin.commanded, twin.outputs = set(), False
+        twin._build()
+        for tank, mass in enumerate(now.fuel):
+            twin.set_fuel(tank, mass)
+        twin.set_controls(
+            flaps=now.flaps, gear=now.gear, speedbrake=now.speedbrake,
+            mixture=self._cockpit.mixture, propeller=[engine.propeller for engine in now.engines])
+        twin.set_gear_position(now.gear_position)
+        steady.start_engines(twin._model, twin._cockpit)
+        calm(twin._model)
+        return twin
+
+    def _start_in_the_air(self) -> None:
+        start = self.initial
+        place = (start.lat_deg, start.lon_deg, start.altitude_msl, start.heading_deg)
+        speeds = (steady.usual_airspeeds(self._model) if start.airspeed_kt is None
+                  else [start.airspeed_kt])
+        ways, failures = steady.ways(self._model), []
+        for speed, by_jsbsim in product(speeds, ways):
+            failure = self._trim_level(*place, 'ic/vc-kts', speed, by_jsbsim, start=True)
+            if not failure:
+                return
+            failures.append(steady.untrimmed(self.model, speed, start.altitude_msl, failure))
+            self._build()
+        # At the most usual speed, by the means that says the most.
+        raise ValueError(failures[len(ways) - 1])
+
+    def _trim_level(self, lat_deg: float, lon_deg: float, altitude_msl: float,
+                    heading_deg: float, airspeed: str, airspeed_kt: float, by_jsbsim: bool,
+                    start: bool = False) -> str:
+        """Trim in still air at the property ``airspeed``; return '' or what failed."""
+        ground = terrain.elevation_m(lat_deg, lon_deg)
+        if not ground + self._rest_height < altitude_msl <= limits.MAX_ALTITUDE:
+            raise ValueError(f'altitude is {altitude_msl} m, must be above the ground '
+                             f'({ground:.0f} m) and at most {limits.MAX_ALTITUDE:.0f} m')
+        self._model.set_initial_conditions(lat_deg, lon_deg, ground, altitude_msl, heading_deg)
+        self._set(airspeed, airspeed_kt)
+        self._model.initialise()
+        if start:
+            steady.into_the_air(self._model, self._cockpit)
+        self._state = None
+        failure = steady.trim(self._model, by_jsbsim=by_jsbsim)
+        if not failure:
+            # So that centred controls hold the aircraft level.
+            steady.to_trim_wheels(self._model, self._cockpit)
+        return failure
+
+    def _park(self, lat_deg: float, lon_deg: float, heading_deg: float,
+              engines: bool = True) -> None:
+        """Set the aircraft on the ground and let the gear come to rest."""
+        ground = terrain.elevation_m(lat_deg, lon_deg)
+        self._model.set_initial_conditions(
+            lat_deg, lon_deg, ground, ground + self._rest_height, heading_deg)
+        self._model.initialise()
+        if engines:
+            steady.start_engines(self._model, self._cockpit)
+        self.set_controls(throttle=0.0, mixture=1.0, gear=1.0, parking_brake=1.0)
+        self._model.settle(round(_SETTLING_TIME / self.dt))
+        self._rest_height = self._model.height
+        self._state = None
+
+    def _recover(self, lat_deg: float, lon_deg: float) -> None:
+        """Put a model that broke on impact back on the ground there, engines stopped."""
+        self.crashes += 1
+        self._build()
+        self._park(lat_deg, lon_deg, self.initial.heading_deg, engines=False)
+        self.fail_engine()
+        self._apply_weather()
+
+    def _apply_weather(self) -> None:
+        self._state = None
+        self._weather.apply(self._model)

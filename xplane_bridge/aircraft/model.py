@@ -1,0 +1,368 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""One JSBSim model: loading, placing, stepping, and its engines."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+import math
+from pathlib import Path
+import re
+from typing import Any
+
+import numpy as np
+
+from xplane_bridge.aircraft import terrain
+from xplane_bridge.aircraft.files import AircraftFiles, find
+from xplane_bridge.aircraft.geometry import Vector
+from xplane_bridge.aircraft.inert import inert, NOWHERE
+from xplane_bridge.aircraft.limits import clamp, MAX_SPEED
+from xplane_bridge.aircraft.properties import Properties
+from xplane_bridge.aircraft.state import AircraftState, FOOT, POUND, StateReader
+from xplane_bridge.common.optional import missing
+
+# JSBSim's trim mode for all six degrees of freedom.
+_TRIM_FULL = 1
+_MAGNETOS_BOTH = 3
+_RETRACTABLE = re.compile(r'<retractable>\s*1')
+_TRIMS = {'elevator': 'pitch', 'aileron': 'roll', 'rudder': 'yaw'}
+# Steps in which a piston engine and its propeller come to rest at a throttle, at most; how many
+# at a time, and the change of thrust (lbf) below which they have.
+_ENGINE_STEPS = 1500
+_ENGINE_STRIDE = 30
+_ENGINE_AT_REST = 1e-4
+# Passes in which surfaces reach their commands, at most, and the change of an acceleration
+# (m/s2, rad/s2) below which they have.
+_PASSES = 50
+_AT_REST = 1e-10
+# Beyond these the model has broken on impact and will yield NaN within a few steps.
+_MAX_MODEL_SPEED_FPS = 5_000.0
+_MAX_MODEL_DEPTH_FT = 300.0
+
+
+class TrimError(Exception):
+    """JSBSim found no trim."""
+
+
+class Model:
+    """
+    A JSBSim model in an FGFDMExec of its own; not placed yet.
+
+    ``path`` is the folder that it is in, empty for JSBSim's own; ``values`` are written to its
+    properties. ``outputs``: JSBSim may open the files and sockets that the model names. Raises
+    ValueError for a model that does not exist or that JSBSim cannot load, and for a property that
+    cannot be written; ImportError if JSBSim is not installed.
+    """
+
+    def __init__(self, name: str, dt: float, seed: int, path: str = '',
+                 values: Mapping[str, float] | None = None, *, outputs: bool = False) -> None:
+        self._jsbsim = jsbsim = _import_jsbsim()
+        self.files = find(name, path, Path(jsbsim.get_default_root_dir()))
+        self._fdm: Any = _load(
+            jsbsim, self.files if outputs else inert(self.files), self.files.file)
+        if not outputs:
+            self._fdm.set_output_path(NOWHERE)
+        self._fdm.set_dt(dt)
+        self._text = self.files.text()
+        self.set = self._fdm.set_property_value
+        self.get = self._fdm.get_property_value
+        self.set('simulation/randomseed', seed)
+        self.set('atmosphere/randomseed', seed)
+        manager = self._fdm.get_property_manager()
+        node = manager.get_node
+        self._has_node = manager.hasNode
+        self.lat_deg = node('position/lat-geod-deg').get_double_value
+        self.lon_deg = node('position/long-gc-deg').get_double_value
+        self._phi = node('attitude/phi-rad').get_double_value
+        self._agl = node('position/h-agl-ft').get_double_value
+        self._speed = node('velocities/vt-fps').get_double_value
+        self._terrain = node('position/terrain-elevation-asl-ft').set_double_value
+        self.reader = StateReader(self._fdm)
+        self._accelerations = tuple(
+            (node(f'accelerations/{name}').get_double_value, factor) for name, factor in (
+                *((f'{axis}dot-ft_sec2', FOOT) for axis in 'uvw'),
+                *((f'{axis}dot-rad_sec2', 1.0) for axis in 'pqr')))
+        engines = range(self.reader.engine_count)
+        self._thrust = [
+            node(f'propulsion/engine[{n}]/thrust-lbs').get_double_value for n in engines]
+        self.has_pistons = any(
+            self._has_node(f'propulsion/engine[{n}]/map-pa') for n in engines)
+        # JSBSim has no centre of gravity before its first initial conditions.
+        try:
+            self.initialise()
+        except (jsbsim.BaseError, RuntimeError) as error:
+            raise ValueError(f'JSBSim cannot run {name}: {_one_line(str(error))}') from error
+        self.properties = Properties(self._fdm)
+        if values:
+            try:
+                self.properties.write(values)
+            except ValueError as error:
+                raise ValueError(f'property_values: {error}') from error
+
+    def setter(self, name: str) -> Callable[[float], object]:
+        """Return a function that sets a property: eight times as fast as by name."""
+        node: Any = self._fdm.get_property_manager().get_node(name)
+        set_value: Callable[[float], object] = (
+            partial(self.set, name) if node is None else node.set_double_value)
+        return set_value
+
+    @property
+    def retractable(self) -> bool:
+        """Return whether one of its wheels can be retracted."""
+        return _RETRACTABLE.search(self._text) is not None
+
+    @property
+    def has_governor(self) -> bool:
+        """Return whether a propeller of a piston engine is kept at constant speed."""
+        return self.has_pistons and bool(self.get('propulsion/engine[0]/constant-speed-mode'))
+
+    def has_trim(self, axis: str) -> bool:
+        """Return whether it has a trim of elevator, aileron or rudder."""
+        return f'fcs/{_TRIMS[axis]}-trim-cmd-norm' in self._text
+
+    @property
+    def height(self) -> float:
+        """Return the height of the centre of gravity above the ground, in m."""
+        return float(self._agl()) * FOOT
+
+    def wheel_height(self) -> float:
+        """Return how far the lowest wheel is below the centre of gravity, in m."""
+        count = int(self.get('gear/num-units'))
+        lowest = min((self.get(f'gear/unit[{n}]/z-position') for n in range(count)), default=None)
+        if lowest is None:
+            return 0.0
+        return float(self.get('inertia/cg-z-in') - lowest) / 12.0 * FOOT
+
+    def step(self) -> bool:
+        """Run one step over the terrain; return False if the model broke in it."""
+        try:
+            self._fdm.run()
+        except self._jsbsim.BaseError:
+            return False
+        self._terrain(terrain.elevation_m(self.lat_deg(), self.lon_deg()) / FOOT)
+        return bool(
+            self._speed() < _MAX_MODEL_SPEED_FPS and abs(self._phi()) < math.tau
+            and self._agl() > -_MAX_MODEL_DEPTH_FT)
+
+    def settle(self, steps: int) -> None:
+        """Run steps until it has come to rest where it is."""
+        for _ in range(steps):
+            self._fdm.run()
+
+    def velocity_through_air(self, speed: float | None = None) -> Vector:
+        """Return its velocity through the air in m/s (forward, right, down), rescaled."""
+        u, v, w = (self.get(f'velocities/{name}-aero-fps') * FOOT for name in 'uvw')
+        if speed is None:
+            return (u, v, w)
+        speed = clamp(speed, 0.0, MAX_SPEED)
+        airspeed = math.hypot(u, v, w)
+        # The flow direction of a slow aircraft is arbitrary: take straight ahead.
+        if airspeed < 10.0:
+            return (speed, 0.0, 0.0)
+        return (u * speed / airspeed, v * speed / airspeed, w * speed / airspeed)
+
+    # Placing
+
+    def set_initial_conditions(self, lat_deg: float, lon_deg: float, ground: float,
+                               altitude_msl: float, heading_deg: float) -> None:
+        """Set a level initial position; the height depends on latitude and ground."""
+        self.set('ic/lat-geod-deg', lat_deg)
+        self.set('ic/long-gc-deg', lon_deg)
+        self.set('ic/terrain-elevation-ft', ground / FOOT)
+        self.set('ic/h-sl-ft', altitude_msl / FOOT)
+        self.set('ic/psi-true-deg', heading_deg)
+
+    def set_initial_motion(self, pitch_deg: float, roll_deg: float, velocity: Vector,
+                           rates: Vector) -> None:
+        """Set initial attitude and motion: body axes, m/s over ground and rad/s."""
+        self.set('ic/theta-deg', pitch_deg)
+        self.set('ic/phi-deg', roll_deg)
+        for name, value in zip('uvw', velocity, strict=True):
+            self.set(f'ic/{name}-fps', value / FOOT)
+        for name, value in zip('pqr', rates, strict=True):
+            self.set(f'ic/{name}-rad_sec', clamp(value, -10.0, 10.0))
+
+    def initialise(self) -> None:
+        """Apply the initial conditions."""
+        self._fdm.run_ic()
+
+    def work_out_forces(self) -> None:
+        """Run a pass without integration, to compute forces and air data here."""
+        self._fdm.suspend_integration()
+        self._fdm.run()
+        self._fdm.resume_integration()
+
+    def trim(self) -> None:
+        """Trim all six degrees of freedom. Raises TrimError."""
+        try:
+            self._fdm.do_trim(_TRIM_FULL)
+        except self._jsbsim.BaseError as error:
+            raise TrimError(_one_line(str(error))) from error
+
+    def set_fuel(self, tank: int, mass: float) -> None:
+        """Set the fuel in a tank, in kg."""
+        self.set(f'propulsion/tank[{tank}]/contents-lbs', mass / POUND)
+
+    @property
+    def state(self) -> AircraftState:
+        """Return the state of a model without a cockpit: its brakes are off."""
+        return self.reader.read(0.0, 0.0, 0.0, 0.0, 0.0)
+
+    # Equilibrium
+
+    def accelerations(self) -> tuple[float, ...]:
+        """Return the derivatives of u, v, w in m/s2 and of p, q, r in rad/s2."""
+        return tuple(get() * factor for get, factor in self._accelerations)
+
+    def equilibrate(self) -> None:
+        """
+        Apply the initial conditions, with engines and surfaces as these controls leave them.
+
+        The aircraft stays where it is while engines reach the speed that belongs to their
+        throttles, and surfaces their positions.
+        """
+        self._fdm.run_ic()
+        if self.has_pistons:
+            # JSBSim's own steady state takes steps of half a second, in which the governor of a
+            # propeller stalls the engine.
+            self._run_engines()
+        elif self._thrust:
+            self._fdm.get_propulsion().get_steady_state()
+        self._fdm.set_trim_status(True)
+        self._fdm.suspend_integration()
+        before = self.accelerations()
+        for _ in range(_PASSES):
+            self._fdm.run()
+            now = self.accelerations()
+            if max(abs(a - b) for a, b in zip(now, before, strict=True)) < _AT_REST:
+                break
+            before = now
+        self._fdm.resume_integration()
+        self._fdm.set_trim_status(False)
+
+    def linearize(self) -> tuple[tuple[list[str], list[str]], Any, Any]:
+        """
+        Return names of states and inputs, A and B in JSBSim's units, by FGLinearization.
+
+        It never returns where JSBSim itself has not trimmed the aircraft.
+        """
+        found = self._jsbsim.FGLinearization(self._fdm)
+        return ((list(found.x_names), list(found.u_names)), np.array(found.system_matrix),
+                np.array(found.input_matrix))
+
+    def _run_engines(self) -> None:
+        # The centre of gravity must not move meanwhile.
+        self.set('propulsion/fuel_freeze', 1)
+        before = [get() for get in self._thrust]
+        for _ in range(_ENGINE_STEPS // _ENGINE_STRIDE):
+            for _ in range(_ENGINE_STRIDE):
+                self._fdm.run()
+                self._fdm.run_ic()
+            now = [get() for get in self._thrust]
+            if max(abs(a - b) for a, b in zip(now, before, strict=True)) < _ENGINE_AT_REST:
+                break
+            before = now
+        self.set('propulsion/fuel_freeze', 0)
+
+    # Engines
+
+    def start(self, engine: int) -> None:
+        """Set an engine running steadily."""
+        self._supply(engine, on=True)
+        self.set('propulsion/set-running', engine)
+
+    def restart(self, engine: int) -> None:
+        """Set an engine running that is not, and leave the others alone."""
+        if not self.get(f'propulsion/engine[{engine}]/set-running'):
+            self._supply(engine, on=True)
+            self._fdm.get_propulsion().get_engine(engine).init_running()
+
+    def stop(self, engine: int) -> None:
+        """Cut an engine's mixture, ignition and fuel."""
+        self.set(f'fcs/mixture-cmd-norm[{engine}]', 0.0)
+        self._supply(engine, on=False)
+        self.set(f'propulsion/engine[{engine}]/set-running', 0)
+
+    def _supply(self, engine: int, on: bool) -> None:
+        """Turn an engine's mixture, ignition and fuel on or off."""
+        # JSBSim writes a command for one kind of engine into the memory of any other kind.
+        self.set('propulsion/active_engine', engine)
+        if self._has_node(f'propulsion/engine[{engine}]/map-pa'):
+            self.set('propulsion/magneto_cmd', _MAGNETOS_BOTH if on else 0)
+        elif self._has_node(f'propulsion/engine[{engine}]/n1'):
+            self.set('propulsion/cutoff_cmd', 0 if on else 1)
+        self.set('propulsion/active_engine', -1)
+
+
+def _load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
+    """Return a model loaded from its files. Raises ValueError with JSBSim's reason."""
+    said: list[str] = []
+
+    class Listener(jsbsim.FGLogger):  # type: ignore[misc]
+        """Keep what JSBSim says: it has no other way to tell the reason."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._kept = True
+
+        def set_level(self, level: Any) -> None:
+            self._kept = level >= jsbsim.LogLevel.ERROR
+            said.append('')
+
+        def message(self, message: str) -> None:
+            if self._kept and said:
+                said[-1] += message
+
+        def file_location(self, filename: str, line: int) -> None:
+            self.message(f'{filename}:{line}: ')
+
+        def format(self, _: Any) -> None:
+            pass
+
+        def flush(self) -> None:
+            pass
+
+    quiet, listener = jsbsim.get_logger(), Listener()
+    jsbsim.set_logger(listener)
+    try:
+        fdm = jsbsim.FGFDMExec(None)
+        fdm.set_debug_level(0)
+        if fdm.load_model_with_paths(
+                files.model, str(files.aircraft), str(files.engine), str(files.systems)):
+            return fdm
+        reason = ' '.join(said)
+    except (jsbsim.BaseError, RuntimeError) as error:
+        # The second for names that cannot be properties.
+        reason = str(error)
+    finally:
+        jsbsim.set_logger(quiet)
+    raise ValueError(
+        f'JSBSim cannot load {named}: '
+        f'{_one_line(reason) or "it does not say why"}')
+
+
+def _one_line(text: str) -> str:
+    return ' '.join(text.split())
+
+
+def _import_jsbsim() -> Any:
+    try:
+        jsbsim: Any = import_module('jsbsim')
+    except ImportError as error:
+        raise missing('the simulated aircraft', 'jsbsim') from error
+    # Otherwise JSBSim prints a banner, reports and trim tables on standard output.
+    jsbsim.FGJSBBase().debug_lvl = 0
+    jsbsim.get_logger().set_min_level(jsbsim.LogLevel.FATAL)
+    return jsbsim

@@ -1,0 +1,144 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The files that a campaign's flights depend on, besides the plan: found without running any.
+
+Of a controller its program and what that imports and names; of an aircraft its folder, with
+engines, propellers and systems; gains; sensors.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+import re
+import shlex
+
+from xplane_bridge.aircraft import files as aircraft_files
+from xplane_bridge.common.fields import ScenarioError
+from xplane_bridge.control import gains
+from xplane_bridge.control.policy import contents
+from xplane_bridge.control.policy.contents import Files
+from xplane_bridge.control.policy.load import files_of
+from xplane_bridge.flights.scenario import flown_by as controller
+from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, ROS_ARGUMENTS
+from xplane_bridge.sensors import specification
+
+POLICY = 'policy:'
+
+# An engine, a thruster or a system in another file.
+_NAMED = re.compile(r'<\w+\s[^>]*?\bfile\s*=\s*"([^"]+)"')
+_OWN_FOLDERS = ('Engines', 'engines', 'Systems', 'systems')
+
+
+def of_controller(name: str, share: str) -> Files:
+    """Return the files of a plan's controller; ValueError if it names a policy that is none."""
+    if name == AUTOPILOT:
+        return {}
+    if name.startswith(POLICY):
+        return files_of(name.removeprefix(POLICY), share)
+    return _of_command(name)
+
+
+def _of_command(command: str) -> Files:
+    """Return the program of a command line, and the files that it names."""
+    found: Files = {}
+    try:
+        words = [word for word in shlex.split(command) if word != ROS_ARGUMENTS]
+    except ValueError:
+        return found
+    while words and '=' in words[0]:
+        words.pop(0)
+    with suppress(ScenarioError, IndexError):
+        # If there is none, its flight says so.
+        found |= _of_file(Path(controller.program(words)[0]))
+    if words[:2] == ['ros2', 'run'] and len(words) > 3:
+        found |= _of_package(words[2])
+    for number, word in enumerate(words):
+        if number and Path(word).is_file():
+            found |= _of_file(Path(word))
+        elif number and words[number - 1] == '-m':
+            found |= contents.of_module(word)
+        elif ' ' in word:
+            # As of bash -c '...'.
+            found |= _of_command(word)
+    return found
+
+
+def _of_file(path: Path) -> Files:
+    if path.suffix == '.py' or _is_python(path):
+        return contents.of_python(path)
+    return {path.name: path}
+
+
+def _is_python(path: Path) -> bool:
+    """Return whether a file is a script for Python."""
+    try:
+        with path.open('rb') as stream:
+            first = stream.readline(200)
+    except OSError:
+        return False
+    return first.startswith(b'#!') and b'python' in first
+
+
+def _of_package(name: str) -> Files:
+    """Return the Python modules of a ROS package, which its executables only name."""
+    spec = find_spec(name) if name.isidentifier() and name != 'xplane_bridge' else None
+    return {f'{name}/{file.relative_to(folder)}': file
+            for folder in (spec.submodule_search_locations if spec is not None else None) or ()
+            for file in Path(folder).rglob('*.py')}
+
+
+def of_aircraft(model: str, aircraft_path: str = '') -> Files:
+    """Return the files of an aircraft; {} if there is none, which its flight says."""
+    spec = find_spec('jsbsim')
+    if spec is None or spec.origin is None:
+        return {}
+    try:
+        where = aircraft_files.find(model, aircraft_path, Path(spec.origin).parent)
+    except ValueError:
+        return {}
+    folder = where.file.parent
+    # Gains may be there too: they are asked for on their own.
+    found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob('*'))
+             if path.is_file() and path.suffix != '.yaml'}
+    places = (*(folder / name for name in _OWN_FOLDERS), where.engine, where.systems)
+    waiting = [where.file]
+    while waiting:
+        text = waiting.pop().read_text(errors='replace')
+        for name in _NAMED.findall(text):
+            for place in places:
+                path = place / f'{name.removesuffix(".xml")}.xml'
+                key = f'{place.name}/{path.name}'
+                if path.is_file() and key not in found:
+                    found[key] = path
+                    waiting.append(path)
+    return found
+
+
+def of_gains(model: str, aircraft_path: str = '', named: str = '') -> Files:
+    """Return the file of the autopilot's gains; {} if there are none, which its flight says."""
+    try:
+        path = gains.chosen(model, aircraft_path, named)
+    except ValueError:
+        return {}
+    return {path.name: path}
+
+
+def of_sensors(name: str) -> Files:
+    """Return the file of sensors; {} for none."""
+    path = Path(specification.file_of(name))
+    return {path.name: path} if path.is_file() else {}

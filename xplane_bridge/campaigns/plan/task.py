@@ -1,0 +1,63 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A flight that a campaign wants flown: plain data, which any worker can be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from xplane_bridge.campaigns.table.rows import PARAMETER, Row
+from xplane_bridge.experiments.settings import NOT_FLOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """
+    One flight: all that its worker has to know.
+
+    ``content`` is that of the scenario's file with aircraft, sensors and parameters in it:
+    ``scenario.parse(task.scenario, task.content)``. ``digest`` is that of the controller's files
+    when the campaign began ('' for none). ``share`` is the folder in which names of
+    policies are looked up, ``time_limit`` in seconds of the wall's time, ``folder`` where logs and
+    pictures of the flight may be left ('' for nowhere), and ``command`` flies it again.
+    """
+
+    flight: int
+    key: str
+    scenario: str
+    content: Mapping[str, Any]
+    simulator: str
+    controller: str
+    aircraft: str
+    seed: int
+    time_limit: float
+    digest: str = ''
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
+    share: str = ''
+    folder: str = ''
+    command: str = ''
+
+    def row(self, outcome: str, reason: str = '', code: int = NOT_FLOWN,
+            **more: Any) -> Row:
+        """Return the flight's row: its inputs, what became of it, and what else is given."""
+        return {
+            'flight': self.flight, 'key': self.key, 'scenario': self.scenario,
+            'simulator': self.simulator, 'controller': self.controller,
+            'aircraft': self.aircraft, 'seed': self.seed,
+            **{f'{PARAMETER}{name}': value for name, value in self.parameters.items()},
+            'outcome': outcome, 'reason': reason, 'exit': code, 'trajectory': '',
+            'version': '', 'jsbsim': '', 'seconds': 0.0, 'command': self.command, **more}

@@ -1,0 +1,283 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""campaign compare: which of two controllers is better, flight by flight with the same inputs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+import json
+import math
+from pathlib import Path
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xplane_bridge.campaigns.report.statistics import (
+    CONFIDENCE,
+    Interval,
+    paired_means,
+    paired_rates,
+)
+from xplane_bridge.campaigns.table.columns import Array, Columns, short_name
+from xplane_bridge.campaigns.table.criteria import Limits
+from xplane_bridge.campaigns.table.rows import JUDGED, PARAMETER, VALUE
+from xplane_bridge.flights.analysis.verdict import plain
+
+Rows = NDArray[np.int64]
+
+TOGETHER = 'all criteria'
+# The inputs that both flights of a pair share; with one controller a side, that differs.
+_SHARED = ('scenario', 'simulator', 'aircraft', 'seed')
+
+
+class Side(NamedTuple):
+    """One of two that are compared: a table, and which of its flights."""
+
+    name: str
+    columns: Columns
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """
+    One line: a rate (0 to 1) or a mean of both sides, and by how much the second is larger.
+
+    ``better`` is 1 if more is better, -1 if less is, 0 if neither can be said. ``pairs`` is of
+    those where both flights have a value.
+    """
+
+    what: str
+    is_rate: bool
+    first: float
+    second: float
+    difference: Interval
+    better: int
+    pairs: int
+
+    @property
+    def verdict(self) -> str:
+        """Return 'A', 'B', 'different' (neither better), or '' if no difference can be told."""
+        sign = self.difference.sign
+        if sign and not self.better:
+            return 'different'
+        return ('', 'B', 'A')[sign * self.better]
+
+
+class CompareError(ValueError):
+    """What was given cannot be compared; says why."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Compare two campaigns, or two controllers of one; 2 if that is not possible."""
+    parser = argparse.ArgumentParser(
+        prog='campaign compare',
+        description='Which of two controllers is better, paired by seed and all other inputs?')
+    parser.add_argument('folders', nargs='+', type=Path, metavar='FOLDER',
+                        help='two flown campaigns, or one with --controllers')
+    parser.add_argument('--controllers', nargs=2, metavar=('A', 'B'),
+                        help='the controllers to compare, as the table names them')
+    parser.add_argument('--json', action='store_true', help='print JSON')
+    given = parser.parse_args(argv)
+    try:
+        first, second = _sides(given.folders, given.controllers)
+        pairs, names = _pairs(first, second)
+        found = compare(first, second, pairs)
+    except (ValueError, ImportError) as error:
+        print(f'campaign compare: {error}', file=sys.stderr)
+        return 2
+    left = (len(first.rows) - len(pairs[0]), len(second.rows) - len(pairs[1]))
+    if given.json:
+        print(json.dumps(plain(_as_json(first, second, found, left)), indent=2))
+    else:
+        print('\n'.join(_lines(first, second, found, left, names)))
+    return 0
+
+
+def compare(first: Side, second: Side, pairs: tuple[Rows, Rows]) -> list[Comparison]:
+    """
+    Return comparisons: of all criteria together, then of each criterion's rate and value.
+
+    ``pairs`` are the numbers of the rows to compare with each other. The first has an interval by
+    itself; those of all others hold together (Bonferroni), for one in twenty of many intervals
+    would otherwise show a difference where there is none.
+    """
+    one, two = pairs
+    passed = first.columns.has_passed()[one], second.columns.has_passed()[two]
+    criteria = [name for name in first.columns.criteria if name in second.columns.criteria]
+    confidence = 1.0 - (1.0 - CONFIDENCE) / max(2 * len(criteria), 1)
+    scenarios = first.columns.labels('scenario').codes[one]
+    found = [_rate(TOGETHER, passed, CONFIDENCE)]
+    for criterion in criteria:
+        judged = (first.columns.numbers(f'{JUDGED}{criterion}')[one],
+                  second.columns.numbers(f'{JUDGED}{criterion}')[two])
+        # A flight that was not judged has not met it, unless it belongs to another scenario.
+        own = np.isin(scenarios, scenarios[~(np.isnan(judged[0]) & np.isnan(judged[1]))])
+        found.append(_rate(criterion, (judged[0][own] == 1.0, judged[1][own] == 1.0), confidence))
+    for criterion in criteria:
+        values = (first.columns.numbers(f'{VALUE}{criterion}')[one],
+                  second.columns.numbers(f'{VALUE}{criterion}')[two])
+        found.append(_mean(criterion, values, confidence))
+    return [each for each in found if each.pairs]
+
+
+def _rate(
+    what: str, passed: tuple[NDArray[np.bool_], NDArray[np.bool_]], confidence: float
+) -> Comparison:
+    one, two = passed
+    return Comparison(
+        what, True, float(one.mean()) if len(one) else math.nan,
+        float(two.mean()) if len(two) else math.nan, paired_rates(one, two, confidence), 1,
+        len(one))
+
+
+def _mean(criterion: str, values: tuple[Array, Array], confidence: float) -> Comparison:
+    known = np.isfinite(values[0]) & np.isfinite(values[1])
+    one, two = values[0][known], values[1][known]
+    return Comparison(
+        criterion, False, float(one.mean()) if len(one) else math.nan,
+        float(two.mean()) if len(two) else math.nan, paired_means(one, two, confidence),
+        Limits.of(criterion).better, len(one))
+
+
+def _sides(folders: Sequence[Path], controllers: Sequence[str] | None) -> tuple[Side, Side]:
+    if len(folders) > 2 or (len(folders) == 1 and not controllers):
+        raise CompareError('expected two folders, or one and --controllers A B')
+    tables = [Columns(folder) for folder in folders]
+    if not controllers:
+        first, second = (
+            Side(str(folder), table, np.arange(table.flights))
+            for folder, table in zip(folders, tables, strict=True))
+        return first, second
+    names = controllers if len(tables) == 1 else [
+        f'{controller} in {folder}'
+        for controller, folder in zip(controllers, folders, strict=True)]
+    first, second = (
+        Side(name, table, _flown_by(controller, table))
+        for name, controller, table in zip(
+            names, controllers, tables * (3 - len(tables)), strict=False))
+    return first, second
+
+
+def _flown_by(controller: str, columns: Columns) -> Rows:
+    codes, values = columns.labels('controller')
+    if controller not in values:
+        controller = short_name(controller)
+    if controller not in values:
+        raise CompareError(
+            f'no flight of controller {controller!r}: expected one of '
+            f'{", ".join(str(value) for value in values)}')
+    return np.flatnonzero(codes == values.index(controller))
+
+
+def _pairs(first: Side, second: Side) -> tuple[tuple[Rows, Rows], tuple[str, ...]]:
+    """Return the rows with the same inputs, and the names of the inputs that pair them."""
+    parameters = [tuple(f'{PARAMETER}{name}' for name in side.columns.parameters)
+                  for side in (first, second)]
+    if set(parameters[0]) != set(parameters[1]):
+        odd = sorted(set(parameters[0]) ^ set(parameters[1]))[0]
+        raise CompareError(
+            f'only one of the two varies {odd.removeprefix(PARAMETER)}: expected the same '
+            'parameters in both')
+    flown = [{str(side.columns.labels('controller').values[code])
+              for code in np.unique(side.columns.labels('controller').codes[side.rows])}
+             for side in (first, second)]
+    alone = len(flown[0]) == len(flown[1]) == 1
+    names = (*_SHARED, *parameters[0], *(() if alone else ('controller',)))
+    one, two = _by_inputs(first, names), _by_inputs(second, names)
+    shared = [key for key in one if key in two]
+    if not shared:
+        raise CompareError(
+            f'no two flights have the same {_phrase(names)}: expected campaigns of the same plan, '
+            'but for the controller')
+    return (np.array([one[key] for key in shared]), np.array([two[key] for key in shared])), names
+
+
+def _by_inputs(side: Side, names: Sequence[str]) -> dict[tuple[Any, ...], int]:
+    labels = [side.columns.labels(name) for name in names]
+    found = dict(zip(zip(*(
+        [each.values[code] for code in each.codes[side.rows]] for each in labels), strict=True),
+        side.rows.tolist(), strict=True))
+    if len(found) < len(side.rows):
+        raise CompareError(
+            f'{side.name}: several flights have the same inputs: choose two of its controllers '
+            'with --controllers')
+    return found
+
+
+def _phrase(names: Sequence[str]) -> str:
+    return ', '.join(name.removeprefix(PARAMETER) for name in names)
+
+
+def _lines(
+    first: Side, second: Side, found: Sequence[Comparison], left: tuple[int, int],
+    names: Sequence[str],
+) -> list[str]:
+    lines = [f'A: {first.name}', f'B: {second.name}',
+             f'{found[0].pairs} pairs of flights with the same {_phrase(names)}']
+    if any(left):
+        lines.append(f'without a partner, and not compared: {left[0]} of A, {left[1]} of B')
+    wide = max(len(each.what) for each in found)
+    for is_rate, title in ((True, 'flights that passed'), (False, 'mean of the value')):
+        own_lines = [each for each in found if each.is_rate == is_rate]
+        if own_lines:
+            lines += ['', f'{title:<{wide}}  {"A":>8} {"B":>8} {"B - A":>8}   interval']
+            lines += [_line(each, wide, found[0].pairs) for each in own_lines]
+    others = 'the others hold together at 95%'
+    return [*lines, '', f'Intervals: {TOGETHER} at 95%, {others}.',
+            _answer(found[0], first, second)]
+
+
+def _line(each: Comparison, wide: int, pairs: int) -> str:
+    form = '{:.1%}' if each.is_rate else '{:.4g}'
+    first, second = form.format(each.first), form.format(each.second)
+    value, low, high = (form.replace(':', ':+').format(number) for number in each.difference)
+    # A criterion's limit may be no merit, such as that it was rough enough.
+    what = 'is better' if each.is_rate else 'has more margin'
+    said = {'': 'no difference can be told', 'different': 'they differ'}.get(
+        each.verdict, f'{each.verdict} {what}')
+    of = f' ({each.pairs} pairs)' if each.pairs != pairs else ''
+    return (f'{each.what:<{wide}}  {first:>8} {second:>8} {value:>8}   '
+            f'{f"{low} to {high}":<20} {said}{of}')
+
+
+def _answer(together: Comparison, first: Side, second: Side) -> str:
+    value, low, high = together.difference
+    if together.verdict:
+        better = second if together.verdict == 'B' else first
+        sign = 1.0 if together.verdict == 'B' else -1.0
+        ends = sorted((sign * low, sign * high))
+        return (f'{together.verdict} is better: {better.name} passes {sign * value:.1%} more of '
+                f'the flights ({ends[0]:.1%} to {ends[1]:.1%}).')
+    return (f'No difference in passed flights can be told: it is between {low:+.1%} and '
+            f'{high:+.1%}.')
+
+
+def _as_json(
+    first: Side, second: Side, found: Sequence[Comparison], left: tuple[int, int]
+) -> dict[str, Any]:
+    return {
+        'A': first.name, 'B': second.name, 'pairs': found[0].pairs,
+        'without_partner': {'A': left[0], 'B': left[1]},
+        'better': found[0].verdict or None,
+        'comparisons': [{
+            'what': each.what, 'kind': 'pass rate' if each.is_rate else 'mean value',
+            'A': each.first, 'B': each.second, 'difference': each.difference.value,
+            'interval': [each.difference.low, each.difference.high],
+            'better': each.verdict or None, 'pairs': each.pairs} for each in found]}

@@ -1,0 +1,297 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Plots of a campaign: pass rates, distributions, passes over two parameters, sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import math
+from pathlib import Path
+import textwrap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xplane_bridge.campaigns.report.outcomes import Group, Rate, varying
+from xplane_bridge.campaigns.report.sensitivity import Sensitivity
+from xplane_bridge.campaigns.table.columns import Array, Columns
+from xplane_bridge.campaigns.table.criteria import Limits
+from xplane_bridge.campaigns.table.rows import PARAMETER, VALUE
+from xplane_bridge.common import optional
+
+# Of groups, told apart by more than hue.
+_COLOURS = ('#1f5fa8', '#e0922f', '#3a9a5b', '#7b4ea3', '#8a8f98')
+_LIMIT = '#d1495b'
+_GREY = '#8a8f98'
+_PASSED, _MISSED = '#1f5fa8', '#d1495b'
+_WIDTH = 9.5
+# More than this are drawn as shares in cells.
+_POINTS = 2000
+_PANELS = 12
+# So many different values have a tick and, both of them, a cell each.
+_FEW = 12
+_FACETS = 4
+TOGETHER = 'all criteria'
+
+
+def draw_pass_rates(found: Sequence[Group], path: Path) -> None:
+    """Plot the pass rate of each criterion, with its Wilson interval, to a PNG file."""
+    names = varying(found)
+    by_scenario: dict[str, list[Group]] = {}
+    for group in found:
+        by_scenario.setdefault(str(group.inputs['scenario']), []).append(group)
+    if len(found) / len(by_scenario) > len(_COLOURS):
+        # One line for each group, of all criteria together only.
+        lines = [{'': {group.label(names): group.together for group in found}}]
+        titles = [TOGETHER]
+    else:
+        within = tuple(name for name in names if name != 'scenario') or ('controller',)
+        lines = [
+            {group.label(within): {TOGETHER: group.together, **group.criteria} for group in own}
+            for own in by_scenario.values()]
+        titles = list(by_scenario)
+    rows = [len({name: 0 for rates in panel.values() for name in rates}) for panel in lines]
+    series = max(len(panel) for panel in lines)
+    heights = [max(count * (0.24 + 0.2 * series), 0.8) for count in rows]
+    figure, axes = _subplots(len(lines), 1, 0.7 * len(lines) + 0.4 + sum(heights), heights)
+    for axis, panel, title in zip(axes, lines, titles, strict=True):
+        _draw_rates(axis, panel)
+        axis.set_title(title, loc='left', fontsize=11, fontweight='bold')
+    axes[-1].set_xlabel('flights that passed, with the 95% interval')
+    if series > 1:
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc='outside upper right', ncols=series, frameon=False)
+    _save(figure, path)
+
+
+def _draw_rates(axes: Any, panel: Mapping[str, Mapping[str, Rate]]) -> None:
+    criteria = list({name: 0 for rates in panel.values() for name in rates})
+    for index, (label, rates) in enumerate(panel.items()):
+        offset = 0.26 * (index - (len(panel) - 1) / 2)
+        own = [name for name in criteria if name in rates]
+        intervals = [rates[name].interval for name in own]
+        at = np.array([criteria.index(name) + offset for name in own])
+        values = np.array([interval.value for interval in intervals]) * 100.0
+        colour = _COLOURS[index % len(_COLOURS)]
+        axes.errorbar(
+            values, at, fmt='o', color=colour, markersize=6, elinewidth=3, alpha=0.95,
+            label=label or None, xerr=np.abs([
+                values - [100.0 * interval.low for interval in intervals],
+                [100.0 * interval.high for interval in intervals] - values]))
+        for height, value in zip(at, values, strict=True):
+            axes.annotate(
+                f'{value:.1f}%', (1.0, height), xycoords=('axes fraction', 'data'),
+                xytext=(8, 0), textcoords='offset points', va='center', color=colour, fontsize=9)
+    axes.set(xlim=(-2.0, 102.0), ylim=(len(criteria) - 0.5, -0.5))
+    axes.set_yticks(range(len(criteria)), [textwrap.fill(name, 44) for name in criteria],
+                    fontsize=9)
+    if criteria[0] == TOGETHER:
+        axes.get_yticklabels()[0].set_fontweight('bold')
+        axes.axhline(0.5, color=_GREY, linewidth=0.8)
+    axes.xaxis.set_major_formatter('{x:g}%')
+    axes.grid(axis='x', alpha=0.3)
+
+
+def draw_distributions(columns: Columns, found: Sequence[Group], path: Path) -> str:
+    """
+    Plot how the value of each criterion is distributed; return what is not drawn, or nothing.
+
+    Without a value in any flight there is no picture.
+    """
+    names = tuple(name for name in varying(found) if name != 'scenario') or ('controller',)
+    series = _merged(found, names)
+    drawn = [criterion for criterion in columns.criteria
+             if np.isfinite(columns.numbers(f'{VALUE}{criterion}')).any()]
+    if not drawn:
+        return 'No flight had a value of a criterion.'
+    shown = drawn[:_PANELS]
+    lines = math.ceil(len(shown) / 2)
+    figure, axes = _subplots(lines, 2, 2.3 * lines + 0.6, grid=True)
+    for axis, criterion in zip(axes, shown, strict=False):
+        _draw_distribution(axis, criterion, columns.numbers(f'{VALUE}{criterion}'), series)
+    for axis in axes[len(shown):]:
+        axis.set_axis_off()
+    for axis in axes[0:2 * lines:2]:
+        axis.set_ylabel('flights')
+    if len(series) > 1:
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc='outside upper right', ncols=len(series) + 1,
+                      frameon=False)
+    _save(figure, path)
+    return '' if shown == drawn else f'{len(drawn) - len(shown)} further criteria are not drawn.'
+
+
+def _draw_distribution(
+    axes: Any, criterion: str, values: Array, series: Mapping[str, NDArray[np.int64]]
+) -> None:
+    finite = values[np.isfinite(values)]
+    limits = Limits.of(criterion).known
+    # A few far outliers would make all else one bar.
+    low, high = (float(end) for end in np.quantile(finite, (0.005, 0.995)))
+    reach = [limit for limit in limits if low - 2 * (high - low) <= limit <= high + 2 * (
+        high - low)]
+    low, high = min(low, *reach, low), max(high, *reach, high)
+    room = 0.03 * (high - low) or abs(high) * 0.1 or 1.0
+    bars = int(np.clip(2.0 * math.sqrt(len(finite) / len(series)), 8, 36))
+    edges = np.linspace(low - room, high + room, bars + 1)
+    for index, (label, rows) in enumerate(series.items()):
+        own = np.clip(values[rows][np.isfinite(values[rows])], edges[0], edges[-1])
+        colour = _COLOURS[index % len(_COLOURS)]
+        axes.hist(own, edges, histtype='stepfilled', color=colour, alpha=0.25)
+        axes.hist(own, edges, histtype='step', color=colour, linewidth=1.4, label=label)
+    for index, limit in enumerate(limits):
+        axes.axvline(limit, color=_LIMIT, linestyle='--', label='' if index else 'limit')
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.get_major_locator().set_params(nbins=6)
+    axes.set_title(textwrap.fill(criterion, 48), fontsize=9)
+    axes.grid(alpha=0.3)
+
+
+def draw_map(
+    columns: Columns, across: str, up: str, path: Path
+) -> None:
+    """Plot which flights passed over two parameters, for each controller, to a PNG file."""
+    controllers = columns.labels('controller')
+    passed = columns.has_passed()
+    x, x_ticks = _scale(columns, across)
+    y, y_ticks = _scale(columns, up)
+    facets = list(enumerate(controllers.values))[:_FACETS]
+    figure, axes = _subplots(1, len(facets), 4.6 if len(facets) < 3 else 3.6, grid=True)
+    known = ~(np.isnan(x) | np.isnan(y))
+    in_cells = len(x) > _POINTS or (
+        len(np.unique(x)) <= _FEW and len(np.unique(y)) <= _FEW)
+    image = None
+    for axis, (code, controller) in zip(axes, facets, strict=True):
+        own = (controllers.codes == code) & known
+        if in_cells:
+            image = _draw_cells(axis, x, y, passed, own)
+        else:
+            _draw_points(axis, x[own], y[own], passed[own])
+        share = f'{passed[own].mean():.1%}' if own.any() else 'no flights'
+        axis.set_title(f'{controller}: {share} passed', fontsize=10)
+        axis.set_xlabel(across)
+        for ticks, put in ((x_ticks, axis.set_xticks), (y_ticks, axis.set_yticks)):
+            if ticks:
+                put(*ticks)
+    axes[0].set_ylabel(up)
+    if image is not None:
+        figure.colorbar(image, ax=list(axes), label='flights that passed', format='{x:.0%}',
+                        shrink=0.85)
+    else:
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc='outside upper right', ncols=2, frameon=False)
+    _save(figure, path)
+
+
+def _draw_points(axes: Any, x: Array, y: Array, passed: NDArray[np.bool_]) -> None:
+    axes.plot(x[passed], y[passed], 'o', color=_PASSED, alpha=0.55, markersize=5,
+              markeredgewidth=0, label='passed')
+    axes.plot(x[~passed], y[~passed], 'x', color=_MISSED, alpha=0.9, markersize=5, label='missed')
+    axes.grid(alpha=0.3)
+
+
+def _draw_cells(
+    axes: Any, x: Array, y: Array, passed: NDArray[np.bool_], own: NDArray[np.bool_]
+) -> Any:
+    edges = (_edges(x), _edges(y))
+    flown, *_ = np.histogram2d(x[own], y[own], edges)
+    good, *_ = np.histogram2d(x[own & passed], y[own & passed], edges)
+    share = np.divide(good, flown, out=np.full(flown.shape, math.nan), where=flown > 0)
+    return axes.pcolormesh(*edges, share.T, cmap='RdYlBu', vmin=0.0, vmax=1.0,
+                           edgecolors='white', linewidth=0.5)
+
+
+def _edges(values: Array) -> Array:
+    """Return the edges of cells: one each for few different values, otherwise 16."""
+    different = np.unique(values[~np.isnan(values)])
+    if len(different) > 16:
+        return np.linspace(different[0], different[-1], 17)
+    if len(different) < 2:
+        middle = float(different[0]) if len(different) else 0.0
+        return np.array([middle - 0.5, middle + 0.5])
+    between = (different[1:] + different[:-1]) / 2.0
+    return np.array([2.0 * different[0] - between[0], *between,
+                     2.0 * different[-1] - between[-1]])
+
+
+def _scale(columns: Columns, parameter: str) -> tuple[Array, tuple[Sequence[Any], ...]]:
+    """Return a parameter as numbers, words by their number, and the ticks where it has few."""
+    name = f'{PARAMETER}{parameter}'
+    if columns.is_number(name):
+        values = columns.numbers(name)
+        different = np.unique(values[~np.isnan(values)]).tolist()
+        return values, (different,) if len(different) <= _FEW else ()
+    codes, words = columns.labels(name)
+    return codes.astype(np.float64), (range(len(words)), [str(word) for word in words])
+
+
+def draw_sensitivity(found: Sequence[Sensitivity], path: Path) -> None:
+    """Plot how strongly each parameter moves the smallest margin, ranked, to a PNG file."""
+    parameters = list({each.parameter: 0 for each in found})
+    controllers = list({each.controller: 0 for each in found})[:len(_COLOURS)]
+    figure, (axes,) = _subplots(
+        1, 1, 1.5 + len(parameters) * (0.25 + 0.22 * len(controllers)))
+    thick = 0.8 / len(controllers)
+    for index, controller in enumerate(controllers):
+        own = [each for each in found if each.controller == controller
+               and not math.isnan(each.overall.value)]
+        at = [parameters.index(each.parameter) + thick * (index - (len(controllers) - 1) / 2)
+              for each in own]
+        values = np.array([each.overall.value for each in own])
+        low, high = (np.array([getattr(each.overall, end) for each in own])
+                     for end in ('low', 'high'))
+        axes.barh(at, values, thick * 0.9, color=_COLOURS[index], label=controller,
+                  xerr=np.abs([values - low, high - values]) if own else None,
+                  error_kw={'ecolor': '#333333', 'elinewidth': 1.0, 'capsize': 2})
+    axes.set_yticks(range(len(parameters)), parameters)
+    axes.set(ylim=(len(parameters) - 0.5, -0.5), xlim=(-1.05, 1.05))
+    axes.axvline(0.0, color='#333333', linewidth=0.8)
+    axes.set_xlabel('rank correlation with the smallest margin, with the 95% interval\n'
+                    '← more of it is worse          more of it is better →')
+    axes.grid(axis='x', alpha=0.3)
+    if len(controllers) > 1:
+        figure.legend(loc='outside upper right', ncols=len(controllers), frameon=False)
+    _save(figure, path)
+
+
+def _merged(found: Sequence[Group], names: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+    """Return the rows of groups with the same label; of too many, of all together."""
+    rows: dict[str, list[NDArray[np.int64]]] = {}
+    for group in found:
+        rows.setdefault(group.label(names), []).append(group.rows)
+    if len(rows) > len(_COLOURS):
+        rows = {'all flights': [group.rows for group in found]}
+    return {label: np.concatenate(own) for label, own in rows.items()}
+
+
+def _subplots(
+    rows: int, across: int, height: float, heights: Sequence[float] = (), grid: bool = False
+) -> tuple[Any, Any]:
+    """Return a figure of the common width, and its axes in one list."""
+    pyplot = optional.pyplot()
+    figure, axes = pyplot.subplots(
+        rows, across, squeeze=False, layout='constrained', sharey=grid and rows == 1,
+        figsize=(_WIDTH, height), height_ratios=heights or None)
+    for axis in axes.flat:
+        axis.spines[['top', 'right']].set_visible(False)
+    return figure, axes.reshape(-1)
+
+
+def _save(figure: Any, path: Path) -> None:
+    from matplotlib import pyplot
+    # Without the time and version that PNG files have otherwise: equal tables, equal pictures.
+    figure.savefig(path, dpi=110, metadata={'Software': None})
+    pyplot.close(figure)

@@ -1,0 +1,235 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The report of a campaign: one page of HTML with its pictures, from its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+import math
+from pathlib import Path
+
+from xplane_bridge.campaigns.report import pictures
+from xplane_bridge.campaigns.report.html_page import code, heading, page, paragraph, picture, table
+from xplane_bridge.campaigns.report.outcomes import Group, groups, INPUTS, Rate, varying
+from xplane_bridge.campaigns.report.sensitivity import sensitivities, Sensitivity
+from xplane_bridge.campaigns.report.statistics import Interval
+from xplane_bridge.campaigns.report.worst import FLIGHTS, Worst, worst_flights
+from xplane_bridge.campaigns.table.columns import Columns
+from xplane_bridge.campaigns.table.rows import OUTCOMES
+from xplane_bridge.common import plain_files, plain_yaml
+
+FILE = 'report.html'
+_PLAN = 'plan.yaml'
+
+Draw = Callable[[Worst, Path], None]
+"""Draws a flight to a PNG file; ValueError or OSError with the reason if that is not possible."""
+
+
+def write(folder: Path, draw: Draw | None = None) -> Path:
+    """
+    Write report.html and its pictures into a campaign's folder; return the page's path.
+
+    ``draw`` draws those of the worst flights that left no picture themselves. Raises ValueError,
+    with a sentence, if there is no table in it, and ImportError for a missing package.
+    """
+    columns = Columns(folder)
+    if not columns.flights:
+        raise ValueError(f'{folder}: its table has no flights')
+    found = groups(columns)
+    parts = [
+        *_summary(columns, found),
+        *_rates(found, folder),
+        heading('Distributions'),
+        *_distributions(columns, found, folder),
+        *_parameters(columns, folder),
+        *_worst(columns, folder, draw),
+        *_plan(folder),
+    ]
+    path = folder / FILE
+    # As a whole or not at all: somebody may be looking at it.
+    new = path.with_suffix('.new')
+    new.write_text(page(f'Campaign {folder.resolve().name}', parts), encoding='utf-8')
+    new.replace(path)
+    return path
+
+
+def _summary(columns: Columns, found: Sequence[Group]) -> list[str]:
+    names = varying(found)
+    versions = ' and '.join(
+        f'{what} {", ".join(str(value) for value in columns.labels(name).values)}'
+        for what, name in (('xplane_bridge', 'version'), ('JSBSim', 'jsbsim'))
+        if name in columns.names)
+    alike = ', '.join(f'{name} {found[0].inputs[name] or "default"}' for name in INPUTS
+                      if name not in names)
+    seeds = len(columns.labels('seed').values)
+    outcomes = [name for name in OUTCOMES if any(name in group.outcomes for group in found)]
+    return [
+        paragraph(
+            f'{columns.flights} flights with {seeds} seed{"s" * (seeds > 1)}'
+            + (f'; {alike}' if alike else '') + f'. Flown with {versions}.', 'note'),
+        table([*names, 'flights', *outcomes, 'pass rate', '95% interval'], [
+            [*(str(group.inputs[name] or 'default') for name in names),
+             str(group.together.flights),
+             *(str(group.outcomes.get(name, 0)) for name in outcomes),
+             *_share(group.together)]
+            for group in found])]
+
+
+def _rates(found: Sequence[Group], folder: Path) -> list[str]:
+    names = varying(found)
+    file = folder / 'pass_rate.png'
+    return [
+        heading('Pass rates'),
+        _drawn(file, 'Pass rate of each criterion with its interval',
+               lambda: pictures.draw_pass_rates(found, file)),
+        table([*names, 'criterion', 'passed', 'of', 'pass rate', '95% interval'], [
+            [*(str(group.inputs[name] or 'default') for name in names), criterion,
+             str(rate.passed), str(rate.flights), *_share(rate)]
+            for group in found
+            for criterion, rate in {
+                pictures.TOGETHER: group.together, **group.criteria}.items()]),
+        paragraph('Intervals are Wilson score intervals. A flight that failed, hung or crashed '
+                  'has met no criterion.', 'note')]
+
+
+def _distributions(columns: Columns, found: Sequence[Group], folder: Path) -> list[str]:
+    file = folder / 'distributions.png'
+    notes = []
+
+    def draw() -> None:
+        notes.append(pictures.draw_distributions(columns, found, file))
+        if file.exists():
+            notes.append('The outermost bars also count what is further out.')
+
+    drawn = _drawn(file, 'Histograms of the value of each criterion', draw)
+    return [drawn, *(paragraph(text, 'note') for text in notes if text)]
+
+
+def _drawn(file: Path, what: str, draw: Callable[[], None]) -> str:
+    """Return a picture, or why there is none: the rest of the report does without."""
+    file.unlink(missing_ok=True)
+    try:
+        draw()
+    except Exception as error:
+        # Whatever matplotlib, or what it draws, objects to.
+        reason = str(error) if isinstance(error, ImportError | OSError) else repr(error)
+        return paragraph(f'There is no picture: {reason}', 'note')
+    return picture(file, what) if file.exists() else ''
+
+
+def _parameters(columns: Columns, folder: Path) -> list[str]:
+    """Return the map over two parameters, and how sensitive flights are to each."""
+    ranked, over = folder / 'sensitivity.png', folder / 'map.png'
+    for file in (ranked, over):
+        file.unlink(missing_ok=True)
+    if not columns.parameters:
+        return [heading('Parameters'), paragraph(
+            'The plan varies no parameter, only seeds and what flies.', 'note')]
+    found = sensitivities(columns)
+    known = [each for each in found if not math.isnan(each.overall.value)]
+    strongest = list(dict.fromkeys([*(each.parameter for each in found), *columns.parameters]))
+    parts = [heading('Passed and missed over parameters')]
+    if len(strongest) > 1:
+        parts.append(_drawn(
+            over, f'Passes over {strongest[0]} and {strongest[1]}',
+            lambda: pictures.draw_map(columns, strongest[0], strongest[1], over)))
+    else:
+        parts.append(paragraph(
+            f'The plan varies {strongest[0]} only; over two parameters there is a map.', 'note'))
+    parts.append(heading('Sensitivity'))
+    if not known:
+        return [*parts, paragraph('No parameter that is a number varies with the margins.',
+                                  'note')]
+    return [
+        *parts, _drawn(ranked, 'Rank correlation of each parameter with the smallest margin',
+                       lambda: pictures.draw_sensitivity(known, ranked)),
+        _correlations(columns, known),
+        paragraph(
+            'Spearman rank correlation of a parameter with the smallest margin of a flight, and '
+            'with that of each criterion, -1 to 1. A margin is the distance to the limit, as a '
+            'part of it. Where an interval includes 0, no influence can be told. Inputs that are '
+            'words are not ranked.', 'note')]
+
+
+def _correlations(columns: Columns, found: Sequence[Sensitivity]) -> str:
+    return table(
+        ['parameter', 'controller', 'smallest margin', '95% interval', *columns.criteria],
+        [[each.parameter, each.controller, _number(each.overall.value, '+.2f'),
+          _interval(each.overall, '{:+.2f}'),
+          *(_number(each.criteria[criterion].value, '+.2f') for criterion in columns.criteria)]
+         for each in found])
+
+
+def _worst(columns: Columns, folder: Path, draw: Draw | None) -> list[str]:
+    parts = [heading('Worst flights')]
+    for each in worst_flights(columns):
+        row = each.row
+        parts += [
+            heading(f'Flight {row["flight"]}: {row["outcome"]}', 3),
+            paragraph(each.reason, 'passed' if row['outcome'] == 'passed' else 'bad'),
+            paragraph(', '.join(
+                [str(row[name]) for name in INPUTS if row[name]]
+                + [f'{name} {value:.6g}' if isinstance(value, float) else f'{name} {value}'
+                   for name, value in each.inputs.items()])),
+            code(str(row['command'])) if row.get('command') else '',
+            *_picture_of(each, folder, draw)]
+        if each.files:
+            parts.append(paragraph('It left ' + ', '.join(
+                path.relative_to(folder).as_posix() for path in each.files) + '.', 'note'))
+    return parts
+
+
+def _picture_of(each: Worst, folder: Path, draw: Draw | None) -> list[str]:
+    """Return the picture of a flight: the one that it left, or a new one."""
+    own = folder / FLIGHTS / str(each.row['key'])
+    file = next(iter(sorted(own.glob('*.png'))), own / 'flight.png')
+    if not file.exists():
+        if draw is None:
+            return []
+        try:
+            own.mkdir(parents=True, exist_ok=True)
+            draw(each, file)
+        except (ValueError, OSError) as error:
+            with suppress(OSError):
+                own.rmdir()
+            return [paragraph(f'It has no picture: {error}', 'note')]
+    return [picture(file, f'Flight {each.row["flight"]}: path, responses and controls')]
+
+
+def _plan(folder: Path) -> list[str]:
+    file = folder / _PLAN
+    if not file.is_file():
+        return []
+    try:
+        text = plain_files.read(file, plain_yaml.MAX_SIZE).decode(errors='replace')
+    except (OSError, ValueError) as error:
+        return [heading('Plan'), paragraph(str(error), 'note')]
+    return [heading('Plan'), code(text)]
+
+
+def _share(rate: Rate) -> tuple[str, str]:
+    interval = rate.interval
+    return _number(interval.value, '.1%'), _interval(interval, '{:.1%}')
+
+
+def _interval(interval: Interval, form: str) -> str:
+    if math.isnan(interval.low):
+        return ''
+    return f'{form.format(interval.low)} to {form.format(interval.high)}'
+
+
+def _number(value: float, form: str) -> str:
+    return '' if math.isnan(value) else format(value, form)

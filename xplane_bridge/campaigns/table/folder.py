@@ -1,0 +1,262 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The folder of a campaign, from which it can be resumed.
+
+Each row is appended to a journal as its flight ends: it survives the end of this process, however
+that comes, and after a second that of the machine. From time to time the journal becomes a Parquet
+file, which appears as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+import fcntl
+import json
+import os
+from pathlib import Path
+import time
+from types import TracebackType
+from typing import Any
+
+from xplane_bridge.campaigns.plan.plan import Plan, PlanError
+from xplane_bridge.campaigns.table import rows
+from xplane_bridge.campaigns.table.rows import Row
+from xplane_bridge.common import optional, plain_files
+from xplane_bridge.protocols.foreign import printable
+
+PLAN, ROWS, TABLE = 'plan.yaml', 'rows', 'table.parquet'
+
+_IDENTITY, _JOURNAL, _LOCK = 'identity.json', 'journal.jsonl', '.lock'
+# Rows of a Parquet file: of few, columns take more room than values; of many, memory.
+_BATCH = 500
+# Seconds of rows that may be lost if the machine, not only this process, ends.
+_AT_RISK = 1.0
+# Of a row, and of what the folder is of (bytes).
+_LONGEST_ROW = 1024 * 1024
+_LONGEST_IDENTITY = 4 * 1024 * 1024
+# Of what differs, for people.
+_SHOWN = 8
+
+
+class Folder:
+    """
+    The files of a campaign; a context that nobody else can enter at the same time.
+
+    ``outcomes`` counts those of all flights that have a row.
+
+    Raises PlanError, with a sentence, for a folder of another plan or of something else, or one in
+    which another campaign is running.
+    """
+
+    def __init__(self, path: str | Path, plan: Plan) -> None:
+        self.path = Path(path)
+        self._plan = plan
+        self._rows = self.path / ROWS
+        self._done = bytearray(len(plan))
+        self.outcomes: Counter[str] = Counter()
+        self._batch: list[Row] = []
+        self._journal = -1
+        self._lock = -1
+        self._parts = 0
+        self._synced = 0.0
+
+    def __enter__(self) -> Folder:
+        """Make or resume it."""
+        optional.require('a campaign', 'pyarrow')
+        try:
+            self._check()
+            self._rows.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self._rows / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _write(self.path / PLAN, self._plan.source)
+            _write(self._rows / _IDENTITY, json.dumps({
+                'identity': self._plan.identity, 'plan': self._plan.origin,
+                'parts': self._plan.parts}).encode())
+            self._resume()
+        except BlockingIOError:
+            raise PlanError(f'{self.path}: another campaign is running there') from None
+        except OSError as error:
+            raise PlanError(f'{self.path}: {error.strerror}') from None
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        """Leave the folder so that it can be resumed."""
+        for descriptor in (self._journal, self._lock):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._journal = self._lock = -1
+
+    @classmethod
+    def seen(cls, path: str | Path, plan: Plan) -> Folder:
+        """Return a folder as it is, without making, entering or changing it."""
+        folder = cls(path, plan)
+        folder._check()
+        folder._note_flown()
+        for row in folder.journaled():
+            folder._note(row['flight'], row['outcome'])
+        return folder
+
+    @property
+    def done(self) -> int:
+        """Return how many flights have a row."""
+        return self._done.count(1)
+
+    def is_done(self, flight: int) -> bool:
+        """Return whether a flight has a row."""
+        return bool(self._done[flight])
+
+    def add(self, row: Row) -> None:
+        """Keep the row of a flight that has ended; of one that has a row already, nothing."""
+        if self._done[row['flight']]:
+            return
+        line = json.dumps(row, separators=(',', ':')).encode() + b'\n'
+        while line:
+            line = line[os.write(self._journal, line):]
+        if time.monotonic() - self._synced > _AT_RISK:
+            os.fsync(self._journal)
+            self._synced = time.monotonic()
+        self._note(row['flight'], row['outcome'])
+        self._batch.append(row)
+        if len(self._batch) >= _BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Let the rows of the journal become a Parquet file."""
+        if self._batch:
+            from pyarrow import parquet
+            path = self._rows / f'part-{self._parts:06}.parquet'
+            new = path.with_suffix('.new')
+            parquet.write_table(rows.arrow(self._batch), new)
+            _replace(new, path)
+            self._parts += 1
+            self._batch = []
+        os.ftruncate(self._journal, 0)
+
+    def parts(self) -> list[Path]:
+        """Return the Parquet files of rows; flush() comes before."""
+        return sorted(self._rows.glob('part-*.parquet'))
+
+    def journaled(self) -> Iterator[Row]:
+        """Yield the rows of the journal, up to one that was not written to its end."""
+        with suppress(FileNotFoundError), plain_files.open_regular(
+                self._rows / _JOURNAL) as stream:
+            while line := stream.readline(_LONGEST_ROW):
+                try:
+                    row: Row = json.loads(line)
+                    whole = type(row['flight']) is int and 0 <= row['flight'] < len(
+                        self._done) and isinstance(row['outcome'], str)
+                except (KeyError, RecursionError, TypeError, ValueError):
+                    return
+                if not whole:
+                    return
+                yield row
+
+    def row(self, flight: int) -> Row | None:
+        """Return the row of a flight, None if it has none."""
+        from pyarrow import parquet
+        for part in self.parts():
+            for row in parquet.read_table(part, filters=[('flight', '=', flight)]).to_pylist():
+                return dict(row)
+        return next((row for row in self.journaled() if row['flight'] == flight), None)
+
+    def _check(self) -> None:
+        """Raise PlanError if the folder is that of something else."""
+        if not self.path.exists() or not any(self.path.iterdir()):
+            return
+        try:
+            kept = _identity(self.path)
+            identity, parts = kept['identity'], dict(kept.get('parts', {}))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise PlanError(f"{self.path} is no campaign's folder, and not empty: choose another "
+                            'with --output') from None
+        if identity != self._plan.identity:
+            now = self._plan.parts
+            differs = [name for name in {**parts, **now} if parts.get(name) != now.get(name)]
+            raise PlanError(
+                f'{self.path} has flights of another campaign than this one is by now; what '
+                f'differs: {_listed(differs) if parts else "the version of xplane_bridge"}; '
+                'choose another folder with --output, or delete it')
+
+    def _resume(self) -> None:
+        """See what is done; what the journal has becomes a Parquet file."""
+        parts = self.parts()
+        self._parts = int(parts[-1].stem.removeprefix('part-')) + 1 if parts else 0
+        self._note_flown()
+        self._journal = os.open(
+            self._rows / _JOURNAL, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._batch = [row for row in self.journaled() if not self._done[row['flight']]]
+        for row in self._batch:
+            self._note(row['flight'], row['outcome'])
+        self.flush()
+
+    def _note(self, flight: int, outcome: str) -> None:
+        """Note what became of a flight."""
+        if not self._done[flight]:
+            self._done[flight] = 1
+            self.outcomes[outcome] += 1
+
+    def _note_flown(self) -> None:
+        """Note the flights of all Parquet files."""
+        optional.require('a campaign', 'pyarrow')
+        from pyarrow import parquet
+        for part in self.parts():
+            try:
+                for flight, outcome in zip(*(column.to_pylist() for column in parquet.read_table(
+                        part, columns=['flight', 'outcome'])), strict=True):
+                    self._note(flight, outcome)
+            except (OSError, ValueError, TypeError, IndexError) as error:
+                # ArrowException is a ValueError or an OSError.
+                raise PlanError(f'{part} is damaged: {printable(str(error))}; delete it, and its '
+                                'flights are flown again') from None
+
+
+def _listed(names: list[str]) -> str:
+    shown = [printable(name) for name in names[:_SHOWN]]
+    rest = len(names) - len(shown)
+    return ', '.join(shown) + (f' and {rest} more' if rest else '')
+
+
+def _identity(folder: Path) -> Any:
+    return json.loads(plain_files.read(folder / ROWS / _IDENTITY, _LONGEST_IDENTITY))
+
+
+def origin_of(folder: Path) -> str:
+    """Return the file of the plan that a folder is of; PlanError if it is no campaign's."""
+    try:
+        return str(_identity(folder)['plan'])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise PlanError(f"{folder} is no campaign's folder") from None
+
+
+def _write(path: Path, content: bytes) -> None:
+    new = path.with_name(f'{path.name}.new')
+    new.write_bytes(content)
+    _replace(new, path)
+
+
+def _replace(new: Path, path: Path) -> None:
+    """Give a file its name once it is on the disk, and not before."""
+    with new.open('rb') as stream:
+        os.fsync(stream.fileno())
+    new.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

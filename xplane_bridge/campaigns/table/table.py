@@ -1,0 +1,134 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The table of a campaign: the rows of all its files, sorted by flight, and its hash.
+
+A window of flights at a time is in memory, whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+import hashlib
+import math
+from pathlib import Path
+from typing import Any
+
+from xplane_bridge.campaigns.table import rows
+from xplane_bridge.campaigns.table.rows import FIGURE
+
+_WINDOW = 2000
+_SLICE = 250
+
+
+@dataclass(slots=True)
+class Summary:
+    """
+    What a table says: its ``digest``, and how often each controller had which outcome.
+
+    The digest is the SHA-256 of all rows but for rows.NOT_COMPARED: equal for equal flights.
+    """
+
+    digest: str = ''
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def flights(self) -> int:
+        """Return the number of rows."""
+        return self.outcomes.total()
+
+    @property
+    def flown(self) -> int:
+        """Return the number of flights that were flown to their end."""
+        return sum(count for (_, outcome), count in self.outcomes.items()
+                   if outcome in (rows.PASSED, rows.MISSED))
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Return each controller's pass rate: of all its flights, flown to their end or not."""
+        totals: Counter[str] = Counter()
+        for (controller, _), count in self.outcomes.items():
+            totals[controller] += count
+        return {name: self.outcomes[name, rows.PASSED] / count for name, count in totals.items()}
+
+
+def write(parts: Sequence[Path], path: Path) -> Summary:
+    """Write the table of files of rows; return what it says. No rows are twice in it."""
+    from pyarrow import parquet
+    schema = _schema(parts)
+    new = path.with_name(f'{path.name}.new')
+    summary, found = Summary(), hashlib.sha256()
+    with parquet.ParquetWriter(new, schema) as writer:
+        for window in _windows(parts, schema):
+            writer.write_table(window)
+            for begin in range(0, window.num_rows, _SLICE):
+                for row in window.slice(begin, _SLICE).to_pylist():
+                    found.update(rows.canonical(row))
+                    summary.outcomes[row['controller'], row['outcome']] += 1
+    new.replace(path)
+    summary.digest = found.hexdigest()
+    return summary
+
+
+def _schema(parts: Sequence[Path]) -> Any:
+    """Return the columns of all files together, in a table's order."""
+    import pyarrow
+    from pyarrow import parquet
+    fields: dict[str, Any] = {}
+    for part in parts:
+        fields |= {one.name: one for one in parquet.read_schema(part)}
+    return pyarrow.schema([fields[name] for name in rows.columns_of(fields) if name in fields])
+
+
+def _windows(parts: Sequence[Path], schema: Any) -> Iterator[Any]:
+    """Yield the rows in the order of flights, a table for each window."""
+    import pyarrow
+    from pyarrow import compute, parquet
+    ranges = {}
+    for part in parts:
+        flights = parquet.read_table(part, columns=['flight'])[0]
+        limits = compute.min_max(flights)
+        ranges[part] = limits['min'].as_py(), limits['max'].as_py()
+    last = max((high for _, high in ranges.values()), default=-1)
+    for begin in range(0, last + 1, _WINDOW):
+        end = begin + _WINDOW
+        found = [
+            _conform(parquet.read_table(
+                part, filters=[('flight', '>=', begin), ('flight', '<', end)]), schema)
+            for part, (low, high) in ranges.items() if low < end and high >= begin]
+        window = pyarrow.concat_tables(found).sort_by('flight') if found else None
+        if window is not None and window.num_rows:
+            yield _once(window)
+
+
+def _once(window: Any) -> Any:
+    """Return sorted rows without those of a flight that the one before has."""
+    flights = window['flight'].to_pylist()
+    kept = [n for n, flight in enumerate(flights) if not n or flight != flights[n - 1]]
+    return window.take(kept) if len(kept) < len(flights) else window.combine_chunks()
+
+
+def _conform(part: Any, schema: Any) -> Any:
+    """Return rows with all columns of a table: a figure that they have not is NaN."""
+    import pyarrow
+    have = set(part.column_names)
+    columns = [
+        part[one.name] if one.name in have else
+        pyarrow.array([math.nan] * part.num_rows, one.type) if one.name.startswith(FIGURE) else
+        pyarrow.nulls(part.num_rows, one.type)
+        for one in schema]
+    return pyarrow.Table.from_arrays(columns, schema=schema)

@@ -1,0 +1,168 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""campaign: fly many flights, and say what they prove."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+import os
+from pathlib import Path
+import signal
+import sys
+
+from xplane_bridge.campaigns.engines.local import Engine, EngineError, Local
+from xplane_bridge.campaigns.fly import fly
+from xplane_bridge.campaigns.plan.plan import load, Plan, PlanError
+from xplane_bridge.campaigns.table.folder import Folder
+from xplane_bridge.campaigns.table.table import Summary
+from xplane_bridge.common.command_line import run_command, without_ros_arguments
+from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
+from xplane_bridge.protocols.foreign import printable
+
+_EPILOG = ("'campaign report DIR' writes a folder's report again; 'campaign compare A B' says "
+           'which of two controllers is better.')
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a campaign; 0 if it passes, 1 if not, 2 if it is not possible, 130 if interrupted."""
+    given = without_ros_arguments(sys.argv[1:] if argv is None else argv)
+    try:
+        if given[:1] == ['compare']:
+            from xplane_bridge.campaigns.report import compare
+            return _compare(compare.main, given[1:])
+        if given[:1] == ['report']:
+            return _report(given[1:])
+        return _fly(_parser().parse_args(given))
+    except (ImportError, OSError, PlanError, EngineError) as error:
+        print(f'campaign: {error}', file=sys.stderr, flush=True)
+        return NOT_FLOWN
+
+
+def _compare(main: Callable[[Sequence[str]], int], given: Sequence[str]) -> int:
+    try:
+        return main(given)
+    except Exception as error:
+        # Whatever comes of tables with values of other types.
+        print(f'campaign: one of the tables is damaged: {printable(repr(error))}',
+              file=sys.stderr, flush=True)
+        return NOT_FLOWN
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='campaign', description='Fly the flights of a plan, and write their report.',
+        epilog=_EPILOG)
+    parser.add_argument('plan', metavar='FILE', help='plan: a file, or the name of a shipped one')
+    parser.add_argument('--output', default='', metavar='DIR',
+                        help='folder of the campaign (campaign_NAME); what is flown there is '
+                        'not flown again')
+    parser.add_argument('--workers', type=int, default=0, metavar='N',
+                        help='flights at a time on this machine (one per core)')
+    parser.add_argument('--cluster', default='', metavar='ADDRESS',
+                        help='scheduler of a Dask cluster, such as tcp://host:8786')
+    parser.add_argument('--dry-run', action='store_true',
+                        help='only say how many flights there are, and how long they take')
+    parser.add_argument('--trust', action='store_true',
+                        help='with --dry-run: also fly ten seconds of what the plan names, to see '
+                        'how long flights take; that runs the code of its controllers')
+    parser.add_argument('--require', type=float, default=None, metavar='RATE',
+                        help="pass rate that each controller needs, 0..1 (the plan's, or 0)")
+    parser.add_argument('--flight', type=int, default=None, metavar='N',
+                        help='fly only this one, again, and compare it with its row')
+    return parser
+
+
+def _report(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog='campaign report', description="Write the report of a campaign's folder again.")
+    parser.add_argument('folder', metavar='DIR', type=Path)
+    parser.add_argument('--trust', action='store_true',
+                        help='fly the worst flights again, to draw them: that runs the code of '
+                        'the controllers that the folder names')
+    given = parser.parse_args(argv)
+    from xplane_bridge.campaigns import campaign
+    return PASSED if campaign.report_again(given.folder, given.trust) else NOT_FLOWN
+
+
+def _fly(arguments: argparse.Namespace) -> int:
+    if arguments.require is not None and not 0.0 <= arguments.require <= 1.0:
+        raise PlanError(f'--require: expected a rate, 0 to 1, got {arguments.require:g}')
+    if arguments.workers < 0:
+        raise PlanError(f'--workers: expected at least 1, got {arguments.workers}')
+    if arguments.workers and arguments.cluster:
+        raise PlanError('--workers is of this machine: omit it, or --cluster')
+    plan = load(arguments.plan)
+    path = Path(arguments.output or plan.default_folder)
+    if not arguments.dry_run:
+        plan.load_policies()
+    if arguments.flight is not None:
+        from xplane_bridge.campaigns.again import again
+        return again(plan, arguments.flight, path)
+    workers = arguments.workers or os.cpu_count() or 1
+    if arguments.dry_run:
+        return _dry_run(plan, path, workers, arguments.trust)
+    return _run(plan, path, arguments.cluster, workers, (
+        plan.require if arguments.require is None else arguments.require))
+
+
+def _dry_run(plan: Plan, path: Path, workers: int, trust: bool) -> int:
+    from xplane_bridge.campaigns.estimate import dry_run
+    for line in dry_run(plan, Folder.seen(path, plan), workers, trust):
+        print(line, flush=True)
+    return PASSED
+
+
+def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> int:
+    from xplane_bridge.campaigns import campaign
+
+    def engine() -> Engine:
+        if not cluster:
+            return Local(min(workers, len(plan) - folder.done), fly)
+        from xplane_bridge.campaigns.engines.cluster import Cluster
+        return Cluster(cluster, fly)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    with Folder(path, plan) as folder:
+        if folder.done:
+            print(f'{folder.done} of {len(plan)} flights are there already: {path}', flush=True)
+        try:
+            summary = campaign.run(plan, folder, engine)
+            print(f'table: {path / "table.parquet"}, {summary.digest}', flush=True)
+            reported = campaign.report(path, campaign.drawn_by(plan))
+        except KeyboardInterrupt:
+            print(f'interrupted: {folder.done} of {len(plan)} flights are kept in {path}; the '
+                  'same command goes on from there', flush=True)
+            return INTERRUPTED
+    code = _verdict(summary, require)
+    return code if reported else code or NOT_FLOWN
+
+
+def _verdict(summary: Summary, require: float) -> int:
+    """Print each controller's pass rate; return the exit code that follows."""
+    if not summary.flown:
+        raise EngineError('no flight was flown to its end: see the column reason of the table')
+    code = PASSED
+    for controller, rate in summary.rates.items():
+        wanted = f', required {require:.1%}' if require else ''
+        print(f'{controller}: {rate:.1%} passed{wanted}', flush=True)
+        if rate < require:
+            code = MISSED
+    return code
+
+
+if __name__ == '__main__':
+    sys.exit(run_command(main))

@@ -1,0 +1,338 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Show the datagrams of a protocol as JSON, or encode them from JSON.
+
+Reads hexadecimal lines or a capture (pcap or pcapng, also gzipped) on standard input and writes
+one JSON object per line:
+``{"message": "GETC", "aircraft": 0}``, or ``{"error": "..."}`` for data that cannot be decoded.
+With ``--encode`` it reads such objects and writes hexadecimal lines. Empty lines and text after
+a ``#`` are skipped. JSON has no infinities, NaN or bytes: they are written as the strings
+``"inf"``, ``"-inf"``, ``"nan"``, and hexadecimal strings. ``null`` leaves a value unchanged.
+"""
+
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, is_dataclass, MISSING
+from enum import Enum, IntFlag
+from functools import partial
+from importlib import import_module
+from io import BufferedReader
+import json
+import math
+import sys
+from types import ModuleType, NoneType, UnionType
+from typing import (
+    Any,
+    BinaryIO,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    Literal,
+    TypeVar,
+    Union,
+)
+
+from xplane_bridge.common.command_line import run_command
+from xplane_bridge.links.captures.capture import CaptureError, is_capture, read_datagrams
+from xplane_bridge.protocols.base import Message, Sender
+from xplane_bridge.protocols.dialect import Dialect, other_side
+from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.simulators.registry import PROTOCOLS
+
+_Kind = TypeVar('_Kind')
+_NON_FINITE = {'nan': math.nan, 'inf': math.inf, '-inf': -math.inf}
+
+
+def _dialect(protocol: str) -> tuple[ModuleType, type[Dialect]]:
+    """Return the module of a protocol, and its dialect."""
+    module = import_module(f'xplane_bridge.protocols.{protocol}')
+    return module, getattr(module, 'Dialect', Dialect)
+
+
+# Messages to JSON.
+
+def message_to_json(message: Any) -> dict[str, Any]:
+    """Return a message for json.dumps: its tag as "message", then its fields."""
+    return {'message': message.tag, **_fields_to_json(message)}
+
+
+def _fields_to_json(value: Any) -> dict[str, Any]:
+    return {field.name: _to_json(getattr(value, field.name))
+            for field in fields(value) if field.name != 'tag'}
+
+
+def _to_json(value: Any) -> Any:
+    if is_dataclass(value):
+        return _fields_to_json(value)
+    if isinstance(value, tuple):
+        return [_to_json(item) for item in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+# JSON to messages.
+
+def message_from_json(record: Any, dialect: Dialect, sender: Sender) -> Message:
+    """
+    Return the message that a decoded JSON object describes.
+
+    If both sides have a message of that name, the sender's is preferred if the fields match it.
+    Raises ValueError if they match neither.
+    """
+    if not isinstance(record, dict) or not isinstance(record.get('message'), str):
+        raise ValueError('expected an object with a "message"')
+    tag = record['message']
+    values = {name: value for name, value in record.items() if name != 'message'}
+    errors = []
+    for side in (sender, other_side(sender)):
+        kind = dialect.messages(side).get(tag)
+        if kind is None:
+            continue
+        try:
+            return _dataclass_from_json(kind, values, tag)
+        except ValueError as error:
+            errors.append(f'as sent by the {side}, {error}')
+    if not errors:
+        names = sorted({*dialect.messages('bridge'), *dialect.messages('peer')})
+        raise ValueError(f'message: got {tag!r}, expected one of {", ".join(names)}')
+    raise ValueError('; '.join(errors))
+
+
+def _dataclass_from_json(kind: type[_Kind], values: dict[str, Any], where: str) -> _Kind:
+    hints = get_type_hints(kind)
+    known = {field.name: field for field in fields(cast(Any, kind)) if field.name != 'tag'}
+    for name in values:
+        if name not in known:
+            raise ValueError(f'{where}: got a field {name!r}, expected {", ".join(known)}')
+    arguments = {}
+    for name, field in known.items():
+        if name in values:
+            arguments[name] = _from_json(hints[name], values[name], f'{where} {name}')
+        elif field.default is MISSING:
+            raise ValueError(f'{where} {name}: missing')
+    if 'tag' in {field.name for field in fields(cast(Any, kind))}:
+        arguments['tag'] = where
+    return kind(**arguments)
+
+
+def _from_json(hint: Any, value: Any, where: str) -> Any:
+    """Convert a JSON value to a field's annotated type."""
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return _union_from_json(get_args(hint), value, where)
+    if origin is Literal and value in get_args(hint):
+        return value
+    if origin is tuple and isinstance(value, list):
+        return _tuple_from_json(get_args(hint), value, where)
+    if isinstance(hint, type):
+        if is_dataclass(hint) and isinstance(value, dict):
+            return _dataclass_from_json(hint, value, where)
+        if issubclass(hint, Enum):
+            if value in [member.value for member in hint] or (
+                    issubclass(hint, IntFlag) and isinstance(value, int)):
+                return hint(value)
+        elif hint in _SCALARS and (found := _SCALARS[hint](value)) is not None:
+            return found
+    name = hint.__name__ if isinstance(hint, type) else str(hint)
+    raise ValueError(f'{where}: got {json.dumps(value)}, expected {name}')
+
+
+def _number_from_json(value: Any) -> Any:
+    if isinstance(value, str):
+        return _NON_FINITE.get(value)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+# What a JSON value is as a field of these types; None if it fits none.
+_SCALARS: dict[type, Callable[[Any], Any]] = {
+    float: _number_from_json,
+    int: lambda value: value if type(value) is int else None,
+    str: lambda value: value if isinstance(value, str) else None,
+    bool: lambda value: value if isinstance(value, bool) else None,
+    bytes: lambda value: bytes.fromhex(value) if isinstance(value, str) else None,
+}
+
+
+def _union_from_json(hints: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value is None and NoneType in hints:
+        return None
+    *kinds, last = (hint for hint in hints if hint is not NoneType)
+    for kind in kinds:
+        try:
+            return _from_json(kind, value, where)
+        except ValueError:
+            continue
+    return _from_json(last, value, where)
+
+
+def _tuple_from_json(
+        hints: tuple[Any, ...], values: list[Any], where: str) -> tuple[Any, ...]:
+    if hints[-1] is Ellipsis:
+        hints = (hints[0],) * len(values)
+    if len(hints) != len(values):
+        raise ValueError(f'{where}: got {len(values)} items, expected {len(hints)}')
+    return tuple(_from_json(hint, value, f'{where} {number}')
+                 for number, (hint, value) in enumerate(zip(hints, values, strict=True), 1))
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f'{name} is not JSON; say "nan", "inf" or "-inf"')
+
+
+# Lines in, lines out.
+
+# The longest message of any protocol, as digits or as JSON, is shorter.
+_MAX_LINE = 1024 * 1024
+_TOO_LONG = f'the line has {_MAX_LINE} bytes or more'
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
+    """Yield the lines of a stream; None for one that is too long, which is skipped."""
+    while line := stream.readline(_MAX_LINE):
+        if len(line) < _MAX_LINE or line.endswith(b'\n'):
+            yield line
+            continue
+        while line and not line.endswith(b'\n'):
+            line = stream.readline(_MAX_LINE)
+        yield None
+
+
+def _decoded(decode: Callable[[], Iterable[object]]) -> Iterator[str]:
+    try:
+        messages = iter(decode())
+    except ProtocolError as error:
+        yield _error(error)
+        return
+    while True:
+        try:
+            message = next(messages)
+        except StopIteration:
+            return
+        except ProtocolError as error:
+            # Other messages on the same line may be valid.
+            yield _error(error)
+        else:
+            yield json.dumps(message_to_json(message), allow_nan=False)
+
+
+def _decoded_lines(
+        dialect: Dialect, stream: BinaryIO, sender: Sender) -> Iterator[str]:
+    for line in _lines(stream):
+        if line is None:
+            yield _error(_TOO_LONG)
+            continue
+        digits = b''.join(line.partition(b'#')[0].split())
+        if not digits:
+            continue
+        try:
+            data = bytes.fromhex(digits.decode('ascii'))
+        except ValueError:
+            yield _error('the line is not pairs of hexadecimal digits')
+            continue
+        yield from _decoded(partial(dialect.decode, data, sender))
+    yield from _decoded(dialect.finish)
+
+
+def _decoded_capture(
+        dialect: Dialect, stream: BufferedReader, sender: Sender | None,
+        peer_port: int | None) -> Iterator[str]:
+    try:
+        for datagram in read_datagrams(stream):
+            side = sender
+            # Only the peer sends from its port, which tells the two sides of a capture apart.
+            if side is None and peer_port is not None:
+                from_bridge = (datagram.destination[1] == peer_port
+                               and datagram.source[1] != peer_port)
+                side = 'bridge' if from_bridge else 'peer'
+            if datagram.missing:
+                yield _error(datagram.incomplete)
+            else:
+                yield from _decoded(partial(dialect.decode, datagram.data, side or 'peer'))
+    except CaptureError as error:
+        yield _error(error)
+
+
+def _encoded_lines(
+        dialect: Dialect, stream: BinaryIO, sender: Sender) -> Iterator[str]:
+    for line in _lines(stream):
+        if line is None:
+            yield _error(_TOO_LONG)
+            continue
+        if not line.strip() or line.lstrip().startswith(b'#'):
+            continue
+        try:
+            record = json.loads(line, parse_constant=_refuse_constant)
+            yield dialect.encode(message_from_json(record, dialect, sender)).hex()
+        except json.JSONDecodeError as error:
+            yield _error(f'the line is not JSON: {error}')
+        except (ValueError, TypeError, RecursionError) as error:
+            yield _error(error)
+
+
+def _error(error: object) -> str:
+    return json.dumps({'error': str(error)})
+
+
+def _output(arguments: Namespace, stream: BufferedReader) -> Iterator[str]:
+    protocol, kind = _dialect(arguments.protocol)
+    dialect = kind(protocol, arguments)
+    sender: Sender = arguments.sender or 'peer'
+    if arguments.encode:
+        return _encoded_lines(dialect, stream, sender)
+    if is_capture(stream.peek(4)):
+        return _decoded_capture(
+            dialect, stream, arguments.sender, PROTOCOLS[arguments.protocol].port)
+    return _decoded_lines(dialect, stream, sender)
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog='dissect', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    protocols = parser.add_subparsers(dest='protocol', required=True, metavar='protocol')
+    for name, entry in PROTOCOLS.items():
+        peer = entry.peer
+        protocol = protocols.add_parser(name, help=peer, description=f'{peer}.')
+        protocol.add_argument(
+            '--from', dest='sender', choices=('bridge', 'peer'),
+            help='who sent it, as a message may have two meanings (default: peer; in a capture, '
+                 'as the ports say)')
+        protocol.add_argument(
+            '--encode', action='store_true', help='read JSON and write hexadecimal lines')
+        for flag, option in _dialect(name)[1].options.items():
+            protocol.add_argument(flag, **option)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the tool on standard input and output, and return the exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        # Each line is flushed, so that it answers immediately when used interactively.
+        for line in _output(arguments, cast(BufferedReader, sys.stdin.buffer)):
+            print(line, flush=True)
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(run_command(main))

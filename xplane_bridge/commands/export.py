@@ -1,0 +1,228 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""export: the topics of a recording or capture as CSV, Parquet, MAT or MF4."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterator, Sequence
+import math
+from pathlib import Path
+import sys
+from typing import Any
+
+from xplane_bridge.common import optional
+from xplane_bridge.common.command_line import (
+    add_force_option,
+    refuse_existing,
+    run_command,
+    without_ros_arguments,
+)
+from xplane_bridge.common.plain_files import open_regular
+from xplane_bridge.export import captures, recordings, resampling, writers
+from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
+from xplane_bridge.export.ulyssix import quality_report
+from xplane_bridge.export.ulyssix.options import named_rate
+from xplane_bridge.links.captures.capture import is_capture
+from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.protocols.xplane_udp.data import VERSIONS
+from xplane_bridge.sessions.ulyssix import Quality, Statistics
+
+# Of what is not exported, and why.
+_LONGEST_SENTENCE = 1000
+
+# By format: whether it is a folder of a file per table, its writer, and what that needs.
+_FORMATS = {
+    'csv': (True, writers.write_csv, ()),
+    'parquet': (True, writers.write_parquet, ('pyarrow',)),
+    'mat': (False, writers.write_mat, ('scipy',)),
+    'mf4': (False, writers.write_mf4, ('asammdf',)),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """
+    Run the command; return its exit code.
+
+    0: everything is exported; 1: what could be read is, and a sentence says what could not; 2:
+    nothing is.
+    """
+    given = _parser().parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
+    warnings: list[str] = []
+
+    def warn(sentence: str) -> None:
+        sentence = printable(sentence, _LONGEST_SENTENCE)
+        if sentence not in warnings:
+            warnings.append(sentence)
+            print(f'export: {sentence}', file=sys.stderr)
+
+    is_folder, write, packages = _FORMATS[given.to]
+    try:
+        optional.require(f'exporting to {given.to}', *packages)
+        source = Path(given.source)
+        if not source.exists():
+            raise FileNotFoundError(f'there is no recording {source}')
+        output = _output(given, source)
+        counts: dict[str, int] = {}
+        qualities: list[dict[str, Any]] = []
+
+        def judge(quality: Quality, statistics: Statistics) -> None:
+            quality.report()
+            qualities.append(quality_report.as_json(
+                quality, statistics, {'source': source.name}))
+
+        batches = _counted(_tables(given, source, warn, judge), counts)
+        # Nothing is created before the first table is read.
+        first = next(batches, None)
+        if first is None:
+            raise ValueError(f'{source}: there is nothing to export')
+        (output if is_folder else output.parent).mkdir(parents=True, exist_ok=True)
+        write(output, _behind(first, batches), _about(given), warn)
+        for content in qualities:
+            print(quality_report.table(content))
+            quality_report.write(output / 'quality.json' if is_folder else (
+                output.with_suffix('.quality.json')), content)
+    except (ImportError, OSError, ValueError) as error:
+        # RecordingError and CaptureError are ValueErrors.
+        print(f'export: {error}', file=sys.stderr)
+        return 2
+    except MemoryError:
+        print(f'export: {source}: there is not enough memory; select --topics, or export to csv '
+              'or parquet', file=sys.stderr)
+        return 2
+    print('\n'.join((
+        f'{output}: {sum(counts.values())} rows of {len(counts)} tables',
+        *(f'  {printable(name, _LONGEST_SENTENCE)}: {count}' for name, count in counts.items()))))
+    return 1 if warnings else 0
+
+
+def _behind(first: Batch, batches: Iterator[Batch]) -> Iterator[Batch]:
+    yield first
+    yield from batches
+
+
+def _counted(batches: Iterator[Batch], counts: dict[str, int]) -> Iterator[Batch]:
+    for batch in batches:
+        counts[batch.table] = counts.get(batch.table, 0) + len(batch)
+        yield batch
+
+
+def _tables(
+    given: Namespace, source: Path, warn: Warn, judge: Callable[[Quality, Statistics], None]
+) -> Iterator[Batch]:
+    topics = tuple(given.topics or ())
+    base: float | str | None = given.resample
+    if isinstance(base, str) and topics and base not in topics:
+        # Read for its times only.
+        topics += (base,)
+    if _is_capture(source):
+        batches = captures.read(source, topics, captures.Options(
+            given.protocol or '', given.version, tuple(given.names or ()),
+            tuple(given.rate or ()), given.year, given.utc_offset, judge), warn)
+    else:
+        batches = recordings.read(source, topics, warn)
+    batches = numbered(batches, warn)
+    if base is None:
+        yield from batches
+        return
+    tables = joined(batches)
+    times = (resampling.times_of(tables, base) if isinstance(base, str)
+             else resampling.grid(tables, base))
+    for table in tables:
+        if given.topics and not any(is_named(table.table, name) for name in given.topics):
+            continue
+        yield resampling.resampled(table, times)
+
+
+def _is_capture(source: Path) -> bool:
+    if source.is_dir():
+        return False
+    with open_regular(source) as stream:
+        return is_capture(stream.read(4).ljust(4, b'\0'))
+
+
+def _output(given: Namespace, source: Path) -> Path:
+    """Return where to write. Raises FileExistsError if something is there already."""
+    is_folder = _FORMATS[given.to][0]
+    stem = source.resolve().name if source.is_dir() else source.name.split('.')[0]
+    output = Path(given.output) if given.output else (
+        source.resolve().parent / (f'{stem}_{given.to}' if is_folder else f'{stem}.{given.to}'))
+    if output.exists() and output.is_dir() != is_folder:
+        raise ValueError(
+            f'--output: {output} is a {"folder" if output.is_dir() else "file"}, expected a '
+            f'{"folder" if is_folder else "file"} for {given.to}')
+    refuse_existing([output], given.force)
+    return output
+
+
+def _about(given: Namespace) -> dict[str, str]:
+    return {
+        'source': Path(given.source).name,
+        'resampled': '' if given.resample is None else str(given.resample),
+        'made_by': 'xplane_bridge export',
+    }
+
+
+def _step_or_topic(text: str) -> float | str:
+    try:
+        step = float(text)
+    except ValueError:
+        return text
+    if not (math.isfinite(step) and step > 0.0):
+        raise ArgumentTypeError(f'got {text}, expected seconds above 0, or a topic')
+    return step
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        'export', description='Write the topics of a recording, or the messages of a capture, '
+        'for other tools: one table each, with units.')
+    parser.add_argument(
+        'source', help='an MCAP file, a rosbag2 folder, or a capture (pcap, pcapng, gzipped)')
+    parser.add_argument('--to', required=True, choices=_FORMATS, help='the format')
+    parser.add_argument(
+        '--output', metavar='PATH', help='folder (csv, parquet) or file (mat, mf4) to write; '
+        'default: beside the source')
+    add_force_option(parser)
+    parser.add_argument(
+        '--topics', nargs='+', metavar='TOPIC',
+        help='only these: full names, or their ends, such as imu/data')
+    parser.add_argument(
+        '--resample', type=_step_or_topic, metavar='SECONDS|TOPIC',
+        help='all tables at the same times: every so many seconds, or those of a topic')
+    capture = parser.add_argument_group('captures')
+    capture.add_argument(
+        '--protocol', choices=captures.CAPTURED, help='default: as the ports say')
+    capture.add_argument(
+        '--version', type=int, choices=VERSIONS, help="X-Plane's, for xplane_udp: names and "
+        'units of data rows')
+    capture.add_argument(
+        '--names', nargs='+', metavar='NAME', help='Ulyssix: names of the parameters in order, '
+        'for packets without names')
+    capture.add_argument(
+        '--rate', action='append', type=named_rate, metavar='NAME=RATE',
+        help='Ulyssix: rate of parameters without time tags, samples per second; the name may be '
+        'a pattern with * and ?')
+    capture.add_argument(
+        '--year', type=int, help='Ulyssix: year of the first packet (nearest to the capture)')
+    capture.add_argument(
+        '--utc-offset', type=float, default=0.0, metavar='HOURS',
+        help="Ulyssix: that the publisher's clock is ahead of UTC (0)")
+    return parser
+
+
+if __name__ == '__main__':
+    sys.exit(run_command(main))

@@ -1,0 +1,104 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The options of a command line that say how an experiment is flown."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+
+from xplane_bridge.experiments.settings import CORE, LIVE_PORT, NO_SENSORS, NO_WEB, Settings
+from xplane_bridge.flights.scenario import flown_by as controller
+from xplane_bridge.sensors.specification import presets
+from xplane_bridge.simulators.registry import SIMULATORS
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options for Settings."""
+    default = Settings()
+    parser.add_argument('--sim', default=default.sim, metavar='SIM',
+                        help=f'{", ".join(SIMULATORS)}, or {CORE}: in this process, without ROS '
+                        '(%(default)s)')
+    parser.add_argument('--host', default='',
+                        help='address of a real simulator, instead of a simulated peer')
+    parser.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")
+    parser.add_argument('--web', default='', metavar='ADDRESS:PORT',
+                        help="where the Web API of a real X-Plane 12.4 is reached, which applies "
+                        f"the scenario's initial state (default: port 8086 of --host); {NO_WEB}: "
+                        'the flight goes on as it is')
+    parser.add_argument('--speed', type=float, default=1.0,
+                        help='real-time factor (%(default)s)')
+    parser.add_argument('--lockstep', action='store_true',
+                        help='each frame waits for its command: the same random seed gives the '
+                        'same flight, as fast as possible')
+    parser.add_argument('--seed', type=int, default=0,
+                        help='random seed of turbulence and link faults')
+    parser.add_argument('--model', default='',
+                        help="JSBSim aircraft (default: the scenario's, or c172p)")
+    parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
+                        help="folder of your own aircraft, laid out as JSBSim's")
+    parser.add_argument('--gains', default='', metavar='NAME',
+                        help='gains and limits of the autopilot: a file (.yaml, of tune), or an '
+                        "aircraft of this package (default: the aircraft's own)")
+    parser.add_argument('--sensors', default='', metavar='NAME',
+                        help=f'sensors between the simulator and the controller: '
+                        f'{", ".join(presets())}, a file (.yaml), or {NO_SENSORS} (default: as '
+                        'the scenario says)')
+    parser.add_argument('--loss', type=float, default=0.0, metavar='P',
+                        help='probability of losing a datagram, each way')
+    parser.add_argument('--delay', type=float, default=0.0, metavar='S',
+                        help='delay of a datagram, each way, in seconds')
+    parser.add_argument('--jitter', type=float, default=0.0, metavar='S',
+                        help='largest additional delay, in seconds')
+    add_controller_options(parser)
+
+
+def add_controller_options(parser: ArgumentParser) -> None:
+    """Add the options for the controller of Settings."""
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument('--controller', default='', metavar='COMMAND',
+                        help='what flies: a command line that starts your controller, external '
+                        '(started elsewhere), or autopilot (the default, unless the scenario '
+                        'names another)')
+    chosen.add_argument('--controller-launch', nargs=2, default=(), metavar=('PKG', 'FILE'),
+                        help='launch file that starts your controller')
+    chosen.add_argument('--policy', default='', metavar='REFERENCE',
+                        help='policy that flies: file.onnx, file.py:attribute, '
+                        'package.module:attribute, or the name of one of this package')
+    parser.add_argument('--controller-timeout', type=float, default=0.0, metavar='S',
+                        help='silence of your controller, in seconds, that ends the flight '
+                        f'({controller.TIMEOUT:g})')
+    parser.add_argument('--guidance', default='', choices=controller.GUIDANCE,
+                        help='by what your controller is given a route '
+                        f'({controller.GUIDANCE[0]})')
+
+
+def from_options(arguments: Namespace) -> Settings:
+    """Return the settings given by the options."""
+    given = {name: getattr(arguments, name) for name in Settings.__slots__}
+    return Settings(**given | {'controller_launch': tuple(given['controller_launch'])})
+
+
+def add_live_option(parser: ArgumentParser) -> None:
+    """Add the option for Experiment.live."""
+    parser.add_argument(
+        '--live', nargs='?', type=_port, const=LIVE_PORT, default=0, metavar='PORT',
+        help='show the flight live in Foxglove or Lichtblick, at ws://127.0.0.1:PORT '
+        f'({LIVE_PORT}); docs/live.md')
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise ArgumentTypeError(f'{text!r} is not a port, 1..65535')
+    return int(text)

@@ -1,0 +1,214 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The command ``simulator``: a flying aircraft to connect to, without the real simulator.
+
+One subcommand per protocol of the registry, and ``all`` for several of one aircraft. It prints a
+line for each once it listens, and exits on SIGINT, SIGTERM or after ``--duration`` with status 0,
+or with status 1 if it cannot start or has received what would crash the real simulator.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import fields
+import shlex
+import sys
+import threading
+import time
+
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.common.command_line import run_command, without_ros_arguments
+from xplane_bridge.common.signals import calling_on_signal
+from xplane_bridge.simulators import options
+from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.registry import (
+    PeerProtocol,
+    protocol_named,
+    PROTOCOLS,
+    SIMULATORS,
+)
+from xplane_bridge.simulators.server import Server, Simulation
+from xplane_bridge.simulators.world import World
+
+_START = Initial()
+
+# The default protocols of ``simulator all``.
+_ALL = 'all'
+_TOGETHER = tuple(name for name, protocol in PROTOCOLS.items() if protocol.has_usual_place)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    arguments = _parser().parse_args(
+        without_ros_arguments(sys.argv[1:] if argv is None else argv))
+    stop = threading.Event()
+    servers: list[Server] = []
+
+    def end() -> None:
+        stop.set()
+        for server in servers:
+            server.end()
+
+    # A shell that starts it in the background makes it ignore SIGINT.
+    with calling_on_signal(end):
+        return _run(arguments, servers, stop)
+
+
+def _run(arguments: Namespace, servers: list[Server], stop: threading.Event) -> int:
+    """Run the server put into ``servers`` until ``stop``, or until the server ends."""
+    try:
+        server = _make_server(arguments)
+        servers.append(server)
+        for frontend in server.simulation.frontends:
+            frontend.report = lambda text: print(text, flush=True)
+        if stop.is_set():
+            return 0
+        server.start()
+    except (ImportError, OSError, ValueError) as error:
+        print(f'simulator: {error}', file=sys.stderr)
+        return 1
+    begin = time.monotonic()
+    for frontend in server.simulation.frontends:
+        print(f'{frontend.name} of a {arguments.model} on {frontend.address}, '
+              f'{arguments.frame_rate:g} frames/s', flush=True)
+    server.wait(arguments.duration)
+    server.stop()
+    print(_summary(server, time.monotonic() - begin), flush=True)
+    if server.error is not None:
+        print(f'simulator: {server.error}', file=sys.stderr)
+        return 1
+    return 0
+
+
+def _make_server(arguments: Namespace) -> Server:
+    initial = Initial(
+        lat_deg=arguments.latitude, lon_deg=arguments.longitude,
+        altitude_msl=arguments.altitude, heading_deg=arguments.heading,
+        airspeed_kt=arguments.airspeed, parked=arguments.parked)
+    faults = Faults(**{field.name: getattr(arguments, field.name) for field in fields(Faults)})
+
+    def make_world() -> World:
+        return World(Aircraft(arguments.model, initial, seed=arguments.seed,
+                              aircraft_path=arguments.aircraft_path,
+                              outputs=arguments.aircraft_outputs))
+
+    frontends = [
+        protocol_named(chosen.protocol).load().make_frontend(chosen, faults)
+        for chosen in (_chosen(arguments) if arguments.protocol == _ALL else [arguments])
+    ]
+    return Server(Simulation(frontends, make_world, arguments.frame_rate, faults))
+
+
+def _chosen(arguments: Namespace) -> list[Namespace]:
+    """Return the arguments of each protocol of ``all``: its own and the common options."""
+    chosen = []
+    for text in arguments.protocols or _TOGETHER:
+        name, *options = shlex.split(text) or ['']
+        protocol = protocol_named(name)
+        parser = ArgumentParser(f'simulator {_ALL} "{name} ..."')
+        protocol.load().add_options(parser)
+        parser.set_defaults(**vars(arguments) | {'protocol': name})
+        chosen.append(parser.parse_args(options))
+    return chosen
+
+
+def _summary(server: Server, seconds: float) -> str:
+    counters = [frontend.counters for frontend in server.simulation.frontends]
+    return (f'stopped after {seconds:.1f} s: {server.simulation.frames} frames, '
+            f'{sum(c.received for c in counters)} datagrams received, '
+            f'{sum(c.sent for c in counters)} sent')
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser('simulator', description='Simulate an aircraft for clients to fly.')
+    commands = parser.add_subparsers(dest='protocol', required=True, metavar='PROTOCOL')
+    for name, protocol in PROTOCOLS.items():
+        _add_protocol(commands.add_parser(
+            name, aliases=[protocol.alias] if protocol.alias else [], help=protocol.peer,
+            description=f'{protocol.peer}.'), protocol)
+    for simulator in SIMULATORS.values():
+        if simulator.name not in PROTOCOLS:
+            text = f'{simulator.protocol.name} --version {simulator.version}'
+            command = commands.add_parser(simulator.name, help=text, description=f'{text}.')
+            _add_protocol(command, simulator.protocol)
+            command.set_defaults(protocol=simulator.protocol.name, version=simulator.version)
+    everything = commands.add_parser(
+        _ALL, help='several protocols for one aircraft',
+        description='Serve one aircraft through several protocols at once.')
+    everything.add_argument(
+        'protocols', nargs='*', metavar='"PROTOCOL OPTIONS ..."',
+        help='a protocol with its own options, such as "xpc --port 49010" '
+        f'(default: {", ".join(_TOGETHER)})')
+    _add_aircraft_options(everything)
+    _add_fault_options(everything)
+    return parser
+
+
+def _add_protocol(command: ArgumentParser, protocol: PeerProtocol) -> None:
+    protocol.load().add_options(command)
+    _add_aircraft_options(command)
+    _add_fault_options(command)
+
+
+def _add_aircraft_options(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group('aircraft')
+    group.add_argument('--model', default='c172p', help='JSBSim aircraft (%(default)s)')
+    group.add_argument('--aircraft-path', default='', metavar='FOLDER',
+                       help="folder of your own aircraft, laid out as JSBSim's")
+    group.add_argument('--aircraft-outputs', action='store_true',
+                       help="open the files and sockets that the aircraft's file names")
+    group.add_argument('--parked', action='store_true',
+                       help='start on the ground, engines idling, instead of trimmed in the air')
+    group.add_argument('--latitude', type=float, default=_START.lat_deg,
+                       metavar='DEG', help='in degrees north (%(default)s)')
+    group.add_argument('--longitude', type=float, default=_START.lon_deg,
+                       metavar='DEG', help='in degrees east (%(default)s)')
+    group.add_argument('--altitude', type=float, default=_START.altitude_msl,
+                       metavar='M', help='in metres above mean sea level (%(default)s)')
+    group.add_argument('--heading', type=float, default=_START.heading_deg,
+                       metavar='DEG', help='in degrees from true north (%(default)s)')
+    group.add_argument('--airspeed', type=float, default=_START.airspeed_kt, metavar='KT',
+                       help='calibrated, in knots (default: one that is usual for the model)')
+    group.add_argument('--frame-rate', type=options.positive, default=60.0, metavar='HZ',
+                       help='frames per second, at which it reads and answers (%(default)s)')
+    group.add_argument('--duration', type=options.positive, metavar='S',
+                       help='exit after this many seconds (default: never)')
+
+
+def _add_fault_options(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group('faults')
+    group.add_argument('--loss', type=options.probability, default=0.0, metavar='P',
+                       help='probability of losing a datagram, 0..1, in each direction')
+    group.add_argument('--duplicate', type=options.probability, default=0.0, metavar='P',
+                       help='probability of delivering a datagram twice, 0..1')
+    group.add_argument('--delay', type=options.seconds, default=0.0, metavar='S',
+                       help='delay of each datagram, in seconds')
+    group.add_argument('--jitter', type=options.seconds, default=0.0, metavar='S',
+                       help='maximum additional delay, in seconds; reorders datagrams')
+    group.add_argument('--freeze-every', type=options.seconds, default=0.0, metavar='S',
+                       help='mean time between freezes, in seconds; 0 for none')
+    group.add_argument('--freeze-for', type=options.seconds, default=2.0, metavar='S',
+                       help='duration of a freeze, in seconds (%(default)s)')
+    group.add_argument('--restart-every', type=options.seconds, default=0.0, metavar='S',
+                       help='mean time between restarts, in seconds; 0 for none')
+    group.add_argument('--restart-for', type=options.seconds, default=3.0, metavar='S',
+                       help='downtime of a restart, in seconds (%(default)s)')
+    group.add_argument('--seed', type=options.seed, default=0, metavar='N',
+                       help='random seed of faults and turbulence (%(default)s)')
+
+
+if __name__ == '__main__':
+    sys.exit(run_command(main))

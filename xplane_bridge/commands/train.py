@@ -1,0 +1,193 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""train: learn the shipped policy from nothing, write it, and fly it on unseen seeds."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+import hashlib
+from importlib.metadata import version
+import json
+import os
+from pathlib import Path
+import resource
+import sys
+import time
+from typing import Any
+
+from xplane_bridge.common import optional
+from xplane_bridge.common.command_line import (
+    add_force_option,
+    refuse_existing,
+    terminal,
+    without_ros_arguments,
+)
+from xplane_bridge.common.data import folder
+from xplane_bridge.episodes.training import unseen
+from xplane_bridge.episodes.training.holding import Holding, PARAMETERS
+from xplane_bridge.episodes.training.search import Generation, Plan, Stage, train
+
+_PACKAGES = ('cma', 'jsbsim', 'numpy', 'onnx')
+_SEEDS = 50
+# Of a flight, in seconds: what is judged begins at 11 s.
+_SHORTEST, _LONGEST = 12.0, 3600.0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    given = _parser().parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
+    try:
+        if given.test:
+            rows = unseen.compare(str(given.output), _unseen(given.test), given.workers)
+            print(unseen.table(rows))
+        else:
+            optional.require('training', 'cma', 'onnx', 'onnxruntime')
+            refuse_existing(
+                (given.output, given.output.with_suffix('.json'),
+                 *([given.picture] if given.picture else ())), given.force)
+            _train(given)
+    except KeyboardInterrupt:
+        print('interrupted; nothing is written', file=sys.stderr)
+        return 130
+    except (ImportError, OSError, ValueError) as error:
+        print(f'train: {error}', file=sys.stderr)
+        return 2
+    return 0
+
+
+def _train(given: argparse.Namespace) -> None:
+    """Train, and write the policy with its two companions."""
+    from xplane_bridge.episodes.training.graph import model_of
+    stages = Plan().stages
+    if given.generations:
+        stages = (Stage(given.generations, 1, given.seconds),)
+    plan = Plan(stages, seed=given.seed)
+    print(f'{plan.flights} flights of {plan.seconds / 3600.0:.1f} h together, '
+          f'{given.workers} at a time', flush=True)
+    history: list[Generation] = []
+    begin = time.monotonic()
+
+    def tell(generation: Generation) -> None:
+        history.append(generation)
+        _show(generation, time.monotonic() - begin)
+
+    parameters = train(plan, given.workers, tell)
+    print()
+    output: Path = given.output
+    output.parent.mkdir(parents=True, exist_ok=True)
+    content = model_of(Holding(parameters)).SerializeToString(deterministic=True)
+    output.write_bytes(content)
+    account = _account(plan, parameters, history, hashlib.sha256(content).hexdigest())
+    if not given.generations:
+        rows = unseen.compare(str(output), _unseen(_SEEDS), given.workers)
+        print(unseen.table(rows))
+        account['unseen'] = [asdict(row) for row in rows]
+    output.with_suffix('.json').write_text(
+        json.dumps(account, indent=1) + '\n', encoding='utf-8')
+    print(f'{output}, {output.with_suffix(".json")}: {_processor_seconds():.0f} s of processor '
+          f'time, {time.monotonic() - begin:.0f} s in all')
+    if given.picture:
+        from xplane_bridge.episodes.training.picture import draw
+        draw(str(output), history, given.picture)
+
+
+def _account(plan: Plan, parameters: Sequence[float], history: Sequence[Generation],
+             digest: str) -> dict[str, Any]:
+    """Return how a policy was made; the same for the same plan."""
+    return {
+        'sha256': digest, 'plan': asdict(plan), 'flights': plan.flights,
+        'loss': {'first': history[0].median, 'last': history[-1].median},
+        'parameters': dict(zip(PARAMETERS, parameters, strict=True)),
+        'versions': {package: version(package) for package in _PACKAGES}}
+
+
+def _show(generation: Generation, seconds: float) -> None:
+    """Print a generation; on a terminal each on the same line."""
+    losses = '   '.join(f'{part} {generation.median[part]:6.2f}' for part in generation.median)
+    left = seconds / generation.share * (1.0 - generation.share)
+    text = (f'generation {generation.number:3}   median loss {losses}   '
+            f'{left / 60.0:.1f} min remain')
+    if sys.stdout.isatty():
+        print(f'\r{text} ', end='', file=terminal(sys.stdout), flush=True)
+    elif generation.number % 10 == 1:
+        print(text, flush=True)
+
+
+def _processor_seconds() -> float:
+    """Return the processor time of this process and of those that it has waited for."""
+    return sum(used.ru_utime + used.ru_stime for used in (
+        resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)))
+
+
+def _unseen(count: int) -> range:
+    return range(unseen.FIRST_SEED, unseen.FIRST_SEED + count)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='train', description='Learn a policy that holds altitude, heading and airspeed in '
+        'turbulence, from nothing; write it as ONNX, and how it was made as JSON beside it.')
+    parser.add_argument(
+        '--output', type=_onnx_file, metavar='FILE',
+        default=folder('policies') / 'turbulence.onnx',
+        help='the file to write, or to test (default: %(default)s)')
+    parser.add_argument('--seed', type=_count, default=Plan().seed,
+                        help='of the search and the turbulence (default: %(default)s)')
+    parser.add_argument(
+        '--workers', type=_count, default=max(len(os.sched_getaffinity(0)), 1), metavar='N',
+        help='processes that fly (default: %(default)s); the result is the same for any number')
+    parser.add_argument(
+        '--generations', type=_count, metavar='N',
+        help='only so many, one flight for each candidate, and no test at the end')
+    parser.add_argument(
+        '--seconds', type=_seconds, default=24.0, metavar='S',
+        help='of a flight, with --generations (default: %(default)g)')
+    parser.add_argument(
+        '--picture', metavar='FILE', help='draw the losses, and a flight, as a PNG file')
+    add_force_option(parser)
+    parser.add_argument(
+        '--test', type=_count, metavar='N',
+        help='do not train: fly the policy and the autopilot on N unseen seeds')
+    return parser
+
+
+def _onnx_file(text: str) -> Path:
+    if not text.endswith('.onnx'):
+        raise argparse.ArgumentTypeError(f'expected a file that ends in .onnx, got {text!r}')
+    return Path(text)
+
+
+def _count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f'expected a whole number from 1 on, got {text!r}')
+    return value
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not _SHORTEST <= value <= _LONGEST:
+        raise argparse.ArgumentTypeError(
+            f'expected {_SHORTEST:g} .. {_LONGEST:g} seconds, got {text!r}')
+    return value

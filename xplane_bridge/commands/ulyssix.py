@@ -1,0 +1,50 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""ulyssix: record what a Ulyssix publisher sends, and write maps for it. No ROS."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+import sys
+
+from xplane_bridge.common.command_line import run_command, without_ros_arguments
+
+_COMMANDS = {
+    'record': 'record parameters to Parquet, MF4 or CSV',
+    'map': 'write a first map.yaml from a capture',
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    parser = ArgumentParser('ulyssix', description=(
+        "Ulyssix's UDP parameters without ROS: from Altair, DEWESoft, or a capture."))
+    commands = parser.add_subparsers(dest='command', required=True)
+    modules = {}
+    for name, purpose in _COMMANDS.items():
+        module = f'xplane_bridge.export.ulyssix.{name}'
+        if find_spec(module) is not None:
+            modules[name] = import_module(module)
+            modules[name].add_arguments(
+                commands.add_parser(name, help=purpose, description=purpose))
+    given = parser.parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
+    return int(modules[given.command].run(given))
+
+
+if __name__ == '__main__':
+    sys.exit(run_command(main))

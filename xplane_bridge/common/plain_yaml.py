@@ -1,0 +1,241 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Hand-written YAML, read within bounds: any unusable file gives a one-sentence error.
+
+Bounds: 64 KiB of text (about a second for PyYAML), 32 levels, 40 characters per number, and no
+aliases, which let a short text expand to a huge one (rcl refuses them in parameter files, too).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import math
+import reprlib
+from typing import Any, cast, TypeAlias
+
+import yaml
+
+from xplane_bridge.common import plain_files
+
+MAX_SIZE = 64 * 1024
+_MAX_DEPTH = 32
+_LONGEST_NUMBER = 40
+_NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
+
+LARGEST = 1e9
+"""No flown quantity exceeds it, in any unit."""
+
+Lines: TypeAlias = Mapping[tuple[Any, ...], int]
+"""The line of each value, counted from 1, by the names and numbers that lead to it."""
+
+_shown = reprlib.Repr()
+_shown.maxstring = _shown.maxother = 60
+
+
+class FieldError(ValueError):
+    """A value in a file cannot be used; the text says where and why."""
+
+
+def load(text: str | bytes, max_size: int = MAX_SIZE) -> Any:
+    """Return the content of a single YAML document; ValueError says what is wrong with it."""
+    return _load(text, max_size, None)
+
+
+def load_with_lines(text: str | bytes, max_size: int = MAX_SIZE) -> tuple[Any, Lines]:
+    """Return the content and its lines; ValueError as ``load``, and for a name that is twice."""
+    lines: dict[tuple[Any, ...], int] = {}
+    return _load(text, max_size, lines), lines
+
+
+def _load(text: str | bytes, max_size: int, lines: dict[tuple[Any, ...], int] | None) -> Any:
+    if len(text) > max_size:
+        raise ValueError(f'it has more than {max_size} bytes')
+    try:
+        loader: Any = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            content = None if node is None else loader.construct_document(node)
+            if node is not None and lines is not None:
+                _find_lines(loader, node, (), lines)
+            return content
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''
+        raise ValueError(f'{error.problem or error.context}{where}') from None
+    except yaml.reader.ReaderError as error:
+        before = text[:error.position]
+        line = 1 + (before.count('\n') if isinstance(before, str) else before.count(b'\n'))
+        hint = ': save it as UTF-8' if error.encoding == 'utf-8' else ''
+        raise ValueError(f'{error.reason} in line {line}{hint}') from None
+    except (ValueError, KeyError, IndexError, AttributeError, TypeError, ArithmeticError) as error:
+        # PyYAML passes on Python's errors for impossible dates, numbers or tags.
+        raise ValueError(f'it has an invalid value ({type(error).__name__}: {error})') from None
+
+
+def load_file(path: str) -> Any:
+    """Return the content of a YAML file; ValueError if unusable, OSError if not readable."""
+    return load(plain_files.read(path, MAX_SIZE))
+
+
+def load_texts(text: bytes, max_size: int) -> Any:
+    """
+    Return the content of a document that a program wrote, with all values as texts.
+
+    Twenty times as fast as ``load``, where PyYAML has libyaml, and with the same other bounds.
+    """
+    if len(text) > max_size:
+        raise ValueError(f'it has more than {max_size} bytes')
+    try:
+        events = yaml.parse(text, Loader=getattr(yaml, 'CBaseLoader', yaml.BaseLoader))
+        return _texts(events, next((one for one in events if not isinstance(
+            one, yaml.StreamStartEvent | yaml.DocumentStartEvent)), None), 0)
+    except yaml.YAMLError as error:
+        mark = getattr(error, 'problem_mark', None)
+        where = f' in line {mark.line + 1}' if mark else ''
+        raise ValueError(f'{getattr(error, "problem", "it is not YAML")}{where}') from None
+
+
+def _texts(events: Any, event: Any, depth: int) -> Any:
+    if depth > _MAX_DEPTH:
+        raise ValueError(f'more than {_MAX_DEPTH} levels')
+    if isinstance(event, yaml.AliasEvent):
+        raise ValueError('an alias, which is not supported')
+    if isinstance(event, yaml.SequenceStartEvent):
+        found = []
+        while not isinstance(event := next(events), yaml.SequenceEndEvent):
+            found.append(_texts(events, event, depth + 1))
+        return found
+    if isinstance(event, yaml.MappingStartEvent):
+        named = {}
+        while not isinstance(event := next(events), yaml.MappingEndEvent):
+            key = _texts(events, event, depth + 1)
+            if not isinstance(key, str):
+                raise ValueError('a name that is none')
+            named[key] = _texts(events, next(events), depth + 1)
+        return named
+    return event.value if isinstance(event, yaml.ScalarEvent) else None
+
+
+def _find_lines(
+    loader: Any, node: Any, path: tuple[Any, ...], lines: dict[tuple[Any, ...], int]
+) -> None:
+    lines[path] = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            at = (*path, loader.construct_object(key, deep=True))
+            if at in lines:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f'{shown(at[-1])} is there twice', key.start_mark)
+            _find_lines(loader, value, at, lines)
+            # A name stands above what belongs to it.
+            lines[at] = key.start_mark.line + 1
+    elif isinstance(node, yaml.SequenceNode):
+        for n, value in enumerate(node.value):
+            _find_lines(loader, value, (*path, n), lines)
+
+
+def shown(value: Any) -> str:
+    """Return a value found in a file for use in an error message, abbreviated."""
+    return _shown.repr(value)
+
+
+def mapping(
+    value: Any, where: str, required: Sequence[str] = (), optional: Sequence[str] = ()
+) -> Mapping[str, Any]:
+    """Return the names with their values; FieldError for unknown and missing names."""
+    if not isinstance(value, Mapping):
+        raise FieldError(f'{where}: expected names with values, got {shown(value)}')
+    for name in value:
+        if name not in required and name not in optional:
+            raise FieldError(
+                f'{where}: unknown name {shown(name)}, expected '
+                f'{", ".join((*required, *optional))}')
+    for name in required:
+        if name not in value:
+            raise FieldError(f'{where}: {name} is missing')
+    return value
+
+
+def items(value: Any, where: str) -> Sequence[Any]:
+    """Return the items of a list; FieldError if it is none."""
+    if not isinstance(value, list):
+        raise FieldError(f'{where}: expected a list, got {shown(value)}')
+    return value
+
+
+def number(
+    value: Any, where: str, above: float = -math.inf, at_least: float = -LARGEST,
+    at_most: float = LARGEST,
+) -> float:
+    """Return a finite number within limits; FieldError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise FieldError(f'{where}: expected a number, got {shown(value)}')
+    if not (value > above and at_least <= value <= at_most):
+        limit = (f'above {above:g}' if value <= above else
+                 f'at least {at_least:g}' if value < at_least else f'at most {at_most:g}')
+        raise FieldError(f'{where}: expected {limit}, got {value:g}')
+    return float(value)
+
+
+def boolean(value: Any, where: str) -> bool:
+    """Return true or false; FieldError for anything else."""
+    if not isinstance(value, bool):
+        raise FieldError(f'{where}: expected true or false, got {shown(value)}')
+    return value
+
+
+def choice(value: Any, where: str, known: Sequence[str]) -> str:
+    """Return one of the ``known`` names; FieldError for any other."""
+    if not isinstance(value, str) or value not in known:
+        raise FieldError(f'{where}: expected one of {", ".join(known)}, got {shown(value)}')
+    return value
+
+
+def text(value: Any, where: str) -> str:
+    """Return a text of a file."""
+    if not isinstance(value, str):
+        raise FieldError(f'{where}: expected a name, got {shown(value)}')
+    return value
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader with bounds, which it lacks."""
+
+    _depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        # PyYAML is only partly typed.
+        event: Any = cast(Any, self).peek_event()
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.composer.ComposerError(
+                None, None, 'an alias, which is not supported: write the value itself',
+                event.start_mark)
+        if self._depth == _MAX_DEPTH:
+            raise yaml.composer.ComposerError(
+                None, None, f'more than {_MAX_DEPTH} levels', event.start_mark)
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def construct_scalar(self, node: Any) -> Any:
+        value = super().construct_scalar(node)
+        if node.tag in _NUMBERS and len(value) > _LONGEST_NUMBER:
+            raise yaml.constructor.ConstructorError(
+                None, None, f'a number of {len(value)} characters', node.start_mark)
+        return value

@@ -1,0 +1,82 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+What a policy may command: the controls, or a higher level of the cascade.
+
+The names are the fields of the message: ``command/controls`` FlightControls, ``attitude``
+AttitudeTarget, ``target`` AutopilotTarget; signs and units too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xplane_bridge.control.policy.observation import Field
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A level of command: the topic of its message, and the fields that are commanded."""
+
+    level: str
+    topic: str
+    fields: tuple[Field, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the fields in the message."""
+        return tuple(field.name for field in self.fields)
+
+    def check_shape(self, action: NDArray[np.floating]) -> None:
+        """Raise ValueError unless an action has a number for each field."""
+        if action.shape != (len(self.fields),):
+            raise ValueError(
+                f'an action has {len(self.fields)} numbers ({", ".join(self.names)}), '
+                f'got shape {action.shape}')
+
+    def checked(self, values: Sequence[float] | NDArray[np.floating]) -> tuple[float, ...]:
+        """
+        Return an action as plain numbers, limited to its bounds.
+
+        Raises ValueError if its shape is wrong or a number is not finite.
+        """
+        action = np.asarray(values, dtype=np.float64)
+        self.check_shape(action)
+        found = []
+        for field, value in zip(self.fields, action.tolist(), strict=True):
+            if not math.isfinite(value):
+                raise ValueError(f"the action's {field.name} is {value}")
+            found.append(min(max(value, field.low), field.high))
+        return tuple(found)
+
+
+CONTROLS = Action('controls', 'command/controls', (
+    Field('elevator', '', -1.0, 1.0), Field('aileron', '', -1.0, 1.0),
+    Field('rudder', '', -1.0, 1.0), Field('throttle', '', 0.0, 1.0)))
+ATTITUDE = Action('attitude', 'attitude', (
+    Field('roll', 'rad', -math.pi, math.pi), Field('pitch', 'rad', -math.pi / 2, math.pi / 2),
+    Field('throttle', '', 0.0, 1.0)))
+TARGET = Action('target', 'target', (
+    Field('altitude', 'm', -1000.0, 30000.0), Field('true_heading', 'rad', -math.pi, math.pi),
+    Field('airspeed', 'm/s', 1.0, 1000.0)))
+
+LEVELS = {action.level: action for action in (CONTROLS, ATTITUDE, TARGET)}
+"""The levels, by name."""

@@ -1,0 +1,174 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+Learn the parameters of holding.py from nothing, by evolution: CMA-ES of the package cma.
+
+What moves the aircraft up, down and forward hardly moves it sideways, so the two are searched for
+separately, in the same flights. All candidates of a generation fly in the same turbulence, and so
+does the shipped autopilot: a candidate's loss is its errors' ratio to the autopilot's, plus a
+little of how much more it moves the controls. Equal plans give equal parameters, whatever the
+number of processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+import math
+from typing import Any
+
+import numpy as np
+
+from xplane_bridge.common import optional
+from xplane_bridge.common.parallel import Mapping, mapping
+from xplane_bridge.episodes.training.candidate import fly, Score
+from xplane_bridge.episodes.training.holding import PARAMETERS
+
+# Flights of training start here, those of tests have smaller seeds.
+_FIRST_SEED = 100_000
+# Losing an aircraft at once is this bad, just before the end half of it; keeping it is below.
+_LOST = 20.0
+# What counts of the altitude's error, of the controls' rates lengthwise and sideways.
+_ALTITUDE, _LENGTHWISE, _SIDEWAYS = 0.3, 0.03, 0.1
+
+_LATERAL = [name.startswith(('aileron.', 'rudder.')) for name in PARAMETERS]
+PARTS = {
+    'longitudinal': [index for index, lateral in enumerate(_LATERAL) if not lateral],
+    'lateral': [index for index, lateral in enumerate(_LATERAL) if lateral]}
+"""The parameters of each search, by their indices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Generations with ``flights`` of ``seconds`` for each candidate."""
+
+    generations: int
+    flights: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is flown; the parameters of the first candidates are spread around 0 by ``spread``."""
+
+    stages: tuple[Stage, ...] = (Stage(40, 1, 24.0), Stage(50, 2, 60.0))
+    candidates: int = 12
+    seed: int = 2
+    spread: float = 0.4
+
+    @property
+    def flights(self) -> int:
+        """Return the number of flights, those of the autopilot included."""
+        return sum(stage.generations * stage.flights * (self.candidates + 1)
+                   for stage in self.stages)
+
+    @property
+    def seconds(self) -> float:
+        """Return how long they last together."""
+        return sum(stage.generations * stage.flights * (self.candidates + 1) * stage.seconds
+                   for stage in self.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One generation: the median and the least loss of each part; ``share`` of all flown."""
+
+    number: int
+    median: dict[str, float]
+    least: dict[str, float]
+    share: float
+
+
+def losses(scores: Sequence[Score], references: Sequence[Score]) -> dict[str, float]:
+    """Return the loss of each part in flights, beside the autopilot's in the same turbulence."""
+    if any(score.flown < 1.0 for score in scores):
+        lost = _LOST * (1.0 - 0.5 * float(np.mean([score.flown for score in scores])))
+        return dict.fromkeys(PARTS, lost)
+    altitude, heading, airspeed = _ratios([score.errors for score in scores],
+                                          [score.errors for score in references])
+    elevator, aileron, rudder, throttle = _ratios([score.rates for score in scores],
+                                                  [score.rates for score in references])
+    return {
+        'longitudinal': (airspeed + _ALTITUDE * altitude ** 2
+                         + _LENGTHWISE * math.hypot(elevator, throttle)),
+        'lateral': heading + _SIDEWAYS * math.hypot(aileron, rudder)}
+
+
+def _ratios(values: Sequence[Sequence[float]], others: Sequence[Sequence[float]]) -> list[float]:
+    """Return the ratios of the root mean squares over all flights."""
+    squares = np.square(values).mean(axis=0) / np.square(others).mean(axis=0)
+    return [float(value) for value in np.sqrt(squares)]
+
+
+def train(plan: Plan, workers: int = 1,
+          tell: Callable[[Generation], None] = lambda generation: None) -> list[float]:
+    """
+    Return the parameters found; ``tell`` is called after each generation.
+
+    ``workers`` processes fly. Raises ImportError with a sentence if cma is not installed.
+    """
+    optional.require('training', 'cma')
+    with mapping(workers) as each:
+        return _evolve(plan, each, tell)
+
+
+def _evolve(plan: Plan, each: Mapping,
+            tell: Callable[[Generation], None]) -> list[float]:
+    searches = {part: _search(len(indices), plan, number)
+                for number, (part, indices) in enumerate(PARTS.items())}
+    number, seed, flown = 0, _FIRST_SEED * plan.seed, 0.0
+    for stage in plan.stages:
+        for _ in range(stage.generations):
+            seeds = range(seed, seed := seed + stage.flights)
+            asked = {part: search.ask() for part, search in searches.items()}
+            candidates = [_joined({part: asked[part][index] for part in PARTS})
+                          for index in range(plan.candidates)]
+            found = _flown(each, candidates, seeds, stage.seconds)
+            for part, search in searches.items():
+                search.tell(asked[part], [loss[part] for loss in found])
+            number += 1
+            flown += len(seeds) * (plan.candidates + 1) * stage.seconds
+            median, least = (
+                {part: float(pick([loss[part] for loss in found])) for part in PARTS}
+                for pick in (np.median, min))
+            tell(Generation(number, median, least, flown / plan.seconds))
+    return _joined({part: search.result.xfavorite for part, search in searches.items()})
+
+
+def _search(size: int, plan: Plan, number: int) -> Any:
+    import cma
+    return cma.CMAEvolutionStrategy([0.0] * size, plan.spread, {
+        'popsize': plan.candidates, 'seed': 1000 * plan.seed + number + 1, 'verbose': -9})
+
+
+def _joined(parts: dict[str, Sequence[float]]) -> list[float]:
+    """Return all parameters, in their order."""
+    joined = [0.0] * len(PARAMETERS)
+    for part, values in parts.items():
+        for index, value in zip(PARTS[part], values, strict=True):
+            joined[index] = float(value)
+    return joined
+
+
+def _flown(each: Mapping, candidates: Sequence[list[float]], seeds: Sequence[int],
+           seconds: float) -> list[dict[str, float]]:
+    """Return the losses of the candidates, all flown in the same turbulence."""
+    flyers = [None, *candidates]
+    scores = list(each(
+        fly, *zip(*((flyer, seed, seconds) for flyer in flyers for seed in seeds), strict=True)))
+    count = len(seeds)
+    references, *own = (scores[at:at + count] for at in range(0, len(scores), count))
+    return [losses(flights, references) for flights in own]

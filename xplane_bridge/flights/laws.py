@@ -1,0 +1,101 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A policy as the control law of a flight in this process.
+
+    run = CoreRun(load('scenarios/steps.yaml'), law=PolicyLaw(policy))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from xplane_bridge.control.cascade import Cascade
+from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.control.policy.action import Action
+from xplane_bridge.control.policy.observation import Vector
+from xplane_bridge.control.targets import Attitude, Target
+from xplane_bridge.conversions.vehicle import Controls
+
+
+class Actor(Protocol):
+    """What chooses actions, such as control.policy.LoadedPolicy."""
+
+    @property
+    def action(self) -> Action:
+        """Return what it commands."""
+
+    def reset(self) -> None:
+        """Begin a flight."""
+
+    def act(self, observation: Vector) -> tuple[float, ...]:
+        """Return the action for an observation, within its bounds; ValueError if it has none."""
+
+
+class ActionLaw:
+    """
+    A control law that is given its actions, at any level: the cascade flies what is commanded.
+
+    ``target`` is what is to be held, and part of what is observed; what an action of level target
+    commands is the cascade's alone. At level controls there is no cascade.
+    """
+
+    def __init__(self, action: Action) -> None:
+        self.action = action
+        self.target = Target()
+        self.given: tuple[float, ...] = ()
+        self._cascade = Cascade()
+
+    def place(self, observe: Callable[[], Vector], cascade: Cascade) -> None:
+        """Take it into a vehicle: where it observes, and the cascade below it."""
+        self._observe, self._cascade = observe, cascade
+
+    def engage(self, now: Measurement, controls: Controls, target: Target | None = None) -> None:
+        """Begin a flight; without a target, the current state is to be held."""
+        self.target = target or Target(now.altitude, now.heading, now.airspeed)
+        self._cascade.engage(now, controls)
+
+    def update(self, now: Measurement, dt: float) -> Controls:
+        """Return the controls for a measurement taken ``dt`` seconds after the last."""
+        level = self.action.level
+        if level == 'controls':
+            return Controls(*self.given)
+        if level == 'attitude':
+            roll, pitch, throttle = self.given
+            self._cascade.hold_attitude(Attitude(roll, pitch, throttle))
+        else:
+            altitude, heading, airspeed = self.given
+            self._cascade.change_target(
+                {'altitude': altitude, 'heading': heading, 'airspeed': airspeed})
+        return self._cascade.update(now, dt)
+
+
+class PolicyLaw(ActionLaw):
+    """A policy that flies: it chooses an action for what is observed in each frame."""
+
+    def __init__(self, policy: Actor) -> None:
+        super().__init__(policy.action)
+        self.policy = policy
+
+    def engage(self, now: Measurement, controls: Controls, target: Target | None = None) -> None:
+        """Begin a flight."""
+        super().engage(now, controls, target)
+        self.policy.reset()
+
+    def update(self, now: Measurement, dt: float) -> Controls:
+        """Return the controls for the observed state."""
+        self.given = self.policy.act(self._observe())
+        return super().update(now, dt)

@@ -1,0 +1,218 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+The aircraft in this process, seen and commanded as through a simulator's wire and its bridge.
+
+Nothing is computed anew here: the simulator's own frontend makes the datagrams, the bridge's codec
+reads them, and its conversions make the vehicle's state of them; without a socket in between.
+
+    wire = make_wire('xpc', aircraft)
+    wire.fly_on(Controls(elevator=0.1, aileron=0.0, rudder=0.0, throttle=0.7), 1.0 / 60.0)
+    wire.state()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.conversions import fdmdata as huginn
+from xplane_bridge.conversions.plausibility import Plausibility
+from xplane_bridge.conversions.vehicle import Controls, VehicleState
+from xplane_bridge.conversions.xplane import levers as xplane_levers
+from xplane_bridge.conversions.xplane import state as xplane
+from xplane_bridge.conversions.xplane.rows import rows_state, telemetry_rows
+from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
+from xplane_bridge.protocols.base import Message
+from xplane_bridge.protocols.fdmdata import Command
+from xplane_bridge.sessions.fdmdata.taken import Taken
+from xplane_bridge.sessions.xpc.commands import to_controls
+from xplane_bridge.sessions.xplane_udp.commands import control_datarefs, control_rows
+from xplane_bridge.simulators.fdmdata.huginn import Huginn
+from xplane_bridge.simulators.registry import Simulator, SIMULATORS
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xpc.plugin import XpcPlugin
+from xplane_bridge.simulators.xplane.datarefs import DatarefStore
+from xplane_bridge.simulators.xplane_udp.xplane import XPlane
+
+_PEER = ('127.0.0.1', 1)
+
+
+class Wire(Protocol):
+    """An aircraft behind a wire."""
+
+    def fly_on(self, command: Controls, seconds: float) -> None:
+        """Command the aircraft, which then flies that long: a frame."""
+
+    def state(self) -> VehicleState:
+        """Return its state as the bridge knows it."""
+
+
+class XpcWire:
+    """X-Plane Connect: the user's aircraft by GETP and GETD, its controls by CTRL."""
+
+    _NAMES = (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE)
+
+    def __init__(self, aircraft: Aircraft) -> None:
+        self._world = World(aircraft)
+        self._plugin = XpcPlugin(self._world, DatarefStore(self._world, 12))
+        self._plausibility = Plausibility()
+        self._position = xpc.encode(xpc.GetPosition(0))
+        self._datarefs = xpc.encode(xpc.GetDatarefs(self._NAMES))
+
+    def fly_on(self, command: Controls, seconds: float) -> None:
+        """Command the aircraft, which then flies that long."""
+        self._send(xpc.encode(to_controls(command.given(), 0)))
+        self._world.advance(seconds)
+
+    def state(self) -> VehicleState:
+        """Return its state as xpc_node knows it."""
+        pose = xpc.decode(self._send(self._position), 'peer')
+        reply = xpc.decode(self._send(self._datarefs), 'peer')
+        assert isinstance(pose, xpc.PositionReply)
+        assert isinstance(reply, xpc.Datarefs)
+        rows = dict(zip(self._NAMES, reply.rows, strict=True))
+        return xplane.own_state(
+            self._plausibility.place(pose.lat, pose.lon, pose.alt),
+            (pose.heading, pose.pitch, pose.roll),
+            {name: row[0] for name, row in rows.items() if row},
+            arrays={name: rows[name] for name in xplane_levers.ENGINES.values()})
+
+    def _send(self, data: bytes) -> bytes:
+        """Return the plugin's answer to a datagram."""
+        waiting = [(data, _PEER)]
+        answers: list[bytes] = []
+        self._plugin.frame(
+            lambda: waiting.pop() if waiting else None,
+            lambda answer, _: answers.append(answer))
+        return b''.join(answers)
+
+
+class XplaneUdpWire:
+    """X-Plane's own UDP: RPOS, RREF and DREF, or the rows of versions before 10."""
+
+    def __init__(self, aircraft: Aircraft, version: int) -> None:
+        self._version = version
+        self._world = World(aircraft)
+        self._xplane = XPlane(self._world, version, data_target=_PEER, data_rate=1.0)
+        self._plausibility = Plausibility()
+        self._layout = xplane_udp.default_layout(version, 'bridge')
+        self._names = tuple(
+            element for name in xplane.own_datarefs(version)
+            for element in xplane_levers.elements(name)) if self._has_datarefs else ()
+        self._frames = 0
+        self._state: VehicleState | None = None
+        if self._has_datarefs:
+            self._send(xplane_udp.RposRequest(1), *(
+                xplane_udp.RrefRequest(1, index, name)
+                for index, name in enumerate(self._names)))
+        else:
+            self._send(xplane_udp.Dsel(telemetry_rows(version), self._layout))
+
+    @property
+    def _has_datarefs(self) -> bool:
+        return self._version >= xplane_udp.FIRST_WITH_DATAREFS
+
+    def fly_on(self, command: Controls, seconds: float) -> None:
+        """Command the aircraft, which then flies that long."""
+        given = command.given()
+        if self._has_datarefs:
+            self._send(*control_datarefs(given))
+        else:
+            self._send(control_rows(self._version, given, 'joystick', self._layout))
+        self._world.advance(seconds)
+        self._state = None
+
+    def state(self) -> VehicleState:
+        """Return its state as xplane_udp_node knows it."""
+        if self._state is None:
+            # What was requested once per second is due once per frame.
+            self._frames += 1
+            answers = [
+                xplane_udp.decode(data, 'peer', self._version)
+                for data, _ in self._xplane.frame(float(self._frames))]
+            self._state = (
+                self._state_of_datarefs if self._has_datarefs else self._state_of_rows)(answers)
+        return self._state
+
+    def _state_of_datarefs(self, answers: Sequence[Message]) -> VehicleState:
+        pose, = (one for one in answers if isinstance(one, xplane_udp.RposReply))
+        values = {
+            self._names[index]: value for one in answers
+            if isinstance(one, xplane_udp.RrefReply) for index, value in one.values}
+        return xplane.own_state(
+            self._plausibility.place(pose.lat, pose.lon, pose.ele_m),
+            (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg), values,
+            arrays=xplane_levers.arrays_of(values))
+
+    def _state_of_rows(self, answers: Sequence[Message]) -> VehicleState:
+        return rows_state(self._version, [
+            segment for one in answers if isinstance(one, xplane_udp.Data)
+            for segment in one.segments])
+
+    def _send(self, *messages: Message) -> None:
+        for message in messages:
+            self._xplane.handle(xplane_udp.encode(message, self._version), _PEER)
+
+
+class FdmdataWire:
+    """FDMData: Huginn's sensors, polled all at once, and its four controls."""
+
+    _SENSORS = tuple(command for command in Command if command is not Command.MAGNETOMETER)
+
+    def __init__(self, aircraft: Aircraft) -> None:
+        self._world = World(aircraft)
+        self._huginn = Huginn(self._world)
+        self._held = Taken()
+        self._plausibility = Plausibility()
+        self._reading = huginn.Reading()
+
+    def fly_on(self, command: Controls, seconds: float) -> None:
+        """Command the aircraft, which then flies that long."""
+        if given := huginn.to_huginn(command):
+            controls = self._held.merged(given)
+            self._held.sent(controls, given)
+            self._huginn.control(fdmdata.encode(controls))
+        self._world.advance(seconds)
+
+    def state(self) -> VehicleState:
+        """Return its state as fdmdata_node knows it."""
+        self._huginn.step()
+        replies: dict[Command, Any] = {
+            command: fdmdata.decode(
+                self._huginn.answer(fdmdata.encode(fdmdata.Request(command))), 'peer')
+            for command in self._SENSORS}
+        return huginn.vehicle_state(
+            huginn.plausible(replies, self._plausibility.withhold), self._reading)
+
+
+def _make(simulator: Simulator, aircraft: Aircraft) -> Wire:
+    if simulator.version is not None:
+        return XplaneUdpWire(aircraft, simulator.version)
+    return XpcWire(aircraft) if simulator.protocol.name == 'xpc' else FdmdataWire(aircraft)
+
+
+def make_wire(name: str, aircraft: Aircraft) -> Wire:
+    """
+    Return the aircraft behind the wire of a simulator of simulators.registry.
+
+    Its weather and failures are still set on the aircraft itself. Raises ValueError for a name
+    that is not known.
+    """
+    if name not in SIMULATORS:
+        raise ValueError(f'wire: got {name!r}, expected one of {", ".join(SIMULATORS)}')
+    return _make(SIMULATORS[name], aircraft)

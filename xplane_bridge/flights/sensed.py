@@ -1,0 +1,121 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Sensors between an aircraft in this process and its control law. No ROS."""
+
+from __future__ import annotations
+
+import math
+
+from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.frames import Vector
+from xplane_bridge.conversions.geodesy import LocalFrame
+from xplane_bridge.conversions.vehicle import Air
+from xplane_bridge.flights.observed import Observed
+from xplane_bridge.flights.scenario.scenario import ScenarioError
+from xplane_bridge.sensors.altimeter import Altimeter
+from xplane_bridge.sensors.gnss import Fix, NO_FIX
+from xplane_bridge.sensors.imu import ImuReading, Motion
+from xplane_bridge.sensors.odometry import Pose
+from xplane_bridge.sensors.specification import Figures, FiguresError, load
+from xplane_bridge.sensors.suite import Suite
+
+
+def figures_of(name: str) -> Figures:
+    """Return the sensors of a name or file. Raises ScenarioError."""
+    try:
+        return load(name)
+    except FiguresError as error:
+        raise ScenarioError(f'sensors: {error}') from None
+
+
+class Sensed:
+    """
+    What the control law knows of an aircraft by its sensors: of each the newest delivery.
+
+    That is what autopilot_node has in lockstep behind sensors_node. ``faults`` may be set.
+    """
+
+    def __init__(self, figures: Figures, seed: int, datum: LocalFrame) -> None:
+        imu, gnss, air = figures.imu, figures.gnss, figures.air_data
+        if not (imu and imu.gyroscope and imu.tilt and imu.heading and gnss and gnss.horizontal
+                and gnss.vertical and air and air.pitot_pressure):
+            raise ScenarioError(
+                'sensors: the autopilot needs a gyroscope, tilt and heading, a horizontal and '
+                'vertical position, and a pitot pressure')
+        self._suite = Suite(figures, seed)
+        self._suite.odometry.datum = datum
+        self.faults = self._suite.faults
+        self._altimeter = Altimeter()
+        self._imu: ImuReading | None = None
+        self._air = Air()
+        self._fix = NO_FIX
+        self._pose: Pose | None = None
+        self._datum = datum
+        self._position = (math.nan, math.nan)
+
+    def measure(
+        self, time: float, place: Vector, motion: Motion, velocity: Vector | None, air: Air
+    ) -> Measurement:
+        """
+        Return what is known at a time (s) of a state.
+
+        ``place``: latitude and longitude in degrees, metres above the ellipsoid. Velocity: ENU.
+        """
+        stamp, suite = round(time * 1e9), self._suite
+        for fix in suite.show_position(stamp, Fix(*place)):
+            self._fix = fix.reading
+            self._altimeter.take_fix(fix.reading.altitude)
+            self._position = (
+                self._datum.geodetic_to_enu(*fix.reading[:3])[:2] if fix.reading.is_valid
+                else (math.nan, math.nan))
+        if velocity is not None:
+            suite.show_velocity(stamp, velocity)
+        for delivered in suite.show_air(stamp, air):
+            self._air = delivered.reading
+            self._altimeter.take_pressure(_or_nan(delivered.reading.static_pressure))
+        for imu in suite.show_motion(stamp, motion):
+            self._imu = imu.reading
+        # The first sample comes at once.
+        assert self._imu is not None
+        return self._known(stamp, self._imu)
+
+    def observed(self) -> Observed:
+        """Return what was delivered by now, of each the newest."""
+        assert self._imu is not None
+        motion, pose = self._imu.motion, self._pose
+        if pose is None:
+            return Observed(motion, self._fix[:3], None, None, None, self._air)
+        return Observed(
+            motion, self._fix[:3], pose.position, pose.orientation, pose.velocity, self._air)
+
+    def _known(self, stamp: int, imu: ImuReading) -> Measurement:
+        motion = imu.motion
+        assert motion.orientation is not None
+        assert motion.angular_velocity is not None
+        roll, pitch, yaw = frames.quaternion_to_euler(motion.orientation)
+        rates = frames.flu_to_frd(motion.angular_velocity)
+        pose = self._pose = self._suite.pose(stamp, motion)
+        east, north, up = (
+            (math.nan,) * 3 if pose is None
+            else frames.rotate(motion.orientation, pose.velocity))
+        return Measurement(
+            roll, -pitch, frames.yaw_to_heading(yaw), *rates, self._altimeter.altitude,
+            _or_nan(self._air.indicated_airspeed), _or_nan(self._air.true_airspeed), up,
+            math.atan2(east, north), math.hypot(east, north), *self._position)
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -1,0 +1,138 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The simulators available to experiments: what is started for each, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import json
+import socket
+from typing import Any
+
+from xplane_bridge.aircraft import terrain
+from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
+from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS
+from xplane_bridge.simulators.registry import Simulator
+
+# Updates per simulated second.
+RATE = 50.0
+_BUDGET = 240.0
+_LOOPBACK = '127.0.0.1'
+# Messages that a publisher keeps for a recorder that is starved on a busy machine: with the
+# default of 10, a fifth of a second would leave a gap in the recording.
+KEPT = 1000
+_TELEMETRY = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
+# Those that a bridge does not publish.
+_ABSENT = {'fdmdata': ('fix_velocity', 'controls')}
+AUTOPILOT = ('command/controls', 'autopilot/active_target')
+_TRIES = 50
+
+
+def bridge_parameters(
+    simulator: Simulator, host: str, port: int, speed: float, simulated_time: bool, lockstep: bool,
+    data_port: int,
+) -> dict[str, Any]:
+    """Return the parameters of the bridge's node; ``data_port`` is where rows arrive."""
+    given: dict[str, Any] = {'host': host}
+    if lockstep:
+        # The simulation waits for commands; the watchdog does not, and would command instead.
+        given['command_timeout'] = 0.0
+    rate = 0.0 if lockstep else RATE * speed
+    if simulator.protocol.name == 'fdmdata':
+        return given | {
+            'gps_rate': RATE, 'ins_rate': RATE, 'air_data_rate': RATE, 'data_port': port,
+            'controls_port': port + 1}
+    given['port'] = port
+    if simulated_time:
+        # In lockstep nothing here depends on ROS time, and each frame would wait for /clock.
+        given |= {'stamp': 'simulator', 'use_sim_time': not lockstep}
+    if simulator.protocol.name == 'xpc':
+        given |= {
+            'rate': rate, 'lockstep': lockstep,
+            'max_datagrams_per_second': 100000.0 if lockstep else max(_BUDGET, _BUDGET * speed)}
+        return given
+    assert simulator.version is not None
+    given['version'] = str(simulator.version)
+    if simulator.version < FIRST_WITH_DATAREFS:
+        # The trims, which the rows move by default, have too little authority.
+        given['command_rows'] = 'joystick'
+    return given | {'rate': 1000.0 if lockstep else rate, 'data_port': data_port}
+
+
+def telemetry_of(simulator: Simulator) -> list[str]:
+    """Return the recorded topics that a simulator's bridge publishes."""
+    return [topic for topic in _TELEMETRY if topic not in _ABSENT.get(simulator.protocol.name, ())]
+
+
+def kept_messages(namespace: str, topics: Iterable[str]) -> dict[str, int]:
+    """Return the parameters that make a node's publishers keep enough for the recorder."""
+    return {f'qos_overrides.{namespace}/{topic}.publisher.depth': KEPT for topic in topics}
+
+
+def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return a flight's initial state for simulator_node, with the altitude above mean sea level.
+
+    A scenario's altitudes are all above the ellipsoid, as in fix, so that a target may equal the
+    initial altitude.
+    """
+    # Gains are the controller's, not the aircraft's.
+    given = {name: value for name, value in initial.items() if name != 'gains'}
+    if 'altitude' in given:
+        given['altitude'] = ellipsoid_to_msl(given['altitude'], undulation_source().height_m(
+            given.get('latitude_deg', terrain.HOME_LAT_DEG),
+            given.get('longitude_deg', terrain.HOME_LON_DEG)))
+    return given
+
+
+def ros_arguments(
+    namespace: str, parameters: Mapping[str, Any], remappings: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return the command-line arguments of a node's executable."""
+    arguments = ['--ros-args', '-r', f'__ns:={namespace}']
+    for name, other in (remappings or {}).items():
+        arguments += ['-r', f'{name}:={other}']
+    for name, value in parameters.items():
+        # JSON is YAML: a string stays a string, a float keeps its decimal point.
+        arguments += ['-p', f'{name}:={json.dumps(value)}']
+    return arguments
+
+
+def free_ports(count: int) -> int:
+    """Return the first of ``count`` consecutive unused UDP ports on this computer."""
+    for _ in range(_TRIES):
+        held: list[socket.socket] = []
+        try:
+            held.append(_bound(0))
+            first = held[0].getsockname()[1]
+            for port in range(first + 1, first + count):
+                held.append(_bound(port))
+            return int(first)
+        except (OSError, OverflowError):
+            continue
+        finally:
+            for one in held:
+                one.close()
+    raise OSError(f'there are no {count} consecutive free UDP ports')
+
+
+def _bound(port: int) -> socket.socket:
+    found = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        found.bind((_LOOPBACK, port))
+    except (OSError, OverflowError):
+        found.close()
+        raise
+    return found

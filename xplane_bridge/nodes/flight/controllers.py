@@ -1,0 +1,324 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A vehicle flown by a controller other than the autopilot: by its topics only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+import math
+from threading import RLock
+import time
+
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.time import Time
+
+from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.control.path import PathFollower
+from xplane_bridge.conversions.masks import Mask
+from xplane_bridge.flights.analysis.quantities import ORDERED, RELAYED, stamp_of
+from xplane_bridge.flights.conduct.conduct import Account, AWAITED, Conduct, SAYS
+from xplane_bridge.flights.conduct.relay import Relay
+from xplane_bridge.flights.script import ExperimentError
+from xplane_bridge.msg import AutopilotTarget, FlightControls
+from xplane_bridge.nodes.flight.monitor import Monitor
+from xplane_bridge.nodes.flight.processes import Processes
+from xplane_bridge.nodes.flight.vehicle import is_used_by_another, Vehicle
+from xplane_bridge.protocols.foreign import printable
+
+COMMAND = 'command/controls'
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_START_TIMEOUT = 60.0
+_TICK = 0.05
+_SHOWN_LINES = 10
+_LONGEST_LINE = 300
+# A target holds from the next state on: nobody can have answered that one yet (s).
+_NEXT = 0.5e-6
+# Seconds until a target has arrived; it does in milliseconds.
+_ACKNOWLEDGED = 5.0
+_CONTROLS = Mask(FlightControls)
+_TARGETS = Mask(AutopilotTarget)
+_HELD = ('altitude', 'heading', 'course', 'airspeed', 'climb_rate')
+
+
+class ControllerError(ExperimentError):
+    """The controller no longer does its part: the flight ends, and this is its result."""
+
+
+@dataclass
+class Started:
+    """A controller: its name, its process unless it runs elsewhere, and the file of its log."""
+
+    name: str
+    process: Supervised | None = None
+    log: str = ''
+    _code: int | None = field(default=None, init=False)
+
+    @property
+    def code(self) -> int | None:
+        """Return the exit code if its process has ended, negative for a signal."""
+        if self._code is None and self.process is not None:
+            self._code = self.process.poll()
+        return self._code
+
+    def last_lines(self, most: int = _SHOWN_LINES) -> list[str]:
+        """Return the end of its log."""
+        if not self.log:
+            return []
+        with open(self.log, encoding='utf-8', errors='replace') as log:
+            return [printable(line.rstrip(), _LONGEST_LINE) for line in log.readlines()[-most:]]
+
+    def freeze(self, on: bool) -> None:
+        """Stop all of its processes, or resume them."""
+        if self.process is not None:
+            self.process.freeze(on)
+
+
+def wait_for(
+    controller: Started, node: Node, namespace: str, say: Callable[[str], None]
+) -> None:
+    """
+    Wait until the controller listens to its target; forever, if it is started elsewhere.
+
+    Raises ExperimentError if it ends instead, or does not listen.
+    """
+    topic = f'{namespace}/{ORDERED}'
+    if controller.process is None:
+        say(f'waiting for a controller that subscribes to {topic}')
+    deadline = time.monotonic() + (_START_TIMEOUT if controller.process else math.inf)
+    while not is_used_by_another(node.get_subscriptions_info_by_topic(topic)):
+        if controller.code is not None:
+            raise ExperimentError('\n    '.join([
+                f'the controller has ended with code {controller.code}; the end of its log:',
+                *(controller.last_lines() or ['(empty)'])]))
+        if time.monotonic() > deadline:
+            raise ExperimentError(
+                f'the controller has not subscribed to {topic} within {_START_TIMEOUT:.0f} s; '
+                f'see {controller.log}, and docs/controllers.md')
+        time.sleep(_TICK)
+
+
+class ControlledVehicle(Vehicle):
+    """
+    A vehicle with a bridge and a controller that fulfils the contract of docs/controllers.md.
+
+    In lockstep commands pass through here: see relay.py. ``conduct`` counts what the controller
+    does.
+    """
+
+    target_qos = LATCHED
+
+    def __init__(
+        self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
+        controller: Started, timeout: float, guidance: str, lockstep: bool = False,
+        recorded: bool = True,
+    ) -> None:
+        self.command_topic = RELAYED if lockstep else COMMAND
+        super().__init__(node, namespace, monitor, processes, None, lockstep, recorded)
+        self.conduct = Conduct(lockstep)
+        self._relay = Relay(self.conduct, self._forward) if lockstep else None
+        self._controller = controller
+        self._timeout = timeout
+        self._guidance = guidance
+        self._lock = RLock() if self._relay is None else self._relay.lock
+        self._own: set[float] = set()
+        self._held: dict[str, float] = {}
+        self._answer_wanted = False
+        node.create_subscription(FlightControls, f'{namespace}/{COMMAND}', self._on_command, 50)
+        monitor.on_state = self._on_state
+
+    # What is heard, in the thread that spins.
+
+    def _on_state(self, stamp: float) -> None:
+        with self._lock:
+            (self._relay or self.conduct).state(stamp, time.monotonic())
+
+    def _on_command(self, message: FlightControls) -> None:
+        stamp, now = stamp_of(message), time.monotonic()
+        if self._relay is None and stamp in self._own:
+            # What the scenario itself commands takes the same way.
+            return
+        with self._lock:
+            (self._relay or self.conduct).command(stamp, _CONTROLS.known(message), now)
+        if self._answer_wanted:
+            with self.monitor.arrived:
+                self.monitor.arrived.notify_all()
+
+    def _forward(self, stamp: float, values: Mapping[str, float]) -> None:
+        command = FlightControls()
+        _CONTROLS.fill(command, self.excited(values, stamp))
+        command.header.stamp = Time(nanoseconds=round(stamp * 1e9)).to_msg()
+        self._controls.publish(command)
+
+    # Before the flight.
+
+    def _wait_for_controller(self) -> None:
+        # That it is there has been waited for before the simulator was started.
+        topic = f'{self._namespace}/{COMMAND}'
+        if not self.monitor.wait_for(
+            lambda: self._controller.code is not None or is_used_by_another(
+                self._node.get_publishers_info_by_topic(topic)), _START_TIMEOUT
+        ):
+            raise ExperimentError(
+                f'the controller has no publisher on {topic}: it commands there, in the '
+                'namespace that it is given')
+
+    def _prepare_controller(self) -> None:
+        if self._relay is not None:
+            self._relay.start_from({
+                name: 0.0 if math.isnan(value := self.monitor.last(name)) else value
+                for name in AWAITED})
+
+    # Commands and targets.
+
+    def command(self, command: FlightControls) -> None:
+        """Command the vehicle."""
+        self._own.add(stamp_of(command))
+        super().command(command)
+
+    def engage(self, on: bool, now: float) -> None:
+        """Give the controller the current state to hold, or release it."""
+        if on and not self.conduct.engaged:
+            stamp = self._since()
+            self._held = {
+                'altitude': self.monitor.last('altitude'),
+                'heading': self.monitor.last('heading') % math.tau,
+                'airspeed': self.monitor.last('airspeed')}
+            with self._lock:
+                self.conduct.engage(stamp, time.monotonic())
+            self._send(self._held, stamp)
+        elif not on and self.conduct.engaged:
+            stamp = self._since()
+            with self._lock:
+                self.conduct.release(stamp, time.monotonic())
+            self._publish(AutopilotTarget(fields=AutopilotTarget.RELEASE), stamp)
+
+    def set_target(self, values: Mapping[str, float]) -> None:
+        """Set targets of the controller; it is sent all that it is to hold."""
+        held = {**self._held, **values}
+        for given, other in (('heading', 'course'), ('course', 'heading')):
+            if given in values:
+                held.pop(other, None)
+        if 'altitude' in values and 'climb_rate' not in values:
+            held.pop('climb_rate', None)
+        self._held = held
+        self._send(held, self._since())
+
+    def follow(self, path: PathFollower) -> str:
+        """Return by which target a controller is led that hears no paths."""
+        return self._guidance
+
+    def _since(self) -> float:
+        """Return the stamp from which on a target holds: the next state's."""
+        return self.monitor.stamps['imu/data'] + _NEXT
+
+    def _send(self, values: Mapping[str, float], stamp: float) -> None:
+        message = AutopilotTarget()
+        given = {name: value for name, value in values.items() if name != 'heading'}
+        if 'heading' in values:
+            given['true_heading'] = values['heading']
+        _TARGETS.fill(message, given)
+        counts = self.monitor.counts
+        with self.monitor.arrived:
+            before = counts[ORDERED]
+        self._publish(message, stamp)
+        # The next change is relative to it.
+        if not self.monitor.wait_for(lambda: counts[ORDERED] > before, _ACKNOWLEDGED):
+            raise ExperimentError(f'what is published on {ORDERED} does not arrive here')
+
+    def _publish(self, message: AutopilotTarget, stamp: float) -> None:
+        if self.lockstep:
+            self._wait_for_answer()
+        message.header.stamp = Time(nanoseconds=round(stamp * 1e9)).to_msg()
+        self._targets.publish(message)
+        if self.lockstep:
+            # So it is there before the next state is: flights are reproducible.
+            self._targets.wait_for_all_acked(Duration(seconds=_ACKNOWLEDGED))
+
+    def _wait_for_answer(self) -> None:
+        """
+        Wait for the answer to the state at which the simulation waits.
+
+        So flights with a controller that takes a target for one at once are reproducible too.
+        """
+        def answered() -> bool:
+            return not self.conduct.unanswered_for(time.monotonic())
+
+        self._answer_wanted = True
+        while not self.monitor.wait_for(answered, _TICK):
+            self.check_controller()
+        self._answer_wanted = False
+
+    # During the flight.
+
+    def commands_itself(self, stamp: float, engaged: bool) -> bool:
+        """Return whether the controller commands for the state of this stamp."""
+        return self.conduct.is_to_answer(stamp)
+
+    def hold_autopilot(self, stamp: float) -> None:
+        """Pass on the controller's commands, but not for this stamp, nor for later ones."""
+        assert self._relay is not None
+        self._relay.hold(stamp, time.monotonic())
+
+    def account(self) -> Account:
+        """Return what is to be reported of the controller."""
+        with self._lock:
+            if self._controller.code is not None:
+                self.conduct.ended(self._controller.code)
+            if self._relay is not None:
+                self._relay.finish(time.monotonic())
+        return Account(
+            self._controller.name, self.conduct, time.monotonic(), self._controller.log,
+            tuple(self._controller.last_lines()))
+
+    def check_controller(self) -> None:
+        """Raise ControllerError if it has ended, or been silent for too long."""
+        code = self._controller.code
+        if code is not None:
+            self.conduct.ended(code)
+            raise ControllerError('\n    '.join([
+                f'the controller has ended with {self.conduct.end}; the end of its log:',
+                *(self._controller.last_lines() or ['(empty)'])]))
+        now, behind = time.monotonic(), ''
+        if self._relay is None:
+            silent, what = self.conduct.silent_for(now), 'has commanded nothing'
+        else:
+            silent = self.conduct.unanswered_for(now)
+            what = f'has not answered the state with stamp {self.conduct.newest:.3f} s'
+            if self.monitor.sensors and not self.conduct.counts['answered']:
+                # Nothing else comes with each state.
+                behind = ('; behind sensors it answers imu/data with the newest of the others: '
+                          'see behind_sensors in docs/controllers.md')
+        if silent > self._timeout:
+            if self._relay is not None:
+                self._relay.finish(now)
+            # The time allowed, not a moment more: equal flights say the same.
+            self.conduct.hangs(self._timeout)
+            raise ControllerError(
+                f'the controller {what} for {self._timeout:g} s{self._wrong()}{behind}')
+
+    def _wrong(self) -> str:
+        wrong = [f'{self.conduct.counts[name]} {words}' for name, words in SAYS.items()
+                 if self.conduct.counts[name]]
+        return f', but sent {", ".join(wrong)}' if wrong else ''
+
+    def freeze_autopilot(self, on: bool) -> None:
+        """Stop the controller's processes, and with them its commands, or resume them."""
+        self._controller.freeze(on)
+        with self._lock:
+            self.conduct.pause(on, time.monotonic())
+        self._frozen = on

@@ -1,0 +1,144 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""A simulator with its bridge, as processes, and the node that observes the vehicle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+import threading
+import time
+from typing import Any, TypeVar
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+
+from xplane_bridge.experiments.settings import Settings, web_parameters
+from xplane_bridge.flights.analysis.quantities import RELAYED
+from xplane_bridge.flights.script import ExperimentError
+from xplane_bridge.nodes.common.spinning import spin_until
+from xplane_bridge.nodes.flight import bridges as peers
+from xplane_bridge.nodes.flight.controllers import COMMAND
+from xplane_bridge.nodes.flight.monitor import Monitor
+from xplane_bridge.nodes.flight.processes import Processes
+from xplane_bridge.sensors.topics import moved_truth, SENSED
+
+_START_TIMEOUT = 30.0
+_TICK = 0.02
+
+_Monitor = TypeVar('_Monitor', bound=Monitor)
+
+
+@contextmanager
+def observing(
+    name: str, namespace: str, follows_clock: bool, make_monitor: Callable[[Node], _Monitor],
+) -> Iterator[tuple[Node, _Monitor]]:
+    """Provide a node that spins in a separate thread and monitors the vehicle."""
+    # Not the default context: whoever calls this from Python may use that.
+    context = Context()
+    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    node = Node(name, context=context, namespace=namespace, parameter_overrides=[
+        Parameter('use_sim_time', value=follows_clock)])
+    monitor = make_monitor(node)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    stop = Future(executor=executor)
+    spinner = threading.Thread(target=_spin, args=(executor, stop, monitor), daemon=True)
+    spinner.start()
+    try:
+        yield node, monitor
+    finally:
+        # If it were shut down from here, a callback could find the guard condition destroyed.
+        stop.set_result(None)
+        spinner.join(5.0)
+        executor.shutdown()
+        # rclpy cannot destroy what an interrupt left half constructed.
+        with suppress(ValueError):
+            node.destroy_node()
+        rclpy.try_shutdown(context=context)
+
+
+def _spin(executor: SingleThreadedExecutor, stop: Future, monitor: Monitor) -> None:
+    with suppress(ExternalShutdownException):
+        spin_until(executor, stop, monitor.pause)
+
+
+def start_simulation(
+    processes: Processes, settings: Settings, namespace: str, initial: Mapping[str, Any],
+    sensors: str = '', relayed: bool = False, disturbed: Mapping[str, Any] | None = None,
+) -> str:
+    """
+    Start simulator, unless that is a real one, bridge and perhaps sensors; return a description.
+
+    ``initial`` is a scenario's. ``relayed``: commands reach the bridge through a relay.
+    ``disturbed`` are other parameters of simulator_node.
+    """
+    simulator = settings.simulator
+    host, port = settings.host, settings.port or simulator.port
+    data_port = simulator.data_port
+    if not host:
+        host, data_port = '127.0.0.1', peers.free_ports(1)
+        port = peers.free_ports(simulator.ports)
+        processes.start('simulator_node', peers.ros_arguments(namespace, {
+            'face': simulator.name, 'port': port, 'data_port': data_port, 'speed': settings.speed,
+            'lockstep': settings.lockstep, 'seed': settings.seed, 'loss': settings.loss,
+            'delay': settings.delay, 'jitter': settings.jitter,
+            # If stamps are simulated time, the bridge publishes them, and the only clock.
+            'publish_clock': False, **peers.simulated_start(initial), **(disturbed or {})}))
+        if settings.lockstep:
+            _wait_until_open(processes)
+    moved = moved_truth(sensors)
+    kept = peers.kept_messages(
+        namespace, [moved.get(topic, topic) for topic in peers.telemetry_of(simulator)])
+    bridge = simulator.protocol.node
+    given = peers.bridge_parameters(
+        simulator, host, port, settings.speed, settings.simulated_time, settings.lockstep,
+        data_port) | _web(settings)
+    processes.start(bridge, peers.ros_arguments(
+        namespace, kept | given, moved | ({COMMAND: RELAYED} if relayed else {})))
+    if sensors:
+        simulated = {'use_sim_time': True} if settings.follows_clock else {}
+        kept = peers.kept_messages(namespace, SENSED)
+        processes.start('sensors_node', peers.ros_arguments(namespace, simulated | kept | {
+            'sensors': sensors, 'seed': settings.seed, 'lockstep': settings.lockstep}))
+    where = settings.host or f'simulator_node as {simulator.name}'
+    between = f'sensors_node ({sensors}); ' if sensors else ''
+    return f'{where}, port {port}; {bridge}; {between}'
+
+
+def _web(settings: Settings) -> dict[str, Any]:
+    return web_parameters(settings) if settings.simulator.protocol.name == 'xplane_udp' else {}
+
+
+def _wait_until_open(processes: Processes) -> None:
+    """
+    Wait until simulator_node has opened its ports, or say why it has not.
+
+    A bridge that asks before gets no answer, and on a busy machine asks again seconds later.
+    """
+    deadline = time.monotonic() + _START_TIMEOUT
+    while not processes.said('simulator_node'):
+        if failed := processes.failed():
+            raise ExperimentError(failed)
+        if time.monotonic() > deadline:
+            raise ExperimentError(
+                f'simulator_node has not opened its ports within {_START_TIMEOUT:.0f} s')
+        time.sleep(_TICK)

@@ -1,0 +1,402 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The vehicle flown by an experiment, accessed over ROS only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+import threading
+import time
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+from rclpy.time import Time
+from rclpy.topic_endpoint_info import TopicEndpointInfo
+from std_srvs.srv import SetBool
+
+from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.control.path import PathFollower
+from xplane_bridge.conversions.masks import Mask
+from xplane_bridge.flights.analysis.quantities import TARGET
+from xplane_bridge.flights.conduct.conduct import Account
+from xplane_bridge.flights.scenario.events import SENSOR_FAULTS
+from xplane_bridge.flights.script import ExperimentError
+from xplane_bridge.msg import AutopilotTarget, FlightControls
+from xplane_bridge.nodes.flight.bridges import KEPT
+from xplane_bridge.nodes.flight.monitor import MEASURED, Monitor
+from xplane_bridge.nodes.flight.processes import Processes
+from xplane_bridge.srv import StartFlight, Trim
+
+LONGEST_SILENCE = 5.0
+"""An unexpected gap in the telemetry longer than this (s) ends an experiment."""
+_START_TIMEOUT = 30.0
+NODE = 'experiment'
+"""The name of an experiment's own node."""
+RECORDERS = ('record', 'rosbag2_recorder')
+_NEEDED = ('fix', 'imu/data', 'air_data')
+_SHOWN = (*_NEEDED, 'odom', 'controls')
+_ANSWER_TIMEOUT = 10.0
+# A response is lost while the service has not discovered its client: then the call is repeated,
+# soon before the flight. During it a second call would come at another frame.
+_FIRST_PATIENCE = 0.1
+_ASK_AGAIN_AFTER = 1.0
+# How long to wait before checking the processes.
+_TICK = 0.02
+_CONTROLS_MASK = Mask(FlightControls)
+_TARGET_MASK = Mask(AutopilotTarget)
+_TRIM_MASK = Mask(Trim.Request)
+
+
+def is_used_by_another(ends: Sequence[TopicEndpointInfo]) -> bool:
+    """Return whether a topic's publishers or subscribers are not only those of an experiment."""
+    return any(one.node_name not in (NODE, *RECORDERS) for one in ends)
+
+
+class Vehicle:
+    """
+    A vehicle below a namespace, with a bridge, an autopilot and perhaps simulator_node.
+
+    Failures raise ExperimentError.
+    """
+
+    command_topic = 'command/controls'
+    target_qos: QoSProfile | int = 1
+
+    def __init__(
+        self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
+        autopilot: Supervised | None = None, lockstep: bool = False, recorded: bool = True,
+    ) -> None:
+        self.monitor = monitor
+        self.lockstep = lockstep
+        self.recorded = recorded
+        self._node = node
+        self._namespace = namespace
+        self._processes = processes
+        self._autopilot = autopilot
+        self._controls = node.create_publisher(
+            FlightControls, f'{namespace}/{self.command_topic}', KEPT)
+        self._targets = node.create_publisher(
+            AutopilotTarget, f'{namespace}/target', self.target_qos)
+        self._engage: Any = node.create_client(SetBool, f'{namespace}/autopilot/engage')
+        self._trim: Any = node.create_client(Trim, f'{namespace}/trim')
+        self._parameters: dict[str, Any] = {
+            name: node.create_client(
+                SetParametersAtomically, f'{namespace}/{name}/set_parameters_atomically')
+            for name in ('simulator_node', 'autopilot_node', 'sensors_node')}
+        self._paths: Publisher | None = None
+        self._frozen = False
+        # What a test input in closed loop makes of a command for a stamp.
+        self.excited: Callable[[Mapping[str, float], float], Mapping[str, float]] = (
+            lambda controls, stamp: controls)
+
+    def now(self) -> float:
+        """Return the time in the stamps' clock, seconds."""
+        return float(self._node.get_clock().now().nanoseconds) * 1e-9
+
+    # Before the flight.
+
+    def wait_until_ready(self, needs_simulator: bool) -> list[str]:
+        """Wait until all participants are connected; return the topics that arrive."""
+        counts = self.monitor.counts
+        deadline = time.monotonic() + _START_TIMEOUT
+        while not self.monitor.wait_for(
+            lambda: all(counts[topic] for topic in _NEEDED) and self._is_measured(), _TICK
+        ):
+            if failed := self._processes.failed():
+                raise ExperimentError(failed)
+            if time.monotonic() < deadline:
+                continue
+            missing = ', '.join(
+                topic for topic in _NEEDED if not counts[topic]) or 'imu/data of the sensors'
+            raise ExperimentError(
+                f'no message on {missing} within {_START_TIMEOUT:.0f} s; {self.why()}')
+        self._wait_for_controller()
+        with self.monitor.arrived:
+            arrived = [topic for topic in _SHOWN if counts[topic]]
+        if self.recorded:
+            self._wait_for_recorder(arrived)
+        self._wait_for_listeners(needs_simulator)
+        self.check_alone()
+        return arrived
+
+    def _wait_for_controller(self) -> None:
+        if not self._engage.wait_for_service(_START_TIMEOUT):
+            raise ExperimentError(
+                self._processes.failed() or 'the autopilot offers no service autopilot/engage')
+
+    def _is_measured(self) -> bool:
+        """Return whether the sensors, if there are any, deliver."""
+        return not self.monitor.sensors or MEASURED in self.monitor.stamps
+
+    def _wait_for_recorder(self, arrived: Sequence[str]) -> None:
+        for name in ('imu/data', 'command/controls'):
+            topic = f'{self._namespace}/{name}'
+            if not self.monitor.wait_for(
+                lambda topic=topic: any(
+                    info.node_name in RECORDERS
+                    for info in self._node.get_subscriptions_info_by_topic(topic)),
+                _START_TIMEOUT,
+            ):
+                raise ExperimentError(
+                    f'the recorder has not subscribed to {topic}; {self.why()}')
+        # Having subscribed does not mean that it receives yet. Our recorder logs when it does.
+        heard = {f'recording {self.monitor.full_name(topic)}' for topic in arrived}
+        if self._processes.runs('record') and not self.monitor.wait_for(
+            lambda: heard <= set(self._processes.said('record')), _START_TIMEOUT
+        ):
+            raise ExperimentError(f'the recorder does not receive all of {", ".join(arrived)}')
+
+    def _wait_for_listeners(self, needs_simulator: bool) -> None:
+        """Wait until subscribers receive the experiment's topics, and services respond."""
+        for publisher in (self._controls, self._targets):
+            topic, count = publisher.topic_name, publisher.get_subscription_count
+            if not self.monitor.wait_for(count, _START_TIMEOUT):
+                raise ExperimentError(f'no subscriber on {topic}; {self.why()}')
+            self.monitor.wait_for(
+                lambda topic=topic, count=count: count() >= self._node.count_subscribers(topic),
+                LONGEST_SILENCE)
+        # Called once now, so that they respond immediately during the scenario.
+        self._prepare_controller()
+        if needs_simulator:
+            self._prepare_simulator()
+
+    def _prepare_simulator(self) -> None:
+        self._set('simulator_node', [], _FIRST_PATIENCE)
+
+    def _prepare_controller(self) -> None:
+        self._paths = self._node.create_publisher(Path, f'{self._namespace}/path', 1)
+        if not self.monitor.wait_for(self._paths.get_subscription_count, _START_TIMEOUT):
+            raise ExperimentError(f'no subscriber on {self._paths.topic_name}; {self.why()}')
+        self.call(
+            self._engage, SetBool.Request(data=False), 'autopilot/engage', _FIRST_PATIENCE)
+        if self.lockstep:
+            self._set('autopilot_node', [], _FIRST_PATIENCE)
+
+    def check_alone(self) -> None:
+        """Check that nothing else publishes as this vehicle."""
+        others = self._node.count_publishers(f'{self._namespace}/imu/data') - 1
+        if others > 0:
+            raise ExperimentError(
+                f'{self._namespace}/imu/data has {others} more publisher{"s" * (others > 1)}, '
+                'perhaps of another experiment; give this one its own --namespace or '
+                'ROS_DOMAIN_ID')
+
+    def why(self) -> str:
+        """Return what is known about why nothing arrives."""
+        failed = self._processes.failed()
+        with self.monitor.arrived:
+            peers = [f'{name}: {text}' for name, text in self.monitor.diagnostics.items()
+                     if name.startswith(f'{self._namespace}/') and name.endswith(': peer')]
+        return failed or '; '.join(peers) or 'see the log'
+
+    def has_failed(self) -> bool:
+        """Return whether one of the processes has failed; why() says which."""
+        return self._processes.failed() is not None
+
+    # Commands and targets.
+
+    def make_command(self, values: Mapping[str, float]) -> FlightControls:
+        """Return a command that sets these; the others keep their value."""
+        command = FlightControls()
+        _CONTROLS_MASK.fill(command, values)
+        # In lockstep it responds to a state, as the autopilot's do, and has its stamp.
+        command.header.stamp = (
+            self._stamp_of_state() if self.lockstep
+            else Time(nanoseconds=round(self.now() * 1e9)).to_msg())
+        return command
+
+    def _stamp_of_state(self) -> Any:
+        return Time(nanoseconds=round(self.monitor.stamps['imu/data'] * 1e9)).to_msg()
+
+    def command(self, command: FlightControls) -> None:
+        """Command the vehicle."""
+        self._controls.publish(command)
+
+    def engage(self, on: bool, now: float) -> None:
+        """Engage the autopilot, in lockstep at the stamp ``now``; or disengage it."""
+        counts = self.monitor.counts
+        before = counts['autopilot/active_target']
+        if on and self.lockstep:
+            # It may lag behind with its input; so it is told at which stamp.
+            # On a busy machine it may not have discovered the recorder yet.
+            subscribers = self._node.count_subscribers(self._controls.topic_name)
+            self._set('autopilot_node', [
+                Parameter(name='subscribers', value=_value(subscribers)),
+                Parameter(name='engage_at', value=_value(now))])
+        else:
+            self._ask_to_engage(on)
+        if on and not self.monitor.wait_for(
+            lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
+        ):
+            raise ExperimentError('the autopilot does not report its target')
+
+    def heard_by_others(self, topics: Collection[str]) -> set[str]:
+        """Return those topics that not only an experiment subscribes to."""
+        return {name for name in topics if is_used_by_another(
+            self._node.get_subscriptions_info_by_topic(f'{self._namespace}/{name}'))}
+
+    def commands_itself(self, stamp: float, engaged: bool) -> bool:
+        """Return whether the controller commands for the state of this stamp."""
+        return engaged
+
+    def account(self) -> Account | None:
+        """Return what is to be reported of the controller; of the autopilot, nothing."""
+        return None
+
+    def check_controller(self) -> None:
+        """Raise ExperimentError if the controller no longer does its part."""
+
+    def hold_autopilot(self, stamp: float) -> None:
+        """Let the autopilot command in lockstep, but not at this stamp, nor later."""
+        self._set('autopilot_node', [Parameter(name='hold_at', value=_value(stamp))])
+
+    def _ask_to_engage(self, on: bool) -> None:
+        counts = self.monitor.counts
+        deadline = time.monotonic() + _ANSWER_TIMEOUT
+        while True:
+            response = self.call(self._engage, SetBool.Request(data=on), 'autopilot/engage')
+            if response.success:
+                return
+            if time.monotonic() > deadline:
+                raise ExperimentError(f'the autopilot does not engage: {response.message}')
+            # It may not have received yet what was received here: on a busy machine topics are
+            # matched one by one.
+            heard = counts['imu/data']
+            self.monitor.wait_for(
+                lambda heard=heard: counts['imu/data'] > heard, _ASK_AGAIN_AFTER)
+
+    def set_target(self, values: Mapping[str, float]) -> None:
+        """Set the autopilot's targets: altitude, heading, airspeed; SI."""
+        given = dict(values)
+        if 'heading' in given:
+            given['true_heading'] = given.pop('heading')
+        message = AutopilotTarget()
+        _TARGET_MASK.fill(message, given)
+        if self.lockstep:
+            # The autopilot may not have this state yet.
+            message.header.stamp = self._stamp_of_state()
+        counts = self.monitor.counts
+        with self.monitor.arrived:
+            before = counts['autopilot/active_target']
+        self._targets.publish(message)
+        if self.lockstep and not self.monitor.wait_for(
+            lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
+        ):
+            raise ExperimentError('the autopilot does not accept its target')
+
+    def follow(self, path: PathFollower) -> str:
+        """Let the autopilot follow a path, at the altitude that it holds."""
+        message = Path()
+        for east, north in path.corners()[1:]:
+            pose = PoseStamped()
+            point = pose.pose.position
+            point.x, point.y, point.z = east, north, math.nan
+            message.poses.append(pose)
+        counts = self.monitor.counts
+        with self.monitor.arrived:
+            before = counts[TARGET]
+        assert self._paths is not None
+        self._paths.publish(message)
+        if not self.monitor.wait_for(lambda: counts[TARGET] > before, _ANSWER_TIMEOUT):
+            raise ExperimentError('the autopilot does not follow the route; see the log')
+        return ''
+
+    # Others.
+
+    def disturb(self, name: str, value: bool | Sequence[float]) -> None:
+        """Set a live parameter of simulator_node or sensors_node; failed engines may be listed."""
+        changes: dict[str, bool | Sequence[float]] = {name: value}
+        if name == 'engine_failed':
+            changes = {name: value is True, 'failed_engines': () if isinstance(value, bool)
+                       else tuple(map(int, value))}
+        self._set('sensors_node' if name in SENSOR_FAULTS else 'simulator_node', [
+            Parameter(name=key, value=_value(changed)) for key, changed in changes.items()])
+
+    def trim(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Trim the simulated aircraft where it is; return the controls that hold it there."""
+        request = Trim.Request()
+        if values:
+            _TRIM_MASK.fill(request, values)
+        # Asked once: trimmed twice, another gust would come next.
+        response = self.call(self._trim, request, 'trim', _ANSWER_TIMEOUT)
+        if not response.success:
+            raise ExperimentError(response.message)
+        return _CONTROLS_MASK.known(response.controls)
+
+    def freeze_autopilot(self, on: bool) -> None:
+        """Stop the autopilot's process, and with it its commands, or resume it."""
+        assert self._autopilot is not None
+        self._autopilot.freeze(on)
+        self._frozen = on
+
+    def thaw_autopilot(self) -> None:
+        """Resume the autopilot's process if it was stopped."""
+        if self._frozen:
+            self.freeze_autopilot(False)
+
+    def _set(
+        self, node: str, parameters: Collection[Parameter], patience: float = _ASK_AGAIN_AFTER
+    ) -> None:
+        """Set live parameters of a node."""
+        result = self.call(
+            self._parameters[node],
+            SetParametersAtomically.Request(parameters=list(parameters)), node, patience).result
+        if not result.successful:
+            raise ExperimentError(
+                f'{node} refuses {", ".join(one.name for one in parameters)}: {result.reason}')
+
+    def start_flight(self, request: StartFlight.Request, within: float) -> Any:
+        """Return a real X-Plane's response to a new flight; it is asked once."""
+        client = self._node.create_client(StartFlight, f'{self._namespace}/start_flight')
+        return self.call(client, request, 'start_flight', within, within)
+
+    def call(
+        self, client: Any, request: Any, what: str, patience: float = _ASK_AGAIN_AFTER,
+        within: float = _ANSWER_TIMEOUT,
+    ) -> Any:
+        """Return the response to a request that may be sent twice."""
+        if not client.wait_for_service(_ANSWER_TIMEOUT):
+            raise ExperimentError(self._processes.failed() or f'{what} is not offered')
+        answered = threading.Event()
+        futures = []
+        deadline = time.monotonic() + within
+        while time.monotonic() < deadline:
+            futures.append(client.call_async(request))
+            futures[-1].add_done_callback(lambda _: answered.set())
+            if answered.wait(patience):
+                return next(future.result() for future in futures if future.done())
+            patience = min(2.0 * patience, _ASK_AGAIN_AFTER)
+        raise ExperimentError(self._processes.failed() or f'{what} does not respond')
+
+
+def _value(value: bool | int | float | Sequence[float]) -> ParameterValue:
+    if isinstance(value, bool):
+        return ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value)
+    if isinstance(value, int):
+        return ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=value)
+    if isinstance(value, float):
+        return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
+    if all(isinstance(number, int) for number in value):
+        return ParameterValue(
+            type=ParameterType.PARAMETER_INTEGER_ARRAY, integer_array_value=list(value))
+    return ParameterValue(
+        type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=list(value))

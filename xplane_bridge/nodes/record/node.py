@@ -1,0 +1,380 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""record: write topics to an MCAP file like rosbag2, without deserialising them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any, cast
+
+import rclpy
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+
+from xplane_bridge.common import optional
+from xplane_bridge.common.command_line import (
+    add_force_option,
+    refuse_existing,
+    run_command,
+    without_ros_arguments,
+)
+from xplane_bridge.common.signals import call_on_signal
+from xplane_bridge.flights.recordings import rosbag2
+from xplane_bridge.nodes.common.spinning import spin_until
+from xplane_bridge.nodes.record.definitions import definition, message_class
+
+# A chunk ends at rosbag2's size or at this age (s): a kill loses no more than that.
+_CHUNK_AGE = 1.0
+# Like rosbag2's --polling-interval.
+_DISCOVERY_PERIOD = 0.1
+_DEPTH = 200
+# After messages, in seconds: much less than the queues hold.
+_PAUSE = 0.005
+_DRAIN_TIME = 0.3
+# Anybody in the ROS domain may create topics, under any name.
+_MOST_TOPICS = 1000
+# Infrastructure topics, not the vehicle's.
+_LEFT_OUT = ('/rosout', '/parameter_events')
+
+
+@dataclass(slots=True)
+class _Topic:
+    """A subscribed topic; ``publishers`` has all that were seen, by gid."""
+
+    name: str
+    kind: str
+    message: type
+    publishers: dict[bytes, Any] = field(default_factory=dict)
+    present: int = 0
+    qos: QoSProfile | None = None
+    subscription: Any = None
+    channel: int | None = None
+    profiles: list[Any] = field(default_factory=list)
+    type_hash: str = ''
+    messages: int = 0
+    reported_lost: int = 0
+    numbers: rosbag2.SequenceNumbers = field(default_factory=rosbag2.SequenceNumbers)
+    warned: bool = False
+
+    @property
+    def lost(self) -> int:
+        """Return how many were lost, by sequence number or as reported by the middleware."""
+        return self.numbers.lost if self.numbers.known else self.reported_lost
+
+
+class Recorder:
+    """
+    Subscribe to the topics of a namespace, also to those that appear later, and write them.
+
+    ``topics`` limits it to these names; relative ones are in the namespace. log_time is when the
+    middleware received a message, publish_time when it was published. Use as a context manager:
+    leaving it completes the file. Raises FileExistsError if there is one, unless ``force`` is set.
+    """
+
+    def __init__(
+        self, node: Node, path: str, namespace: str = '/', topics: Sequence[str] = (),
+        force: bool = False,
+    ) -> None:
+        try:
+            from mcap.writer import Writer
+        except ImportError as error:
+            raise optional.missing('recording', 'mcap') from error
+        if not hasattr(Writer, 'flush'):
+            raise optional.missing('recording', 'mcap')
+        self._node = node
+        self._namespace = '/' + namespace.strip('/')
+        base = self._namespace.rstrip('/')
+        self._wanted = {
+            topic if topic.startswith('/') else f'{base}/{topic}' for topic in topics
+        }
+        self._topics: dict[str, _Topic] = {}
+        self._refused: set[str] = set()
+        self._is_full = False
+        self._schemas: dict[str, int] = {}
+        self._first: int | None = None
+        self._last: int | None = None
+        # When the message handled last was received.
+        self._handled: int | None = None
+        self._log_time = rosbag2.RECEIVED
+        self._lock = threading.Lock()
+        self._path = path
+        refuse_existing([path], force)
+        self._stream = open(path, 'wb')  # noqa: SIM115
+        self._writer = Writer(self._stream, chunk_size=rosbag2.CHUNK_SIZE)
+        self._writer.start(profile='ros2', library='xplane_bridge')
+        # Like rosbag2 at the start: a reader of a file truncated by a kill then knows its version.
+        self._add_metadata()
+        self._flushed = time.monotonic()
+        self._timer = node.create_timer(_DISCOVERY_PERIOD, self._tick)
+        self.discover()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop recording and complete the file; closing twice is fine."""
+        if self._stream.closed:
+            return
+        self._node.destroy_timer(self._timer)
+        for topic in self._topics.values():
+            self._node.destroy_subscription(topic.subscription)
+        with self._lock:
+            for topic in self._topics.values():
+                self._channel(topic)
+            self._writer.flush()
+            self._add_metadata()
+            self._writer.finish()
+            self._stream.close()
+
+    def drain(self, executor: SingleThreadedExecutor) -> None:
+        """
+        Record what was received before this call, however long that takes on a busy machine.
+
+        What is received for a moment after it is recorded too.
+        """
+        called = time.time_ns()
+        deadline = time.monotonic() + _DRAIN_TIME
+        while True:
+            # However late it is, once more.
+            left = max(0.0, deadline - time.monotonic())
+            self._handled = None
+            executor.spin_once(timeout_sec=left)
+            if self._handled is not None and self._handled <= called:
+                deadline = time.monotonic() + _DRAIN_TIME
+            elif left == 0.0:
+                return
+
+    def discover(self) -> None:
+        """Subscribe to topics that have appeared since the last time."""
+        for name, types in self._node.get_topic_names_and_types():
+            if name in self._refused or not self._wants(name):
+                continue
+            if name not in self._topics and self._has_no_room():
+                continue
+            if len(types) != 1 or '/msg/' not in types[0]:
+                self._refuse(name, f'it has the types {types}')
+                continue
+            publishers = self._node.get_publishers_info_by_topic(name)
+            if name not in self._topics and (
+                not publishers or not self._prepare(name, types[0])
+            ):
+                continue
+            self._adapt(self._topics[name], publishers)
+
+    def summary(self) -> str:
+        """Return one line: how many messages of how many topics, how many are missing."""
+        topics = [topic for topic in self._topics.values() if topic.messages]
+        text = (
+            f'{sum(topic.messages for topic in topics)} messages of {len(topics)} topics, '
+            f'{sum(topic.lost for topic in topics)} lost, '
+            f'{sum(topic.numbers.before for topic in topics)} published before discovery')
+        unknown = sorted(topic.name for topic in topics if not topic.numbers.known)
+        text += f' (not known for {", ".join(unknown)})' if unknown else ''
+        return text + (f'; topics beyond {_MOST_TOPICS} are not recorded' if self._is_full else '')
+
+    def _has_no_room(self) -> bool:
+        """Return whether the maximum number of topics is reached, and log that once."""
+        if len(self._topics) + len(self._refused) < _MOST_TOPICS:
+            return False
+        if not self._is_full:
+            self._is_full = True
+            self._node.get_logger().warning(
+                f'there are more than {_MOST_TOPICS} topics; new ones are not recorded')
+        return True
+
+    def _wants(self, topic: str) -> bool:
+        if self._wanted:
+            return topic in self._wanted
+        base = self._namespace.rstrip('/') + '/'
+        return (
+            topic.startswith(base) or topic in ('/diagnostics', '/clock', '/tf', '/tf_static')
+        ) and topic not in _LEFT_OUT
+
+    def _refuse(self, topic: str, reason: str) -> None:
+        self._refused.add(topic)
+        self._node.get_logger().warning(f'{topic} is not recorded: {reason}')
+
+    def _prepare(self, name: str, kind: str) -> bool:
+        try:
+            if kind not in self._schemas:
+                self._schemas[kind] = self._writer.register_schema(
+                    name=kind, encoding='ros2msg', data=definition(kind).encode())
+            self._topics[name] = _Topic(name, kind, message_class(kind))
+        except (ImportError, OSError, LookupError) as error:
+            self._refuse(name, f'type {kind}: {error}')
+            return False
+        return True
+
+    def _adapt(self, topic: _Topic, publishers: Sequence[Any]) -> None:
+        """Subscribe so that all publishers match, again if a new one offers less."""
+        topic.present = len(publishers)
+        new = [one for one in publishers if bytes(one.endpoint_gid) not in topic.publishers]
+        if not new:
+            return
+        topic.publishers.update((bytes(one.endpoint_gid), one) for one in new)
+        if topic.channel is not None and not topic.warned and not all(
+            rosbag2.effectively_same(one.qos_profile, recorded)
+            for one in new for recorded in topic.profiles
+        ):
+            topic.warned = True
+            self._node.get_logger().warning(
+                f'another publisher of {topic.name} offers a different quality of service; the '
+                'recording keeps that of the first, and is replayed with it')
+        profiles = [one.qos_profile for one in topic.publishers.values()]
+        reliable, latched = rosbag2.as_strong_as_all(profiles)
+        qos = QoSProfile(
+            depth=_DEPTH,
+            reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+            durability=(
+                DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE))
+        if qos == topic.qos:
+            return
+        if topic.subscription is not None:
+            self._node.destroy_subscription(topic.subscription)
+        topic.qos = qos
+
+        # With a second parameter rclpy passes the message's metadata, which its type hints do
+        # not cover.
+        def write(data: bytes, info: dict[str, Any]) -> None:
+            self._write(topic, data, info)
+
+        def lose(event: Any) -> None:
+            topic.reported_lost += event.total_count_change
+
+        topic.subscription = self._node.create_subscription(
+            topic.message, topic.name, cast(Any, write), qos, raw=True,
+            event_callbacks=SubscriptionEventCallbacks(message_lost=lose))
+
+    def _write(self, topic: _Topic, data: bytes, info: dict[str, Any]) -> None:
+        if not topic.messages:
+            self._node.get_logger().info(f'recording {topic.name}')
+        with self._lock:
+            if self._stream.closed:
+                return
+            # Since Kilted the metadata say who published a message.
+            publisher = info.get('publisher_gid')
+            if not topic.numbers.heard(
+                info.get('publication_sequence_number'),
+                None if publisher is None else bytes(publisher['data']), topic.present
+            ):
+                # After subscribing again, transient-local messages are delivered again.
+                return
+            received, published, by_middleware = rosbag2.times(info, time.time_ns())
+            self._handled = received
+            if not by_middleware:
+                self._log_time = rosbag2.HANDLED
+            channel = self._channel(topic)
+            self._first = received if self._first is None else min(self._first, received)
+            self._last = received if self._last is None else max(self._last, received)
+            self._writer.add_message(
+                channel_id=channel, log_time=received, data=data,
+                publish_time=published,
+                sequence=topic.messages % 2**32)
+            topic.messages += 1
+
+    def _channel(self, topic: _Topic) -> int:
+        """Return the channel, created on first use with the publishers' offers so far."""
+        if topic.channel is not None:
+            return topic.channel
+        publishers = topic.publishers.values()
+        topic.profiles = [one.qos_profile for one in publishers]
+        topic.type_hash = rosbag2.type_hash(one.topic_type_hash for one in publishers)
+        topic.channel = self._writer.register_channel(
+            topic=topic.name, message_encoding='cdr', schema_id=self._schemas[topic.kind],
+            metadata={
+                'offered_qos_profiles': rosbag2.offered_qos_profiles(topic.profiles),
+                'topic_type_hash': topic.type_hash})
+        return topic.channel
+
+    def _add_metadata(self) -> None:
+        topics = self._topics.values()
+        self._writer.add_metadata(rosbag2.METADATA_RECORD, {
+            'serialized_metadata': rosbag2.serialized_metadata(
+                os.path.basename(self._path),
+                [rosbag2.RecordedTopic(
+                    topic.name, topic.kind, topic.profiles, topic.type_hash, topic.messages)
+                 for topic in topics],
+                self._first, self._last, os.environ.get('ROS_DISTRO', ''),
+                {rosbag2.LOG_TIME: self._log_time, 'summary': self.summary()})})
+
+    def _tick(self) -> None:
+        self.discover()
+        now = time.monotonic()
+        if now - self._flushed >= _CHUNK_AGE:
+            with self._lock:
+                self._flushed = now
+                if not self._stream.closed:
+                    self._writer.flush()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Record until SIGINT or SIGTERM; return the process's exit code."""
+    parser = argparse.ArgumentParser(
+        prog='record', description='Record topics to an MCAP file that ros2 bag can play.')
+    parser.add_argument('-o', '--output', required=True, help='file to write, such as flight.mcap')
+    add_force_option(parser)
+    parser.add_argument('-n', '--namespace', default='/', help='namespace whose topics to record')
+    parser.add_argument('topics', nargs='*',
+                        help='topics to record; by default all of the namespace')
+    argv = list(sys.argv[1:] if argv is None else argv)
+    arguments = parser.parse_args(without_ros_arguments(argv))
+    try:
+        refuse_existing([arguments.output], arguments.force)
+    except FileExistsError as error:
+        print(f'record: {error}', file=sys.stderr)
+        return 1
+    rclpy.init(args=argv, signal_handler_options=SignalHandlerOptions.NO)
+    node = Node('record')
+    try:
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        stop = Future(executor=executor)
+        # A second signal, from launch or an impatient user, must not leave the file open.
+        call_on_signal(lambda: stop.set_result(None), finish=True)
+        with Recorder(
+            node, arguments.output, arguments.namespace, arguments.topics, arguments.force
+        ) as recorder:
+            print(f'recording to {arguments.output}', flush=True)
+            spin_until(executor, stop, lambda: _PAUSE)
+            recorder.drain(executor)
+        print(f'{arguments.output}: {recorder.summary()}', flush=True)
+    except (ImportError, OSError) as error:
+        print(f'record: {error}', file=sys.stderr)
+        return 1
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+        # The interpreter removes its handlers before it ends.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(run_command(main))

@@ -1,0 +1,213 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+simulator_node with telemetry: direct: the common topics and commands, without wire and bridge.
+
+The topics are those of the bridges, made by the same code; the state is the simulated aircraft's
+own, and commands go to it as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+import time
+from typing import Any, TypeAlias
+
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.conversions import simulated
+from xplane_bridge.conversions.geoid import msl_to_ellipsoid
+from xplane_bridge.conversions.vehicle import Controls, EngineControls
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
+from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.vehicle.clock import SimulatorTime
+from xplane_bridge.nodes.vehicle.controls import CommandGate, WatchdogParameters
+from xplane_bridge.nodes.vehicle.engines import EngineGate
+from xplane_bridge.nodes.vehicle.plausibility import plausibility_status
+from xplane_bridge.nodes.vehicle.publisher import (
+    make_undulation,
+    TopicParameters,
+    VehiclePublisher,
+)
+from xplane_bridge.sessions.ledger import Ledger
+from xplane_bridge.simulators.direct import DirectFrontend
+from xplane_bridge.simulators.server import Server
+from xplane_bridge.simulators.world import World
+
+WIRE, DIRECT = 'wire', 'direct'
+
+_SURFACES = ('elevator', 'aileron', 'rudder')
+_BRAKES = {'brake_left': 'left_brake', 'brake_right': 'right_brake'}
+# A state that does not change is published again after so many seconds: to whom it is new, and
+# for a command that was lost.
+_AGAIN = 0.1
+
+_Value: TypeAlias = float | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class DirectParameters(TopicParameters, WatchdogParameters):
+    """Parameters of simulator_node with telemetry: direct."""
+
+    telemetry: str = parameter(
+        WIRE, "How ROS meets the aircraft: through the face's protocol and its bridge; or by the "
+        'common topics and command/controls of this node, without a port.',
+        choices=(WIRE, DIRECT))
+    telemetry_every: int = parameter(
+        1, 'Publish the common topics (telemetry: direct) every so many frames; in lockstep it is '
+        'every one.', minimum=1, maximum=1000)
+
+
+class Direct:
+    """The common topics of the aircraft, and its commands; for one configuration of the node."""
+
+    def __init__(
+        self, node: BridgeNode[Any], given: DirectParameters, simulated_time: SimulatorTime
+    ) -> None:
+        self._node = node
+        self._every = given.telemetry_every
+        self._time = simulated_time
+        self._ledger: Ledger[_Value] = Ledger()
+        self._seen: Any = None
+        self._count = 0
+        self._again_at = 0.0
+        self.frontend = DirectFrontend()
+        undulation = make_undulation(given)
+        node.get_logger().info(undulation.description)
+        if given.datum:
+            # That of simulator_node is above mean sea level, that of odom above the ellipsoid.
+            latitude, longitude, height = map(float, given.datum)
+            given = replace(given, datum=(latitude, longitude, msl_to_ellipsoid(
+                height, undulation.height_m(latitude, longitude))))
+        self._publisher = VehiclePublisher(node, given, undulation=undulation)
+
+    def listen(self, server: Server) -> None:
+        """Take commands for the aircraft of a server."""
+        self._server = server
+        self._gate = CommandGate(
+            self._node, self._send, self._release, neutral=self._centre)
+        self._engines = EngineGate(self._node, self._send_engines)
+
+    def end(self) -> None:
+        """Give back what was taken."""
+        self._gate.watchdog.disarm()
+        self.frontend.drop()
+        self._release()
+
+    def close(self) -> None:
+        """Forget the commands; the publishers go with the node's."""
+        self._gate.watchdog.close()
+
+    def changed(self, given: DirectParameters) -> None:
+        """Use new live parameters."""
+        if given.command_timeout != self._node.parameters.command_timeout:
+            self._gate.watchdog.set_timeout(given.command_timeout)
+
+    def forget(self) -> None:
+        """Forget what was taken: the flight begins anew."""
+        self._ledger.clear()
+
+    # In the simulation's thread, or the executor's if that steps.
+
+    def publish(self, world: World) -> None:
+        """Publish a frame's state, unless it is one of those left out."""
+        state = world.aircraft.state
+        pose = (state.lat_deg, state.lon_deg, state.altitude_msl, state.phi, state.theta,
+                state.psi)
+        seen = (world.total_running_time, pose)
+        now = time.monotonic()
+        if seen != self._seen:
+            self._seen = seen
+            self._count += 1
+            if (self._count - 1) % self._every:
+                return
+        elif now < self._again_at:
+            return
+        self._again_at = now + _AGAIN
+        stamp = self._time.stamp(world.total_running_time, False, pose)
+        if stamp is None:
+            return
+        self._publisher.publish(
+            simulated.vehicle_state(state, world.total_running_time), stamp)
+        self.frontend.told()
+
+    # Commands: in the executor.
+
+    def _send(self, controls: Controls) -> None:
+        given = controls.given()
+        self._take(given)
+        self._command({_BRAKES.get(name, name): value for name, value in given.items()})
+
+    def _send_engines(self, engines: EngineControls) -> None:
+        self._command({
+            name: values[0] if len(values) == 1 else values
+            for name, values in engines.given().items()})
+
+    def _command(self, given: dict[str, Any]) -> None:
+        if self._server.error is not None:
+            raise ValueError(f'the simulation has ended: {self._server.error}')
+        self.frontend.send(partial(_set_controls, given=given))
+
+    def _take(self, given: dict[str, float]) -> None:
+        """Record what each control was before it was commanded."""
+        new = [name for name in given if (0, name) not in self._ledger]
+        if new:
+            state = self._server.state()
+            before = simulated.controls(state).given() | {
+                'throttle': tuple(engine.throttle for engine in state.engines)}
+            for name in new:
+                self._ledger.take(0, name, before[name])
+
+    def _centre(self) -> None:
+        """Centre the surfaces that commands have moved, and no others."""
+        self._put({name: 0.0 for name in _SURFACES if (0, name) in self._ledger})
+
+    def _release(self) -> None:
+        """Return what commands have moved to where it was before the first of them."""
+        self._put({
+            _BRAKES.get(entry.value, entry.value): entry.before
+            for entry in self._ledger.give_back()})
+
+    def _put(self, given: dict[str, Any]) -> None:
+        def put(world: World) -> None:
+            # This is no reply to a state, for which lockstep waits.
+            commanded = set(world.aircraft.commanded)
+            _set_controls(world.aircraft, given)
+            world.aircraft.commanded.intersection_update(commanded)
+
+        if self._server.error is None:
+            self._server.call(put)
+
+    # Diagnostics.
+
+    def diagnose(self) -> Sequence[Status]:
+        """Return the status of telemetry, commands and plausibility."""
+        stopped = self._gate.watchdog.expired
+        return (
+            Status('telemetry', OK, 'direct', (
+                ('states published', str(self.frontend.counters.sent)),)),
+            Status('commands', WARN if stopped else OK,
+                   'commands stopped arriving' if stopped else 'watched', (
+                       ('commands', str(self._gate.commands)),
+                       ('commands of engines', str(self._engines.commands)),
+                       ('taken', ', '.join(self._ledger.names) or 'nothing'))),
+            plausibility_status({'': self._publisher.plausibility}))
+
+
+def _set_controls(aircraft: Aircraft, given: dict[str, Any]) -> None:
+    aircraft.set_controls(**given)

@@ -1,0 +1,334 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""simulator_node: a simulated aircraft with simulated time, controlled through ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+import time
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from rosgraph_msgs.msg import Clock
+from std_srvs.srv import SetBool, Trigger
+
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.state import AircraftState
+from xplane_bridge.common.units import KNOT
+from xplane_bridge.links.udp import resolve
+from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import ERROR, OK, Status, WARN
+from xplane_bridge.nodes.common.running import run
+from xplane_bridge.nodes.simulator.direct import DIRECT, Direct
+from xplane_bridge.nodes.simulator.parameters import SimulatorParameters
+from xplane_bridge.nodes.simulator.properties import offer_properties, PropertyTopics
+from xplane_bridge.nodes.simulator.studies import offer_studies
+from xplane_bridge.nodes.vehicle.clock import SimulatorTime
+from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
+from xplane_bridge.simulators.base import Frontend
+from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.lockstep import Lockstep
+from xplane_bridge.simulators.registry import SIMULATORS
+from xplane_bridge.simulators.server import Server, Simulation
+from xplane_bridge.simulators.world import World
+
+
+class SimulatorNode(BridgeNode[SimulatorParameters]):
+    """
+    Fly a simulated aircraft for a bridge to connect to.
+
+    To the bridge it is the same as the ``simulator`` command; to ROS it provides simulated time.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('simulator_node', SimulatorParameters, **options)
+        self._standard: Any = None
+        self._standard_is_missing = False
+        # Simulated time of earlier configurations: /clock must not run backwards.
+        self._elapsed = 0.0
+        self._stamps = SimulatorTime()
+
+    # Lifecycle.
+
+    def open(self) -> None:
+        """Create the aircraft and open its ports; time does not advance yet."""
+        given = self.parameters
+        self._direct = Direct(self, given, self._stamps) if given.telemetry == DIRECT else None
+        frontend = self._direct.frontend if self._direct else self._make_frontend(given)
+        self._endpoints = frontend.endpoints
+        simulation = Simulation(
+            [frontend], self._make_world, given.frame_rate, on_frame=self._on_frame,
+            lockstep=Lockstep(self._endpoints[0]) if given.lockstep else None)
+        simulation.frozen = True
+        self.server = Server(simulation, given.speed)
+        self.server.pause_at(_pause_at(given))
+        self._cut(given.link_down)
+        self._clock_publisher = (
+            self.make_publisher(Clock, '/clock') if given.publish_clock else None)
+        self._message = Clock()
+        self._properties = PropertyTopics(self, given.topics())
+        self._seen = (time.monotonic(), self._elapsed)
+        try:
+            self.server.start()
+        except ImportError as error:
+            raise ValueError(str(error)) from error
+        if self._direct is not None:
+            self._direct.listen(self.server)
+        self.make_service(SetBool, 'simulator/pause', self._pause)
+        self.make_service(Trigger, 'simulator/step', self._step)
+        self.make_service(Trigger, 'simulator/reset', self._reset)
+        offer_studies(self, self.server)
+        offer_properties(self, self.server)
+        of = f'of a {given.model}'
+        self.get_logger().info((
+            f'common topics {of}, without a port' if self._direct
+            else f'{frontend.name} {of} on {frontend.address}')
+            + f', {given.frame_rate:g} frames/s')
+        self._offer_standard_interface(given)
+
+    def begin(self) -> None:
+        """Let time advance."""
+        self.server.resume()
+
+    def end(self) -> None:
+        """Freeze like a stopped program: no frames, and incoming datagrams wait."""
+        if self._standard is not None:
+            self._standard.end_stepping('the node was deactivated')
+        self.server.freeze()
+        if self._direct is not None:
+            self._direct.end()
+
+    def close(self) -> None:
+        """End the simulation and close its ports."""
+        if self.server.error is None:
+            self._elapsed = self._time()
+        self.server.stop()
+        if self._direct is not None:
+            self._direct.close()
+
+    def changed(self, given: SimulatorParameters) -> None:
+        """Apply the live parameters' disturbances to the flight and the link."""
+        old = self.parameters
+        if given.link_down != old.link_down:
+            self._cut(given.link_down)
+        if not _same(given.pause_at, old.pause_at):
+            self.server.pause_at(_pause_at(given))
+        if (given.engine_failed, given.failed_engines) != (
+                old.engine_failed, old.failed_engines):
+            self.server.call(lambda world: _fail(world, given))
+        if (given.wind, given.turbulence) != (old.wind, old.turbulence):
+            self.server.call(lambda world: _set_weather(world, given))
+        if given.property_values != old.property_values:
+            self.server.call(lambda world: _set_properties(world, given, old))
+        if self._direct is not None:
+            self._direct.changed(given)
+
+    def _offer_standard_interface(self, given: SimulatorParameters) -> None:
+        self._standard = None
+        try:
+            from xplane_bridge.nodes.simulator.standard import StandardInterface
+        except ModuleNotFoundError as error:
+            if (error.name or '').partition('.')[0] != 'simulation_interfaces':
+                raise
+            if not self._standard_is_missing:
+                self._standard_is_missing = True
+                self.get_logger().info(
+                    'simulation_interfaces is not installed, so the standard simulator interface '
+                    'is not offered; simulator/pause, step and reset are')
+            return
+        self._standard = StandardInterface(self, given)
+
+    def _make_frontend(self, given: SimulatorParameters) -> Frontend:
+        simulator = SIMULATORS[given.face]
+        port = given.port or simulator.port
+        sends_to_settings = simulator.version is not None and (
+            simulator.version < FIRST_WITH_TARGETS or bool(given.rows))
+        return simulator.make_frontend(
+            Faults(loss=given.loss, delay=given.delay, jitter=given.jitter, seed=given.seed),
+            host=given.host, port=port, controls_port=given.controls_port or port + 1,
+            rpc_port=None, data_rate=given.frame_rate, rows=given.rows,
+            send_port=given.send_port or None,
+            data_target=(
+                (resolve(given.data_host), given.data_port) if sends_to_settings else None))
+
+    def _make_world(self) -> World:
+        given = self.parameters
+        world = World(Aircraft(given.model, Initial(
+            lat_deg=given.latitude_deg, lon_deg=given.longitude_deg, altitude_msl=given.altitude,
+            heading_deg=given.heading_deg,
+            airspeed_kt=None if math.isnan(given.airspeed) else given.airspeed / KNOT,
+            parked=given.parked), seed=given.seed, aircraft_path=given.aircraft_path,
+            settings=given.values()))
+        self._properties.check(world)
+        _disturb(world, given)
+        world.total_running_time = self._elapsed
+        return world
+
+    def _cut(self, on: bool) -> None:
+        for endpoint in self._endpoints:
+            endpoint.cut = on
+
+    def simulated_stamp(self) -> Time:
+        """Return the simulated time, between two frames."""
+        seconds, nanoseconds = divmod(
+            round(self.server.simulation.world.total_running_time * 1e9), 1_000_000_000)
+        return Time(sec=seconds, nanosec=nanoseconds)
+
+    # In the simulation's thread, or the executor's if that steps.
+
+    def _on_frame(self, _: float, __: AircraftState) -> None:
+        if self._clock_publisher is not None:
+            self._message.clock = self.simulated_stamp()
+            self._clock_publisher.publish(self._message)
+        world = self.server.simulation.world
+        self._properties.publish(world)
+        if self._direct is not None:
+            self._direct.publish(world)
+
+    # Services.
+
+    def _pause(self, request: SetBool.Request, response: SetBool.Response) -> None:
+        if self._standard is not None:
+            self._standard.end_stepping('simulator/pause was called')
+        self.server.pause(request.data)
+        self._say_time(response)
+
+    def _step(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        if self._standard is not None and self._standard.stepping:
+            raise ValueError('other steps are in progress')
+        self.server.step()
+        self._say_time(response)
+
+    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> None:
+        self.reset()
+        self._say_time(response)
+
+    def reset(self) -> None:
+        """
+        Restart the flight, with the parameters' disturbances.
+
+        Raises ValueError if property_values have left no trim: then it is flown without them.
+        """
+        def reset(world: World) -> None:
+            try:
+                self.server.simulation.reset_flight()
+            except ValueError as error:
+                world.aircraft.settings = {}
+                self.server.simulation.reset_flight()
+                raise ValueError(f'reset without property_values, as {error}') from error
+            finally:
+                _disturb(world, self.parameters)
+
+        self.server.call(reset)
+        if self._direct is not None:
+            self._direct.forget()
+
+    def _say_time(self, response: Any) -> None:
+        response.success = True
+        response.message = f'simulated time {self._time():.6f} s'
+
+    def _time(self) -> float:
+        return self.server.call(lambda world: world.total_running_time)
+
+    def diagnose(self) -> Sequence[Status]:
+        """Return the state of link and simulation."""
+        now, simulated = time.monotonic(), self._time()
+        before, seen = self._seen
+        self._seen = (now, simulated)
+        simulation = self.server.simulation
+        level, sentence = self._state(simulation)
+        clocks = self.count_publishers('/clock')
+        return (
+            *(self._direct.diagnose() if self._direct else (self._diagnose_link(),)),
+            Status('simulation', level, sentence, (
+                ('simulated time, s', f'{simulated:.3f}'),
+                ('real-time factor', f'{(simulated - seen) / max(now - before, 1e-6):.2f}'),
+                ('frames', str(simulation.frames)),
+            )),
+            Status('clock', WARN if clocks > 1 else OK,
+                   'two /clock publishers: disable publish_clock here or stamp: simulator '
+                   'there' if clocks > 1 else 'published' if self._clock_publisher
+                   else 'not published here'),
+        )
+
+    def _diagnose_link(self) -> Status:
+        frontend, = self.server.simulation.frontends
+        counters = frontend.counters
+        down = self.parameters.link_down
+        return Status(
+            'link', WARN if down else OK, 'down (link_down is set)' if down else 'open', (
+                ('face', frontend.name),
+                ('address', frontend.address),
+                ('datagrams received', str(counters.received)),
+                ('datagrams sent', str(counters.sent)),
+                ('dropped by the kernel', str(counters.kernel_drops)),
+            ))
+
+    def _state(self, simulation: Simulation) -> tuple[bytes, str]:
+        if self.server.error is not None:
+            return ERROR, f'ended: {self.server.error}'
+        if not self.active:
+            return WARN, 'not active'
+        if simulation.held:
+            return OK, 'paused'
+        if simulation.lockstep is not None:
+            missing = self.server.call(simulation.lockstep.missing)
+            if missing:
+                return OK, f'in lockstep; waiting for {", ".join(sorted(missing))}'
+        return OK, 'running'
+
+
+def _pause_at(given: SimulatorParameters) -> float:
+    return math.inf if math.isnan(given.pause_at) else given.pause_at
+
+
+def _same(one: float, other: float) -> bool:
+    return one == other or (math.isnan(one) and math.isnan(other))
+
+
+def _disturb(world: World, given: SimulatorParameters) -> None:
+    _set_weather(world, given)
+    _fail(world, given)
+
+
+def _set_weather(world: World, given: SimulatorParameters) -> None:
+    east, north, up = map(float, given.wind)
+    world.aircraft.set_wind(north, east, -up)
+    at_20_ft, severity = given.turbulence
+    world.aircraft.set_turbulence(float(at_20_ft), int(severity))
+
+
+def _set_properties(
+    world: World, given: SimulatorParameters, old: SimulatorParameters
+) -> None:
+    """Write the values that are new, now and in each model loaded from now on."""
+    before, values = old.values(), given.values()
+    try:
+        world.aircraft.set_properties({
+            name: value for name, value in values.items() if before.get(name) != value})
+    except ValueError as error:
+        raise ValueError(f'parameter property_values: {error}') from error
+    world.aircraft.settings = values
+
+
+def _fail(world: World, given: SimulatorParameters) -> None:
+    world.aircraft.set_failed(given.engine_failed or list(given.failed_engines))
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run simulator_node; return the process's exit code."""
+    return run(SimulatorNode, SimulatorParameters, args)

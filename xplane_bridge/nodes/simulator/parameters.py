@@ -1,0 +1,174 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Parameters of simulator_node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+from typing import Any
+
+from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.limits import MAX_LAT_DEG, MAX_SEVERITY, MAX_WIND
+from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.simulator.direct import DIRECT, DirectParameters
+from xplane_bridge.nodes.simulator.properties import PropertyParameters
+from xplane_bridge.protocols.xplane_udp import HIGHEST_PLAUSIBLE_ROW
+from xplane_bridge.simulators.registry import SIMULATORS
+
+_LOOPBACK = '127.0.0.1'
+
+_START = Initial()
+
+
+@dataclass(frozen=True)
+class SimulatorParameters(PropertyParameters, DirectParameters):
+    """Parameters of simulator_node."""
+
+    face: str = parameter('xpc', 'Simulated interface.', choices=tuple(SIMULATORS))
+    host: str = parameter(_LOOPBACK, "Address to listen on; 0.0.0.0 is any of this computer's.")
+    port: int = parameter(
+        0, 'UDP port; 0 is the default one. X-Plane 7 and later send from the next one.',
+        minimum=0, maximum=65534)
+    controls_port: int = parameter(
+        0, 'UDP port for controls (fdmdata); 0 is the one after port.', minimum=0, maximum=65535)
+    data_host: str = parameter(
+        _LOOPBACK, 'Address to which xplane6 sends rows (one of its settings).')
+    data_port: int = parameter(
+        49003, 'UDP port to which xplane6 sends rows (one of its settings).', minimum=1,
+        maximum=65535)
+
+    rows: tuple[int, ...] = parameter(
+        (), 'Rows that the user of X-Plane has ticked, sent to data_host:data_port; empty: none, '
+        'and xplane9 and later are told by UDP.')
+    send_port: int = parameter(
+        0, 'UDP port from which X-Plane sends; 0 is the one after port.', minimum=0,
+        maximum=65535)
+
+    model: str = parameter('c172p', 'A JSBSim aircraft.')
+    aircraft_path: str = parameter(
+        '', "Folder of your own aircraft, laid out as JSBSim's; empty: JSBSim's own.")
+    parked: bool = parameter(
+        False, 'Start on the ground, engines idling, instead of trimmed in the air.')
+    latitude_deg: float = parameter(
+        _START.lat_deg, 'Initial latitude.', minimum=-MAX_LAT_DEG, maximum=MAX_LAT_DEG)
+    longitude_deg: float = parameter(
+        _START.lon_deg, 'Initial longitude.', minimum=-180.0, maximum=180.0)
+    altitude: float = parameter(
+        _START.altitude_msl, 'Initial altitude, m above mean sea level.')
+    heading_deg: float = parameter(_START.heading_deg, 'Initial true heading.')
+    airspeed: float = parameter(
+        math.nan, 'Initial calibrated airspeed, m/s. NaN: one that is usual for the model.')
+    seed: int = parameter(
+        0, 'Random seed of turbulence and faults.', minimum=0,
+        maximum=2**31 - 1)
+
+    frame_rate: float = parameter(
+        60.0, 'Frames per simulated second: in each it moves, reads and answers.', minimum=20.0,
+        maximum=1000.0)
+    speed: float = parameter(
+        1.0, 'Real-time factor, as far as the machine can follow.',
+        minimum=0.01, maximum=100.0)
+    lockstep: bool = parameter(
+        False, 'Advance a frame only when its state was sent and elevator, aileron, rudder and '
+        'throttle were commanded after that, and then immediately.')
+    publish_clock: bool = parameter(
+        True, 'Publish the simulated time on /clock; false if a bridge does (stamp: simulator).')
+
+    loss: float = parameter(
+        0.0, 'Probability of losing a datagram, each way.', minimum=0.0, maximum=1.0)
+    delay: float = parameter(
+        0.0, 'Delay of a datagram in seconds, each way.', minimum=0.0, maximum=60.0)
+    jitter: float = parameter(
+        0.0, 'Maximum additional delay in seconds; changes the order.', minimum=0.0,
+        maximum=60.0)
+
+    world_frame: str = parameter(
+        'world', 'Frame of entities in the standard simulator interface: east, north, up at the '
+        'datum.')
+    datum: tuple[float, ...] = parameter(
+        (), 'Origin of world_frame, and with telemetry: direct of odom: latitude and longitude in '
+        'degrees, height above mean sea level in metres. Empty: sea level where the flight '
+        'starts; of odom, the first fix.')
+    trim_entities: bool = parameter(
+        False, 'SetEntityState puts an aircraft into steady level flight, with the heading and '
+        'the airspeed given, instead of exactly the attitude and velocity given.', live=True)
+
+    pause_at: float = parameter(
+        math.nan, 'Simulated time at which it pauses; NaN is never. A later one resumes it.',
+        live=True)
+    wind: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), 'Velocity of the air: east, north, up, m/s, each within 100.', live=True)
+    turbulence: tuple[float, ...] = parameter(
+        (0.0, 0.0), 'MIL-F-8785C: wind at 20 ft, m/s (below 1000 ft above ground: 7.6 light, 15 '
+        'moderate, 23 severe), and severity 0..7 (above 2000 ft: 3 light, 4 moderate, 6 severe).',
+        live=True)
+    engine_failed: bool = parameter(
+        False, 'All engines fail; false restarts them.', live=True)
+    failed_engines: tuple[int, ...] = parameter(
+        (), 'Numbers of the engines that fail, 0 is the first; the others run.', live=True)
+    link_down: bool = parameter(False, 'Every datagram is lost, each way.', live=True)
+
+    def __post_init__(self) -> None:
+        """Check combinations of values."""
+        PropertyParameters.__post_init__(self)
+        wind, turbulence = _numbers('wind', self.wind, 3), _numbers(
+            'turbulence', self.turbulence, 2)
+        if any(abs(value) > MAX_WIND for value in wind):
+            raise ValueError(f'parameter wind: {wind} is beyond {MAX_WIND:g} m/s')
+        at_20_ft, severity = turbulence
+        if not 0.0 <= at_20_ft <= MAX_WIND:
+            raise ValueError(f'parameter turbulence: {at_20_ft} m/s is not in 0..{MAX_WIND:g}')
+        if not (severity.is_integer() and 0 <= severity <= MAX_SEVERITY):
+            raise ValueError(
+                f'parameter turbulence: severity {severity} is not a whole number in '
+                f'0..{MAX_SEVERITY}')
+        if wrong := [row for row in self.rows if row not in range(HIGHEST_PLAUSIBLE_ROW + 1)]:
+            raise ValueError(
+                f'parameter rows: {wrong[0]!r} is not a row, 0..{HIGHEST_PLAUSIBLE_ROW}')
+        if self.datum:
+            _check_datum(self.datum)
+        if self.telemetry == DIRECT:
+            self._check_direct()
+        elif self.lockstep and not SIMULATORS[self.face].has_time:
+            raise ValueError(
+                'parameter lockstep: FDMData has no time in its protocol, so a controller cannot '
+                'tell one frame from the next; choose another face, or speed')
+
+    def _check_direct(self) -> None:
+        """Refuse what has no meaning without a wire."""
+        for name in ('loss', 'delay', 'jitter', 'link_down'):
+            if getattr(self, name):
+                raise ValueError(
+                    f'parameter {name}: with telemetry: direct there is no link that could fail')
+        if self.lockstep and self.telemetry_every > 1:
+            raise ValueError(
+                'parameter telemetry_every: in lockstep a frame follows a command for the one '
+                f'before, so every frame is published; {self.telemetry_every} is not possible')
+
+
+def _numbers(name: str, values: tuple[Any, ...], count: int) -> tuple[float, ...]:
+    """Return a list parameter as ``count`` numbers. Raises ValueError."""
+    if len(values) != count or any(
+            isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+        raise ValueError(f'parameter {name}: expected {count} numbers, got {list(values)}')
+    return tuple(map(float, values))
+
+
+def _check_datum(datum: tuple[Any, ...]) -> None:
+    latitude, longitude, _ = _numbers('datum', datum, 3)
+    if abs(latitude) > MAX_LAT_DEG or abs(longitude) > 180.0:
+        raise ValueError(f'parameter datum: {latitude}, {longitude} is not a position between '
+                         f'{MAX_LAT_DEG} degrees north and south')
