@@ -20,10 +20,13 @@ of its rank: the table of docs/architecture.md.
 """
 
 import ast
+from importlib import import_module
 from pathlib import Path
 import re
 
 import pytest
+
+from xplane_bridge.sessions.machine import Do, State, What
 
 ROOT = Path(__file__).resolve().parent.parent
 SESSIONS = ROOT / 'xplane_bridge/sessions'
@@ -32,6 +35,8 @@ PROTOCOLS = ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')
 # Rows of the table in docs/architecture.md; OTHERS stands for the files that are not named there.
 ROW = re.compile(r'^\| ([1-9]) \| (`.*?) \|', re.MULTILINE)
 OTHERS = 'any other'
+# Actions that sessions/base.py does for all.
+TOLD_BY_BASE = {'TELL_STATE'}
 
 
 def ranks():
@@ -104,6 +109,11 @@ def imports(protocol, tree):
     return found
 
 
+def states(protocol):
+    """Return the table of a conversation."""
+    return import_module(f'xplane_bridge.sessions.{protocol}.states').TABLE
+
+
 def values(tree):
     """Return the names of classes that hold values only."""
     return {
@@ -131,6 +141,20 @@ def told(protocol):
     return [f'{name}:{line}' for name, path in files(protocol).items()
             for line in (*assigned(parsed(path), 'peer_state'),
                          *called(parsed(path), 'PeerChanged'))]
+
+
+def actions(protocol):
+    """Check that the session has a branch for each action of its table, and for no other."""
+    wanted = {
+        action.name for row in states(protocol).values() for cell in row.values()
+        for action in cell.actions} - TOLD_BY_BASE
+    done, has_default = set(), False
+    for node in ast.walk(parsed(SESSIONS / protocol / 'session.py')):
+        if isinstance(node, ast.match_case):
+            text = ast.unparse(node.pattern)
+            has_default |= text == '_' and 'super()._do(' in ast.unparse(node)
+            done |= {text.removeprefix('Do.')} if text.startswith('Do.') else set()
+    return [*sorted(wanted ^ done), *(() if has_default else ['an unknown action passes'])]
 
 
 def rank_of_imports(protocol):
@@ -162,7 +186,8 @@ def rank_of_parts(protocol):
     return found
 
 
-RULES = {rule.__name__: rule for rule in (table, state, told, rank_of_imports, rank_of_parts)}
+RULES = {rule.__name__: rule for rule in (
+    table, state, told, actions, rank_of_imports, rank_of_parts)}
 
 
 @pytest.mark.parametrize('protocol', PROTOCOLS)
@@ -176,6 +201,15 @@ def test_shared_files_change_no_state_but_the_machine_and_tell_none_but_the_base
     assert {name for name, tree in trees.items() if assigned(tree, 'state')} == {'machine'}
     assert {name for name, tree in trees.items() if assigned(tree, 'peer_state')} == {'base'}
     assert {name for name, tree in trees.items() if called(tree, 'PeerChanged')} == {'base'}
+
+
+def test_each_word_of_the_machine_is_in_a_table():
+    used = set()
+    for protocol in PROTOCOLS:
+        for found, row in states(protocol).items():
+            used |= {found, *row}
+            used |= {each for cell in row.values() for each in (cell.state, *cell.actions)}
+    assert used == {*State, *What, *Do}
 
 
 def test_each_protocol_is_here():

@@ -71,7 +71,6 @@ class What(Enum):
 
     FOUND = 'the address of the peer is known'
     MOVED = 'the peer has another address'
-    LEFT = 'the peer at the old address was left'
     OPENED = 'the port was opened'
     UNPLUGGED = 'the port was closed'
 

@@ -291,6 +291,8 @@ class FdmdataSession(Session):
                 self._left = self._taken.look_back(self._peer.unheard, self._address)
             case Do.TELL:
                 return (self._peer.recognized,)
+            case _:
+                return super()._do(action, reason, now)
         return ()
 
     # Sending.

@@ -259,7 +259,7 @@ class Peer(machine.Peer):
         return data
 
     def rest(self) -> None:
-        """Ask a plugin that answers no more."""
+        """Send no more SYNs to a plugin that answers."""
         if self.connected:
             self.search.stop()
 

@@ -361,9 +361,8 @@ class SimpitSession(Session):
         """
         Give back those of ``axes`` that were taken, but not the throttle; with None all.
 
-        Axes that a cockpit holds stay as they are.
-
-        A plugin that does not answer is given them when one answers again.
+        Axes that a cockpit holds stay as they are. If no plugin answers, the next one that does
+        gets them back.
         """
         if self._peer.is_started:
             self._give_back(

@@ -130,6 +130,8 @@ class UlyssixSession(Session):
             case Do.TELL:
                 self.timeline.restart()
                 return (PublisherRestarted(),)
+            case _:
+                return super()._do(action, reason, now)
         return ()
 
     def _decode(self, channel: str, data: bytes) -> ulyssix.Packet:

@@ -113,6 +113,8 @@ class SkylarkSession(Session):
                 self.centre(now)
             case Do.DISOWN:
                 self._taken.clear()
+            case _:
+                return super()._do(action, reason, now)
         return ()
 
     def _send(self, now: float) -> list[Outgoing]:
