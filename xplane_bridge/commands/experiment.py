@@ -52,7 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     settings = options.from_options(arguments)
     try:
         if not settings.in_process:
-            _check_namespace(namespace)
+            from xplane_bridge.nodes.flight.namespace import check_namespace
+            check_namespace(namespace)
         scenario, settings = _flown(arguments, settings)
         settings_module.check(settings, scenario, bool(arguments.live))
         scenario = settings_module.with_aircraft(scenario, settings)
@@ -140,18 +141,6 @@ def _share() -> str:
         return str(get_package_share_directory('xplane_bridge'))
     except (ImportError, LookupError, OSError):
         return str(Path(__file__).resolve().parents[2])
-
-
-def _check_namespace(namespace: str) -> None:
-    from rclpy.exceptions import InvalidNamespaceException
-    from rclpy.validate_namespace import validate_namespace
-
-    try:
-        validate_namespace(namespace)
-    except InvalidNamespaceException as error:
-        raise ScenarioError(f'--namespace: {str(error).splitlines()[0]}') from None
-    if namespace == '/':
-        raise ScenarioError('--namespace: expected a name, such as uav1')
 
 
 if __name__ == '__main__':
