@@ -42,7 +42,13 @@ from xplane_bridge.commands import experiment as main
 from xplane_bridge.common.units import DEGREE, KNOT
 from xplane_bridge.experiments import fly as experiment
 from xplane_bridge.experiments import report
-from xplane_bridge.experiments.settings import Files
+from xplane_bridge.experiments.settings import (
+    Experiment,
+    Files,
+    NOT_FLOWN,
+    PASSED,
+    Settings,
+)
 from xplane_bridge.flights import core
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.scenario import scenario
@@ -132,7 +138,7 @@ def test_a_missed_criterion_fails(tmp_path):
     assert figures['events'][-1]['event'] == 'altitude by +10 m'
 
 
-def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
+def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path, capsys):
     """Exactly the same, without tolerance. Another seed is another turbulence."""
     flights, figures = [], []
     for name, seed in (('one', '7'), ('two', '7'), ('three', '8')):
@@ -145,14 +151,34 @@ def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path):
             dict(zip(*(part.tolist() for part in series[quantity].between(0.0, 4.0)), strict=True))
             for quantity in ('altitude', 'roll', 'heading', 'command_elevator')])
     assert len(flights[0][0]) >= 4 * 60
-    assert flights[0] == flights[1]
+    for one, other in zip(flights[0], flights[1], strict=True):
+        # Short, so that a failure says what was different.
+        assert sorted(one.items() ^ other.items())[:4] == []
     assert flights[0] != flights[2]
     # However often a state was sent before its command arrived.
     assert figures[0]['criteria'] == figures[1]['criteria']
     for kind in ('tracking', 'activity', 'rates'):
         assert figures[0]['figures'][kind] == figures[1]['figures'][kind]
     assert figures[0]['figures']['rates']['imu/data']['rate'] == pytest.approx(60.0, rel=0.005)
+    there_is_no_verdict_on_half_a_recording(tmp_path / 'one', capsys)
     flies_as_in_one_process(tmp_path / 'one', 7)
+
+
+def there_is_no_verdict_on_half_a_recording(prefix, capsys):
+    """Report on a flight that got further than its recording."""
+    run = core.CoreRun(scenario.load(f'{prefix}.yaml'), 7)
+    run.fly()
+    flown = json.loads(prefix.with_suffix('.json').read_text())
+    run.begin = flown['begin']
+    made = Experiment(
+        run.scenario, Settings('xpc'), Files('', '', '', f'{prefix}.log'), '/experiment', '')
+    recording = str(prefix.with_suffix('.mcap'))
+    newest = flown['begin'] + flown['flown']
+    run.newest = {'imu/data': newest, 'odom': newest}
+    assert report.report(made, recording, run, PASSED) == PASSED
+    run.newest['odom'] += 0.5
+    assert report.report(made, recording, run, PASSED) == NOT_FLOWN
+    assert 'the recording lacks the end of odom (0.5' in capsys.readouterr().err
 
 
 def flies_as_in_one_process(prefix, seed):

@@ -64,7 +64,7 @@ from xplane_bridge.nodes.flight.controllers import (
 from xplane_bridge.nodes.flight.display import View
 from xplane_bridge.nodes.flight.flight import Run
 from xplane_bridge.nodes.flight.monitor import Monitor
-from xplane_bridge.nodes.flight.processes import Processes
+from xplane_bridge.nodes.flight.processes import Processes, RECORDER_PATIENCE
 from xplane_bridge.nodes.flight.simulation import observing, start_simulation
 from xplane_bridge.nodes.flight.vehicle import NODE, Vehicle
 
@@ -251,9 +251,9 @@ def _record(processes: Processes, view: View, recording: str, namespace: str) ->
         view.say('ros2 bag has no MCAP storage (package rosbag2_storage_mcap is not installed): '
                  'recording with record')
     if command[0] == 'record':
-        processes.start_and_wait(command[0], command[1:])
+        processes.start_and_wait(command[0], command[1:], RECORDER_PATIENCE)
     else:
-        processes.start(command[0], command[1:])
+        processes.start(command[0], command[1:], RECORDER_PATIENCE)
     return os.path.basename(command[0])
 
 

@@ -25,10 +25,12 @@ import shutil
 import sys
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.analysis import verdict
-from xplane_bridge.flights.analysis.series import Flight
+from xplane_bridge.flights.analysis.series import Arrivals, Flight, ROUNDED_TIME
 from xplane_bridge.flights.analysis.verdict import FlownStep, Judgement
 from xplane_bridge.flights.analysis.windows import Window, windows
 from xplane_bridge.flights.recordings import rosbag2
@@ -52,7 +54,21 @@ def report(experiment: Experiment, recording: str, run: Execution, code: int) ->
     except (ImportError, OSError, ValueError) as error:
         print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN if code == PASSED else code
+    if lacking := _lacking(run, flight):
+        print(f'experiment: the recording lacks the end of {lacking}: the figures are of what was '
+              'recorded, and there is no verdict', file=sys.stderr, flush=True)
+        code = NOT_FLOWN if code in (PASSED, MISSED) else code
     return report_on(experiment, flight, run, code)
+
+
+def _lacking(run: Execution, flight: Flight) -> str:
+    """Return how much of which topics was heard in flight and is not recorded."""
+    nothing = Arrivals(np.full(1, -math.inf), np.empty(0))
+    missing = {
+        topic: stamp - float(flight.topics.get(topic, nothing).stamps.max())
+        for topic, stamp in run.newest.items()}
+    return ', '.join(f'{topic} ({seconds:.3f} s)' for topic, seconds in missing.items()
+                     if seconds > ROUNDED_TIME)
 
 
 def report_on(experiment: Experiment, flight: Flight, run: Execution, code: int) -> int:

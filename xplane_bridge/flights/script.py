@@ -92,7 +92,8 @@ class Execution:
 
     ``begin`` is the time of the scenario's time 0, ``flown`` how far it got (s), and
     ``occurrences`` the events that have happened; ``route`` is its route once it has begun.
-    ``account`` is of a foreign controller.
+    ``account`` is of a foreign controller, ``newest`` the newest stamp by topic, where
+    others may have heard less.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Execution:
         self.occurrences: list[Occurrence] = []
         self.route: RouteFlight | None = None
         self.account: Account | None = None
+        self.newest: Mapping[str, float] = {}
         self.engaged = False
         self.silence_wanted = False
         # Those in progress and their start; over ones are removed by the next.

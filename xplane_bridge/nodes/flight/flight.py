@@ -56,6 +56,7 @@ class Run(Execution):
             else:
                 self._fly_by_the_clock()
         finally:
+            self.newest = self._ros.monitor.newest()
             self.account = self._ros.account()
             self._ros.thaw_autopilot()
 

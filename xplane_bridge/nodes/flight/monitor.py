@@ -180,6 +180,12 @@ class Monitor:
             self.latency = latency if abs(latency) < _SAME_CLOCK else math.nan
         self.arrived.notify_all()
 
+    def newest(self) -> dict[str, float]:
+        """Return the newest stamp of each topic of the vehicle's state."""
+        with self.arrived:
+            return {topic: stamp for topic, stamp in self.stamps.items()
+                    if topic not in (self._target, MEASURED)}
+
     def pause(self) -> float:
         """Return how long nobody needs to know of new messages, in seconds."""
         if self.on_state is not None:

@@ -34,6 +34,9 @@ _PACKAGE = 'xplane_bridge'
 _PATIENCE = 4.0
 # A recorder's last lines are copied after its end.
 _COPYING = 1.0
+# What has been published must be in its file before the publishers end; on a busy machine that
+# takes longer than the 0.3 s in which nothing more comes.
+RECORDER_PATIENCE = 20.0
 
 
 def executable_path(name: str) -> str:
@@ -67,6 +70,7 @@ class Processes:
         self._log_path = log
         self._log: TextIO | None = None
         self._running: list[tuple[str, Supervised]] = []
+        self._patience: dict[Supervised, float] = {}
         self._copiers: list[threading.Thread] = []
         self._groups: list[Supervised] = []
 
@@ -83,12 +87,20 @@ class Processes:
         """
         Interrupt one after the other; kill what is left when the time for all of them is over.
 
-        One that takes long delays the others by its share of that time.
+        One that takes long delays the others by its share of that time; one with a patience of its
+        own, by that.
         """
         deadline = time.monotonic() + _PATIENCE
         waiting = [*self._groups, *(process for _, process in self._running)]
         left = len(waiting)
         for process in reversed(waiting):
+            if patience := self._patience.get(process, 0.0):
+                began = time.monotonic()
+                process.end(patience)
+                process.wait(patience)
+                deadline += time.monotonic() - began
+                left -= 1
+                continue
             remaining = max(deadline - time.monotonic(), 0.0)
             process.end(remaining)
             process.wait(remaining / left)
@@ -100,21 +112,25 @@ class Processes:
         if self._log is not None:
             self._log.close()
 
-    def start(self, executable: str, arguments: Sequence[str]) -> Supervised:
+    def start(
+        self, executable: str, arguments: Sequence[str], patience: float = 0.0
+    ) -> Supervised:
         """
         Start an executable of this package, or any by its absolute path.
 
-        It gets its own process group: Ctrl-C reaches it only through __exit__, in order. Raises
+        It gets its own process group: Ctrl-C reaches it only through __exit__, in order. With
+        ``patience`` (s) it has that long to end, and nothing else is ended before it has. Raises
         FileNotFoundError if it is not found.
         """
         assert self._log is not None
-        return self._start(executable, arguments, self._log)
+        return self._start(executable, arguments, self._log, patience)
 
     def start_and_wait(
-        self, executable: str, arguments: Sequence[str], timeout: float = 20.0
+        self, executable: str, arguments: Sequence[str], patience: float = 0.0,
+        timeout: float = 20.0,
     ) -> str:
         """Start an executable and return its first line; RuntimeError if it ends without one."""
-        process = self._start(executable, arguments, subprocess.PIPE)
+        process = self._start(executable, arguments, subprocess.PIPE, patience)
         assert process.stdout is not None
         # A process that hangs at startup must not hang this one.
         watchdog = threading.Timer(timeout, process.end, [0.0])
@@ -131,11 +147,12 @@ class Processes:
         return line
 
     def _start(
-        self, executable: str, arguments: Sequence[str], output: TextIO | int
+        self, executable: str, arguments: Sequence[str], output: TextIO | int, patience: float
     ) -> Supervised:
         path = executable if os.path.isabs(executable) else executable_path(executable)
         process = Supervised([path, *arguments], output)
         self._running.append((executable, process))
+        self._patience[process] = patience
         return process
 
     def start_group(self, command: Sequence[str], log: str) -> Supervised:

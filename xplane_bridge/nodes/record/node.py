@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+import math
 import os
 import signal
 import sys
@@ -50,10 +51,17 @@ from xplane_bridge.nodes.record.definitions import definition, message_class
 _CHUNK_AGE = 1.0
 # Like rosbag2's --polling-interval.
 _DISCOVERY_PERIOD = 0.1
-_DEPTH = 200
+# As many as the publishers of a flight in lockstep keep.
+_DEPTH = 1000
 # After messages, in seconds: much less than the queues hold.
 _PAUSE = 0.005
 _DRAIN_TIME = 0.3
+# The middleware drops what a process that gets no processor time does not take, and sends it again
+# with its next heartbeat: Fast DDS every 3 s.
+_STARVED = 0.2
+_SENT_AGAIN = 3.5
+# Longer than that only from a publisher whose clock is behind.
+_LONGEST_DRAIN = 15.0
 # Anybody in the ROS domain may create topics, under any name.
 _MOST_TOPICS = 1000
 # Infrastructure topics, not the vehicle's.
@@ -116,7 +124,7 @@ class Recorder:
         self._schemas: dict[str, int] = {}
         self._first: int | None = None
         self._last: int | None = None
-        # When the message handled last was received.
+        # When the message handled last was published.
         self._handled: int | None = None
         self._log_time = rosbag2.RECEIVED
         self._lock = threading.Lock()
@@ -127,7 +135,8 @@ class Recorder:
         self._writer.start(profile='ros2', library='xplane_bridge')
         # Like rosbag2 at the start: a reader of a file truncated by a kill then knows its version.
         self._add_metadata()
-        self._flushed = time.monotonic()
+        self._flushed = self._ticked = time.monotonic()
+        self._starved_at = -math.inf
         self._timer = node.create_timer(_DISCOVERY_PERIOD, self._tick)
         self.discover()
 
@@ -154,21 +163,35 @@ class Recorder:
 
     def drain(self, executor: SingleThreadedExecutor) -> None:
         """
-        Record what was received before this call, however long that takes on a busy machine.
+        Record what was published before this call, however long that takes on a busy machine.
 
-        What is received for a moment after it is recorded too.
+        What is published for a moment after it is recorded too.
         """
         called = time.time_ns()
-        deadline = time.monotonic() + _DRAIN_TIME
+        last = time.monotonic() + _LONGEST_DRAIN
+        deadline = self._quiet_until()
         while True:
             # However late it is, once more.
             left = max(0.0, deadline - time.monotonic())
             self._handled = None
             executor.spin_once(timeout_sec=left)
-            if self._handled is not None and self._handled <= called:
-                deadline = time.monotonic() + _DRAIN_TIME
+            if self._handled is not None and self._handled <= called and (
+                    time.monotonic() < last):
+                deadline = self._quiet_until()
             elif left == 0.0:
                 return
+
+    def _quiet_until(self) -> float:
+        """Return until when nothing more must come for everything to be here."""
+        now = time.monotonic()
+        self._mind_starving(now)
+        starved = now - self._starved_at < _LONGEST_DRAIN
+        return now + (_SENT_AGAIN if starved else _DRAIN_TIME)
+
+    def _mind_starving(self, now: float) -> None:
+        if now - self._ticked > _DISCOVERY_PERIOD + _STARVED:
+            self._starved_at = now
+        self._ticked = now
 
     def discover(self) -> None:
         """Subscribe to topics that have appeared since the last time."""
@@ -286,7 +309,7 @@ class Recorder:
                 # After subscribing again, transient-local messages are delivered again.
                 return
             received, published, by_middleware = rosbag2.times(info, time.time_ns())
-            self._handled = received
+            self._handled = published
             if not by_middleware:
                 self._log_time = rosbag2.HANDLED
             channel = self._channel(topic)
@@ -326,6 +349,7 @@ class Recorder:
     def _tick(self) -> None:
         self.discover()
         now = time.monotonic()
+        self._mind_starving(now)
         if now - self._flushed >= _CHUNK_AGE:
             with self._lock:
                 self._flushed = now
