@@ -12,13 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""
-The autopilot flies a simulated aircraft through each protocol, independent of any clock.
+"""The autopilot flies a simulated aircraft through each protocol, independent of any clock."""
 
-Simulator, datagrams, session and conversions are real; only sockets and time are simulated.
-"""
-
-from dataclasses import replace
 from functools import partial
 import math
 from pathlib import Path
@@ -28,187 +23,16 @@ import pytest
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.targets import Target
-from xplane_bridge.conversions import fdmdata as huginn
 from xplane_bridge.conversions import frames
-from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.conversions.xplane import levers as xplane_levers
-from xplane_bridge.conversions.xplane import state as xplane
-from xplane_bridge.conversions.xplane.local import LocalAxes
-from xplane_bridge.conversions.xplane.rows import rows_state, telemetry_rows
 from xplane_bridge.flights.analysis.response import step_response
 from xplane_bridge.flights.scenario.scenario import load
-from xplane_bridge.protocols.fdmdata import Command
-from xplane_bridge.sessions.fdmdata import (
-    CONTROLS_CHANNEL,
-    FdmdataSession,
-    Wanted,
-)
-from xplane_bridge.sessions.fdmdata import Telemetry as FdmdataTelemetry
-from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
-from xplane_bridge.sessions.xplane_udp import DATA_CHANNEL, RowTelemetry, Sources, XplaneUdpSession
-from xplane_bridge.sessions.xplane_udp import Telemetry as PushedTelemetry
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
 
+from closed_loops import FdmdataLoop, XpcLoop, XplaneLoop
+
 SCENARIO = load(str(Path(__file__).parent.parent / 'scenarios' / 'steps.yaml'))
 STEPS = [event for event in SCENARIO.events if event.expect]
-FRAME = 1.0 / 60.0
-BRIDGE = ('127.0.0.1', 50000)
-
-
-class XpcLoop:
-    """XpcSession and simulated plugin, frame by frame, at 50 updates per second."""
-
-    def __init__(self):
-        from memory_endpoint import MemoryEndpoint
-
-        from xplane_bridge.aircraft.aircraft import Aircraft
-        from xplane_bridge.simulators.world import World
-        from xplane_bridge.simulators.xpc import XpcFrontend
-        self.world = World(Aircraft())
-        self.endpoint = MemoryEndpoint()
-        self.frontend = XpcFrontend(self.endpoint)
-        self.frontend.open(self.world, 0.0)
-        self.session = XpcSession(
-            {0: Polled(
-                (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE,
-                LocalAxes().pose_of(0))}, rate=50.0)
-        self.session.start(0.0)
-        self.channels = {}
-        self.now = 0.0
-
-    def frame(self):
-        """Advance one frame; return the states that arrived."""
-        for channel, data in self.session.poll(self.now):
-            if data is not None:
-                port = self.channels.setdefault(channel, BRIDGE[1] + len(self.channels))
-                self.endpoint.deliver(data, (BRIDGE[0], port), self.now)
-        self.now += FRAME
-        self.world.advance(FRAME)
-        self.frontend.frame(self.now)
-        names = {port: channel for channel, port in self.channels.items()}
-        states = []
-        for data, (_, port) in self.endpoint.collect():
-            for event in self.session.receive(names[port], data, None, self.now):
-                if isinstance(event, Telemetry):
-                    place = event.pose
-                    states.append(xplane.own_state(
-                        (place.lat, place.lon, place.alt),
-                        (place.heading, place.pitch, place.roll), event.values))
-        return states
-
-    def command(self, controls):
-        self.session.set_controls({
-            name: getattr(controls, name)
-            for name in ('elevator', 'aileron', 'rudder', 'throttle')}, self.now)
-
-
-class FdmdataLoop:
-    """FdmdataSession and simulated Huginn, at the node's default rates."""
-
-    def __init__(self):
-        from xplane_bridge.aircraft.aircraft import Aircraft
-        from xplane_bridge.simulators.fdmdata import Huginn
-        from xplane_bridge.simulators.world import World
-        self.world = World(Aircraft())
-        self.huginn = Huginn(self.world)
-        self.session = FdmdataSession()
-        self.session.start(0.0)
-        self.session.set_plan({
-            'gps': Wanted((Command.GPS,), 20.0),
-            'imu': Wanted((Command.ACCELEROMETER, Command.GYROSCOPE, Command.INS), 50.0),
-            'air': Wanted((Command.THERMOMETER, Command.PITOT_TUBE, Command.STATIC_PRESSURE,
-                           Command.GPS), 10.0),
-        }, 0.0)
-        self.now = 0.0
-        self.fix = self.air = None
-
-    def frame(self):
-        """Advance one frame; return the states from imu/data, fix and air_data."""
-        self.now += FRAME
-        self.world.advance(FRAME)
-        self.huginn.step()
-        states = []
-        for channel, data in self.session.poll(self.now):
-            if data is None:
-                continue
-            if channel == CONTROLS_CHANNEL:
-                self.huginn.control(data)
-                continue
-            for event in self.session.receive(
-                    channel, self.huginn.answer(data), None, self.now):
-                if isinstance(event, FdmdataTelemetry):
-                    states += self._take(event)
-        return states
-
-    def _take(self, sample):
-        state = huginn.vehicle_state(sample.values, huginn.Reading())
-        if sample.name == 'gps':
-            self.fix = state
-        elif sample.name == 'air':
-            self.air = state.air
-        elif sample.name == 'imu' and self.fix is not None and self.air is not None:
-            return [replace(
-                state, altitude_msl=self.fix.altitude_msl, air=self.air, controls=Controls(),
-                time=self.now)]
-        return []
-
-    def command(self, controls):
-        self.session.set_controls(huginn.to_huginn(controls), self.now)
-
-
-class XplaneLoop:
-    """XplaneUdpSession and simulated X-Plane of one version, by datarefs or by rows."""
-
-    def __init__(self, version):
-        from memory_endpoint import MemoryEndpoint
-
-        from xplane_bridge.aircraft.aircraft import Aircraft
-        from xplane_bridge.simulators.world import World
-        from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
-        self.world = World(Aircraft())
-        self.endpoint = MemoryEndpoint()
-        self.frontend = XplaneUdpFrontend(self.endpoint, version, data_target=BRIDGE)
-        self.frontend.open(self.world, 0.0)
-        self.session = XplaneUdpSession(
-            Sources(
-                {version: tuple(element for name in xplane.own_datarefs(12)
-                                for element in xplane_levers.elements(name))},
-                {version: telemetry_rows(version)}),
-            rate=50.0, version=version, peer=self.endpoint.address, row_kind='joystick')
-        self.channels = {DATA_CHANNEL: BRIDGE[1]}
-        self.now = 0.0
-        self.session.start(self.now)
-
-    def frame(self):
-        """Advance one frame; return the states that arrived."""
-        for channel, data in self.session.poll(self.now):
-            if data is not None:
-                port = self.channels.setdefault(channel, BRIDGE[1] + len(self.channels))
-                self.endpoint.deliver(data, (BRIDGE[0], port), self.now)
-        self.now += FRAME
-        self.world.advance(FRAME)
-        self.frontend.frame(self.now)
-        names = {port: channel for channel, port in self.channels.items()}
-        states = []
-        for data, (_, port) in self.endpoint.collect():
-            for event in self.session.receive(names[port], data, None, self.now):
-                if isinstance(event, PushedTelemetry):
-                    states.append(self._by_datarefs(event))
-                elif isinstance(event, RowTelemetry):
-                    states.append(rows_state(event.version, event.segments))
-        return states
-
-    def _by_datarefs(self, event):
-        pose = event.pose
-        return xplane.own_state(
-            (pose.lat, pose.lon, pose.ele_m),
-            (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg), event.values)
-
-    def command(self, controls):
-        self.session.set_controls({
-            name: getattr(controls, name)
-            for name in ('elevator', 'aileron', 'rudder', 'throttle')}, self.now)
 
 
 def measure(state):

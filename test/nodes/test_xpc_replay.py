@@ -21,8 +21,8 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
 
 from captures import pcap
+from closed_loops import BRIDGE, XpcLoop
 from sensor_msgs.msg import NavSatFix
-from test_closed_loop import BRIDGE, XpcLoop
 
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.protocols import xpc
