@@ -140,7 +140,7 @@ aircraft-table: $(BUILT)
 
 # The table in README.md: which node has which topics.
 topic-table: $(BUILT)
-	@$(RUN) python3 -P test/topic_matrix.py README.md
+	@$(RUN) python3 -P test/support/ros/topic_matrix.py README.md
 
 # The tables and diagrams of states in docs/sessions.md.
 states-page: $(VENV)
@@ -158,7 +158,7 @@ bench-page: $(BUILT)
 # [PROTOCOL=xpc]
 MINUTES ?= 10
 soak: $(BUILT)
-	@$(RUN) python3 test/soak.py $(MINUTES) $(PROTOCOL)
+	@$(RUN) python3 test/support/soak.py $(MINUTES) $(PROTOCOL)
 
 lint: $(STUDIES)
 	@$(RUN) ruff check .

@@ -24,6 +24,7 @@ function, shortest first.
 
 import argparse
 from collections import Counter
+from configparser import ConfigParser
 import os
 from pathlib import Path
 import re
@@ -114,11 +115,15 @@ def lay_out(work, module, tests):
     also = ''.join(f'\n    {name}' for name in READ_BY_TESTS)
     pattern = module if module.suffix else f'{module}/*'
     files = ''.join(f'\n    {path}' for path in tests)
+    ours = ConfigParser()
+    ours.read(HERE / 'setup.cfg')
+    shared = ours['tool:pytest']['pythonpath'].replace('\n', '\n    ')
     (work / 'setup.cfg').write_text(
         f'[mutmut]\nsource_paths = xplane_bridge\nonly_mutate = {pattern}\nalso_copy ={also}\n'
         f'pytest_add_cli_args_test_selection ={files}\n'
         'pytest_add_cli_args =\n    -p\n    no:cacheprovider\n    -p\n    shortest_first\n'
-        'use_git_change_detection = false\n')
+        'use_git_change_detection = false\n'
+        f'[tool:pytest]\npythonpath ={shared}\n')
     return work
 
 

@@ -93,7 +93,7 @@ def main(arguments):
     protocol, _, part = arguments.partition(' ')
     short = protocol.partition('_')[0]
     tests = given.split() or [
-        '-k', short, *map(str, sorted((ROOT / 'test/sessions').glob('test_*.py')))]
+        '-k', short, *map(str, sorted((ROOT / 'test/sessions').rglob('test_*.py')))]
     sys.path.insert(0, str(ROOT))
     if not survives(protocol, '', tests):
         sys.exit('The tests fail, or there are none, without any mutant.')

@@ -20,11 +20,13 @@ Print a hash of whatever sessions send and tell in random worlds, to compare two
 tools/trace_sessions.py [CHECKOUT] [WORLDS] [PROTOCOL] [FILE]
 
 The sessions are those of CHECKOUT (by default, this one), the worlds (6 of each kind) always those
-of this script's own repository, test/mould_traces.py: equal hashes are equal conversations, with
-all bytes, events, times, refusals and answers. PROTOCOL is a protocol, or part of a line's name:
-xpc, moves, Xplane12Adapter. FILE gets all that was hashed, one item per line, for diff.
+of this script's own repository, test/sessions/mould_traces.py: equal hashes are equal
+conversations, with all bytes, events, times, refusals and answers. PROTOCOL is a protocol, or part
+of a line's name: xpc, moves, Xplane12Adapter. FILE gets all that was hashed, one item per line,
+for diff.
 """
 
+from configparser import ConfigParser
 from importlib import import_module
 from pathlib import Path
 import sys
@@ -36,7 +38,10 @@ def main(checkout='.', worlds='6', only='', file=''):
     sys.dont_write_bytecode = True
     own = Path(__file__).resolve().parents[1]
     checkout = Path(checkout).resolve()
-    sys.path[:0] = [str(checkout), str(own / 'test')]
+    settings = ConfigParser()
+    settings.read(own / 'setup.cfg')
+    shared = settings['tool:pytest']['pythonpath'].split()
+    sys.path[:0] = [str(checkout), *(str(own / folder) for folder in shared)]
     traces = import_module('mould_traces')
     assert Path(import_module('xplane_bridge').__file__).is_relative_to(checkout)
     keep = [] if file else None

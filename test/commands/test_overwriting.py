@@ -1,0 +1,106 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Nothing is written over without --force: one rule, by one function, for every command."""
+
+from pathlib import Path
+import re
+
+import pytest
+
+from xplane_bridge.commands import train
+from xplane_bridge.commands import tune as tune_command
+from xplane_bridge.common.command_line import dated, refuse_existing
+from xplane_bridge.sensors import picture
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / 'xplane_bridge'
+WRITES = re.compile(
+    r"open\((?:[^()]*, )?'[wxa]b?'|\.write_text\(|\.write_bytes\(|savefig\(|\.replace\(path\)"
+    r"|SingleFileWriter|MDF\(|savemat\(|ParquetWriter\(")
+# Who writes, and by whom the rule is kept for it.
+WRITERS = {
+    'commands/experiment.py': {'experiments/report.py', 'experiments/picture.py'},
+    'commands/demo.py': {'nodes/flight/processes.py'},
+    'commands/check_controller.py': set(),
+    'nodes/record/node.py': {'nodes/record/node.py'},
+    'commands/export.py': {'export/writers.py', 'export/ulyssix/quality_report.py'},
+    'export/ulyssix/map.py': {'export/ulyssix/map.py'},
+    # A capture is never written over.
+    'export/ulyssix/record.py': {'links/captures/writing.py', 'export/ulyssix/files.py'},
+    'commands/tune.py': {'commands/tune.py'},
+    'commands/train.py': {'commands/train.py', 'episodes/training/picture.py'},
+    'sensors/picture.py': {'sensors/picture.py'},
+}
+# Folders of campaigns are gone on with, if they are of the same plan, and their report is made of
+# what is in them; the tables of docs are replaced where they stand. Copies of an
+# aircraft and of a packed recording are temporary files.
+BY_DESIGN = {
+    'campaigns/table/folder.py', 'campaigns/report/report.py', 'campaigns/report/pictures.py',
+    'campaigns/engines/worker.py', 'campaigns/engines/cluster.py',
+    'campaigns/engines/isolated.py', 'campaigns/table/table.py',
+    'flights/recordings/files.py', 'experiments/table.py', 'experiments/aircraft_table.py',
+    'aircraft/inert.py'}
+
+
+def test_every_program_that_writes_keeps_the_rule():
+    writing = {
+        path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob('*.py')
+        if WRITES.search(path.read_text())}
+    assert writing == BY_DESIGN.union(*WRITERS.values())
+    for module in WRITERS:
+        assert re.search(r'^ +refuse_existing\($|^ +refuse_existing\(.+', (
+            PACKAGE / module).read_text(), re.MULTILINE), module
+
+
+def test_what_is_there_is_named_with_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in 'abc':
+        Path(name).touch()
+    Path('empty').mkdir()
+    Path('full').mkdir()
+    (Path('full') / 'file').touch()
+    refuse_existing(['empty', 'new', '/dev/null'])
+    refuse_existing(['a', 'full'], force=True)
+    for paths, options, sentence in (
+        (['new', Path('a')], {}, 'a exists; --force overwrites it, --output writes elsewhere'),
+        (['a', 'b', 'full', 'a'], {'elsewhere': '-o'},
+         'a, b and full exist; --force overwrites them, -o writes elsewhere'),
+        (['a'], {'by': ''}, 'a exists; --output writes elsewhere'),
+        (['a'], {'elsewhere': ''}, 'a exists; --force overwrites it'),
+    ):
+        with pytest.raises(FileExistsError) as refused:
+            refuse_existing(paths, **options)
+        assert str(refused.value) == sentence
+
+
+def test_a_date_is_as_in_the_names_of_rosbag2():
+    assert re.fullmatch(r'flight_\d{4}_\d\d_\d\d-\d\d_\d\d_\d\d', dated('flight'))
+
+
+@pytest.mark.parametrize(('command', 'arguments', 'there'), [
+    (tune_command.main, ['--model', 'c172p', '--airspeed', '50', '-o', 'mine.yaml'], 'mine.yaml'),
+    (train.main, ['--output', 'mine.onnx'], 'mine.onnx'),
+    (train.main, ['--output', 'mine.onnx'], 'mine.json'),
+    (train.main, ['--output', 'mine.onnx', '--picture', 'mine.png'], 'mine.png'),
+    (picture.main, ['mine.png', 'consumer'], 'mine.png'),
+])
+def test_a_command_refuses_before_it_computes(
+        command, arguments, there, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(train.optional, 'require', lambda *_: None)
+    Path(there).write_text('mine')
+    assert command(arguments) > 0
+    assert f'{there} exists; --force overwrites it' in capsys.readouterr().err
+    assert Path(there).read_text() == 'mine'

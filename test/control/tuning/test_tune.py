@@ -1,0 +1,83 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The command tune: margins by another program's reckoning, and a file that flies."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
+
+from xplane_bridge.commands import linearize as linearize_command
+from xplane_bridge.commands.tune import main
+from xplane_bridge.control.cascade import Cascade
+from xplane_bridge.control.envelope import load as load_envelope
+from xplane_bridge.control.gains import load
+from xplane_bridge.control.tuning.linear_model import from_json
+from xplane_bridge.control.tuning.tune import tune
+from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.scenario.scenario import load as load_scenario
+
+STEPS = Path(__file__).parents[3] / 'scenarios' / 'steps.yaml'
+
+
+def test_a_tuned_file_flies_the_steps_and_says_its_margins(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / 'c172p.yaml'
+    assert main(['--model', 'c172p', '--airspeed', '51.4', '--bandwidth', 'course=0.3', '-o',
+                 str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert 'course' in printed
+    assert '0.30 rad/s' in printed
+    text = file.read_text()
+    assert '#   tune --model c172p --airspeed 51.4 --bandwidth course=0.3\n' in text
+    assert '# roll        1.60 rad/s' in text
+    gains = load(file)
+    assert gains.airspeed == 51.4
+    run = CoreRun(load_scenario(str(STEPS)), law=Cascade(gains, load_envelope(file)))
+    run.fly()
+    assert [str(each) for each in run.evaluate().judgements if not each.passed] == []
+
+
+def test_python_control_finds_the_same_margins(capsys: pytest.CaptureFixture[str]) -> None:
+    control = pytest.importorskip('control')
+    assert linearize_command.main(['--model', '737', '--altitude', '5000', '--airspeed',
+                                   '150']) == 0
+    model = from_json(capsys.readouterr().out)
+    found = tune(model)
+    loop = next(each for each in found.loops if each.name == 'pitch_rate')
+    plant = control.ss(model.a, model.b, model.c, model.d)[
+        model.index('outputs', 'pitch_rate'), model.index('inputs', 'elevator')]
+    gains = found.gains
+    law = control.tf([gains.pitch_rate_to_elevator, gains.pitch_rate_to_elevator_integral], [1, 0])
+    delay = control.tf(*control.pade(0.06, 4))
+    margin, phase, *_, crossover = control.margin(plant * control.ss(law * delay))
+    assert phase == pytest.approx(loop.phase_margin, abs=1.0)
+    assert crossover == pytest.approx(loop.crossover, rel=0.02)
+    assert 20.0 * math.log10(margin) == pytest.approx(loop.gain_margin, abs=0.5)
+
+
+@pytest.mark.parametrize(('arguments', 'sentence'), [
+    ([], 'expected --model with --airspeed'),
+    (['--model', 'c172p', '--airspeed', '51', '--bandwidth', 'rolling=1'], 'no loop rolling'),
+    (['--linear-model', '/nonexistent.json'], 'No such file'),
+])
+def test_what_tune_cannot_do_it_says(
+        arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 1
+    assert sentence in capsys.readouterr().err

@@ -1,0 +1,172 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""package.xml, setup.cfg and CHANGELOG.rst agree and list what the package needs."""
+
+from configparser import ConfigParser
+from pathlib import Path
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ElementTree.parse(ROOT / 'package.xml').getroot()
+IMPORTED = re.compile(r'^\s*(?:from|import) ([a-z0-9_]+)', re.MULTILINE)
+ROS = re.compile(r'.*_(msgs|srvs|interfaces)$|^(rclpy|launch(_ros|_testing)?|ament_index_python)$')
+
+
+# Used if installed; the docs say what is missing otherwise. Tests want them.
+OPTIONAL = {'simulation_interfaces'}
+
+
+def declared(*kinds):
+    """Return the names of the dependencies of these kinds."""
+    return {element.text for kind in kinds for element in PACKAGE.findall(kind)}
+
+
+def test_the_version_is_the_same_everywhere():
+    version = PACKAGE.findtext('version')
+    setup = ConfigParser()
+    setup.read(ROOT / 'setup.cfg')
+    assert setup['metadata']['version'] == version
+    newest = re.search(
+        r'^(\d+\.\d+\.\d+) \(\d{4}-\d\d-\d\d\)\n-+$', (ROOT / 'CHANGELOG.rst').read_text(),
+        re.MULTILINE)
+    assert newest
+    assert newest[1] == version
+
+
+def test_each_ros_package_that_is_imported_is_declared():
+    imported = {
+        name for folder in ('xplane_bridge', 'launch')
+        for path in (ROOT / folder).rglob('*.py') for name in IMPORTED.findall(path.read_text())
+        if ROS.match(name)}
+    assert {'rclpy', 'sensor_msgs', 'tf2_msgs'} <= imported
+    assert imported - OPTIONAL - declared('depend', 'exec_depend') == set()
+    assert imported & declared('test_depend') >= OPTIONAL
+
+
+def lines_of(path):
+    """Return the first lines of a file without the marks of comments."""
+    return [line.lstrip('/#').strip() for line in path.read_text().splitlines()[:14]]
+
+
+def sources(folder):
+    """Return the files that ament_copyright looks at, less empty ones and what is built."""
+    for path in folder.iterdir():
+        if path.is_dir() and path.name[0] not in '._' and path != ROOT / 'build':
+            yield from sources(path)
+        elif path.suffix in ('.py', '.cpp', '.hpp', '.h') and path.stat().st_size:
+            yield path
+
+
+def test_every_source_file_begins_with_the_licence():
+    licence = lines_of(Path(__file__))[:13]
+    assert 'Licensed under the Apache License' in licence[2]
+    # A script has its interpreter before it.
+    assert [str(path) for path in sources(ROOT)
+            if licence not in (lines_of(path)[:13], lines_of(path)[1:])] == []
+
+
+def test_what_is_to_be_filled_in_before_a_release_is_listed():
+    placeholders = {
+        element.tag for element in PACKAGE
+        if '.invalid' in (element.text or '') + element.get('email', '')}
+    guide = (ROOT / 'CONTRIBUTING.md').read_text()
+    for tag in placeholders:
+        assert f'`package.xml`, `{tag}`' in guide
+
+
+def anchors(page):
+    """Return the anchors of a page's headings, as GitHub and Sphinx name them."""
+    return {
+        re.sub(r'[^\w\- ]', '', heading.strip().lower()).replace(' ', '-')
+        for heading in re.findall(r'^#+ (.*)$', page.read_text(), re.MULTILINE)}
+
+
+def test_every_link_leads_somewhere_and_the_index_to_every_page():
+    pages = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *(ROOT / 'docs').glob('*.md')]
+    for page in pages:
+        for link in re.findall(r'\]\(([^)\s]+)\)', page.read_text()):
+            if '://' not in link:
+                name, _, anchor = link.partition('#')
+                target = (page.parent / name).resolve() if name else page
+                assert target.exists(), f'{page.name}: {link}'
+                assert not anchor or anchor in anchors(target), f'{page.name}: {link}'
+    index = (ROOT / 'docs' / 'index.md').read_text()
+    for page in pages[2:]:
+        assert page.name == 'index.md' or f']({page.name})' in index, page.name
+
+
+def test_rosdoc2_finds_its_configuration_and_the_pages():
+    attic, settings = yaml.safe_load_all(
+        (ROOT / PACKAGE.findtext('export/rosdoc2')).read_text())
+    assert attic == {'type': 'rosdoc2 config', 'version': 1}
+    (sphinx,) = [builder['sphinx'] for builder in settings['builders'] if 'sphinx' in builder]
+    assert (ROOT / sphinx['user_doc_dir'] / 'index.md').exists()
+
+
+def test_what_tests_skip_without_is_installed_for_make_test():
+    """Otherwise nothing would run them anywhere, as happened to those that want pyproj."""
+    wanted = {
+        name.partition('.')[0] for path in (ROOT / 'test').rglob('test_*.py')
+        for name in re.findall(r"importorskip\(\s*'([\w.]+)'", path.read_text())}
+    installed = {
+        line.partition('==')[0].lower() for name in ('extras', 'studies')
+        for line in (ROOT / 'requirements' / f'{name}.txt').read_text().splitlines()}
+    assert {'pyproj', 'rosbags', 'jsbsim'} <= wanted
+    # From the standard library, from ROS, which may be absent, from this package; and packages
+    # under their distribution's name.
+    others = {'resource', 'xplane_bridge'}
+    names = {'serial': 'pyserial', 'simple_pid': 'simple-pid', 'foxglove': 'foxglove-sdk',
+             'google': 'protobuf'}
+    assert {names.get(name, name) for name in wanted - others if not ROS.match(name)} <= installed
+
+
+def test_a_wheel_has_the_data_files_that_are_in_the_package():
+    given = ConfigParser()
+    given.read(ROOT / 'setup.cfg')
+    patterns = {
+        name: value.split() for name, value in given['options.package_data'].items()}
+    package = ROOT / 'xplane_bridge'
+    held = {
+        path.relative_to(ROOT).as_posix() for name, found in patterns.items()
+        for pattern in found for path in ROOT.joinpath(*name.split('.')).glob(pattern)}
+    data = {
+        path.relative_to(ROOT).as_posix() for path in package.rglob('*')
+        if path.is_file() and path.suffix not in ('.py', '.pyc')}
+    assert data
+    assert data == held
+
+
+def test_messages_are_found_in_the_folder_of_the_checkout(tmp_path):
+    """Python searches the current folder first, where no messages are built."""
+    messages = pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+    program = ('import xplane_bridge.commands.dissect as source, xplane_bridge.msg as built, '
+               'xplane_bridge as both\n'
+               'from xplane_bridge.srv import GetDatarefs\n'
+               'print(source.__file__, built.__file__, len(both.__path__), sep="\\n")')
+    for folder, parts in ((ROOT, 2), (tmp_path, 1)):
+        source, built, found = subprocess.run(
+            [sys.executable, '-c', program], cwd=folder, capture_output=True, text=True,
+            check=True, timeout=60).stdout.splitlines()
+        # Elsewhere an installed version is used on its own, whatever others exist.
+        assert (Path(source).parents[1] == ROOT / 'xplane_bridge') == (folder == ROOT)
+        assert built == messages.__file__
+        assert int(found) == parts

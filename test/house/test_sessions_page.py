@@ -1,0 +1,55 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""docs/sessions.md shows the tables of states as they are."""
+
+from pathlib import Path
+import sys
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'tools'))
+
+import draw_states  # noqa: E402
+
+from xplane_bridge.sessions.machine import Do, State, to, What  # noqa: E402
+
+
+def test_the_page_is_made_from_the_tables():
+    page = (ROOT / 'docs/sessions.md').read_text(encoding='utf-8')
+    assert draw_states.put(page) == page, 'make states-page writes it anew'
+
+
+def test_a_diagram_has_an_arrow_for_each_way_between_states():
+    text = draw_states.diagram({
+        State.WAITING: {
+            What.HEARD: to(State.ANSWERING), What.SAME: to(State.ANSWERING, Do.TELL),
+            What.GONE: to(State.WAITING, Do.END)},
+        State.ANSWERING: {}})
+    assert 'WAITING --> ANSWERING: HEARD, SAME' in text
+    assert '[*] --> WAITING' in text
+    assert 'GONE' not in text
+
+
+def test_a_cell_says_when_it_matters_and_what_is_done_in_this_order():
+    *_, line = draw_states.cells({
+        State.ABSENT: {What.HEARD: to(State.ANSWERING, Do.RESTORE, Do.RESUME)}})
+    assert line == (
+        '| **ABSENT**: nothing has ever answered, shown as *away* | HEARD: the peer is heard | '
+        '**ANSWERING** | count what was kept as taken again; request everything again |')
+
+
+def test_each_protocol_has_a_section():
+    page = draw_states.page()
+    for protocol in ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp'):
+        assert f'(../xplane_bridge/sessions/{protocol}/states.py)' in page

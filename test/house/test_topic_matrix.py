@@ -1,0 +1,33 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""README's table of topics is what the nodes advertise, with one type for each common topic."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='simulator_node needs jsbsim')
+
+import topic_matrix
+
+README = Path(__file__).resolve().parents[2] / 'README.md'
+
+
+def test_the_table_in_readme_is_what_the_nodes_advertise():
+    document = README.read_text()
+    assert topic_matrix.put(document, topic_matrix.table(topic_matrix.collect())) == document, \
+        'make topic-table regenerates it'

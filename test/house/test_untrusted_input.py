@@ -1,0 +1,103 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""docs/untrusted_input.md: its table of sockets is what programs bind with their defaults."""
+
+from argparse import ArgumentParser
+from importlib import import_module
+from pathlib import Path
+import re
+import socket
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / 'docs' / 'untrusted_input.md'
+
+
+def documented():
+    """Return the sockets in the page's table, by program."""
+    sockets = {}
+    rows = re.findall(r'^\| `([^`]+)` \| (UDP [^|]*|none) \|', PAGE.read_text(), re.M)
+    for program, bound in rows:
+        sockets.setdefault(program, set()).update(() if bound == 'none' else (bound.strip(),))
+    return sockets
+
+
+def said(kind, address):
+    """Return a bound socket in the page's words."""
+    host, port = address[:2]
+    place = 'any address' if host in ('', '0.0.0.0') else host
+    return f'{kind} {place}, ' + (f'port {port}' if port else 'a free port')
+
+
+NODES = {
+    'xpc_node': ('xpc:XpcNode', {}),
+    'xplane_udp_node': ('xplane_udp:XplaneUdpNode', {}),
+    'fdmdata_node': ('fdmdata:FdmdataNode', {}),
+    'ulyssix_node': ('ulyssix:UlyssixNode', {'port': 5000}),
+    'simpit_node': ('simpit:SimpitNode', {'port': 'pty:'}),
+    'autopilot_node': ('autopilot.node:AutopilotNode', {}),
+    'sensors_node': ('sensors.node:SensorsNode', {}),
+    'view_node': ('view.node:ViewNode', {}),
+    'simulator_node': ('simulator:SimulatorNode', {}),
+}
+
+
+@pytest.fixture
+def bound(monkeypatch):
+    """Return the sockets that this process binds from now on, in the page's words."""
+    bound = []
+    bind = socket.socket.bind
+
+    def noted(self, address):
+        if isinstance(address, tuple):
+            bound.append(said('UDP' if self.type & socket.SOCK_DGRAM else 'TCP', address))
+            # A free port instead: others may test the same here.
+            address = (address[0], 0)
+        bind(self, address)
+
+    monkeypatch.setattr(socket.socket, 'bind', noted)
+    return bound
+
+
+@pytest.mark.parametrize('name', NODES)
+def test_nodes_bind_what_the_page_says(name, ros, bound):
+    pytest.importorskip('jsbsim', reason='simulator_node needs JSBSim')
+    path, parameters = NODES[name]
+    module, kind = path.split(':')
+    make = getattr(import_module(f'xplane_bridge.nodes.{module}'), kind)
+    node = ros.start(make, **parameters)
+    wanted = {one.replace('the port `port`', 'port 5000') for one in documented()[name]}
+    ros.wait_for(lambda: set(bound) >= wanted or None, f'{wanted} bound by {node.get_name()}')
+    assert set(bound) == wanted
+
+
+@pytest.mark.parametrize('name', ['xpc', 'xplane_udp', 'fdmdata'])
+def test_simulators_bind_what_the_page_says(name):
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    from xplane_bridge.simulators.faults import Faults
+    from xplane_bridge.simulators.registry import PROTOCOLS
+
+    module = PROTOCOLS[name].load()
+    parser = ArgumentParser()
+    module.add_options(parser)
+    frontend = module.make_frontend(parser.parse_args([]), Faults())
+    addresses = {said('UDP', endpoint.address) for endpoint in frontend.endpoints}
+    assert addresses == documented()[f'simulator {name}']
+
+
+def test_every_node_has_a_row():
+    folder = Path(__file__).parents[2]
+    executables = set(re.findall(r'^    (\w+_node) = ', (folder / 'setup.cfg').read_text(), re.M))
+    assert executables - {'policy_node', 'jsbsim_node'} <= documented().keys()
