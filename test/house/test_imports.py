@@ -54,14 +54,10 @@ ALLOWED = {
 WITH_ROS = {'nodes'}
 # What still stands on another floor than its own; ROS among them. Each must be needed.
 EXCEPTIONS = {
-    'aircraft/properties.py': {'protocols'},
-    'campaigns/campaign.py': {'protocols'},
     'campaigns/engines/isolated.py': {'nodes'},
     'campaigns/plan/contents.py': {'aircraft', 'sensors'},
-    'campaigns/table/folder.py': {'protocols'},
     'commands/demo.py': {'ROS'},
     'commands/experiment.py': {'ROS'},
-    'common/command_line.py': {'protocols'},
     'episodes/reward.py': {'experiments'},
     'experiments/aircraft_table.py': {'commands'},
     'experiments/fly.py': {'ROS', 'nodes'},

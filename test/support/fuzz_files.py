@@ -34,7 +34,7 @@ import traceback
 
 from fuzz import is_fit_for_people, Mutator
 
-from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.common.text import printable
 
 MEMORY = 2_000_000_000
 # Seconds of processor time for one mutant.

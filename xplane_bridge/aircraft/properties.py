@@ -23,7 +23,7 @@ import math
 import re
 from typing import Any
 
-from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.common.text import printable
 
 # JSBSim lists the first of several as 'engine', and the others as 'engine[1]'.
 _FIRST = '[0]'

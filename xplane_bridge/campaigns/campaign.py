@@ -31,7 +31,7 @@ from xplane_bridge.campaigns.table import table
 from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.campaigns.table.rows import Row
 from xplane_bridge.campaigns.table.table import Summary
-from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.common.text import printable
 
 _LONGEST = 400
 

@@ -29,8 +29,8 @@ from xplane_bridge.campaigns.plan.plan import load, Plan, PlanError
 from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.campaigns.table.table import Summary
 from xplane_bridge.common.command_line import run_command, without_ros_arguments
+from xplane_bridge.common.text import printable
 from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
-from xplane_bridge.protocols.foreign import printable
 
 _EPILOG = ("'campaign report DIR' writes a folder's report again; 'campaign compare A B' says "
            'which of two controllers is better.')

@@ -32,12 +32,12 @@ from xplane_bridge.common.command_line import (
     without_ros_arguments,
 )
 from xplane_bridge.common.plain_files import open_regular
+from xplane_bridge.common.text import printable
 from xplane_bridge.export import captures, recordings, resampling, writers
 from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
 from xplane_bridge.export.ulyssix import quality_report
 from xplane_bridge.export.ulyssix.options import named_rate
 from xplane_bridge.links.captures.capture import is_capture
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.xplane_udp.data import VERSIONS
 from xplane_bridge.sessions.ulyssix import Quality, Statistics
 

@@ -25,7 +25,7 @@ from pathlib import Path
 import sys
 from typing import Any
 
-from xplane_bridge.protocols.foreign import printable_lines
+from xplane_bridge.common.text import printable_lines
 
 # As of a command that SIGPIPE has ended.
 _READER_GONE = 141

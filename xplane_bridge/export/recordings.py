@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge.common import optional
+from xplane_bridge.common.text import printable
 from xplane_bridge.export.fields import Layout, layout
 from xplane_bridge.export.parameters import NAMES, PACKET, Parameters, SAMPLES
 from xplane_bridge.export.tables import Batch, is_named, Rows, Warn
 from xplane_bridge.flights.recordings.files import beginning, Recording
 from xplane_bridge.flights.recordings.message_types import MessageType, MessageTypes
 from xplane_bridge.flights.recordings.topics import Recorded, RecordingError, Topic
-from xplane_bridge.protocols.foreign import printable
 
 # The start is looked for in so many messages.
 _LOOKED_AT = 10_000

@@ -14,7 +14,7 @@
 
 """The only error that bytes from a peer can cause."""
 
-from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.common.text import printable
 
 # Maximum length of its text, which may quote received data.
 _LONGEST = 400

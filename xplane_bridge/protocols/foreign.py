@@ -13,20 +13,17 @@
 # limitations under the License.
 
 """
-Untrusted text and keys from peers: made printable, and counted within bounds.
+Untrusted keys from peers, counted within bounds.
 
-Anybody who can reach a port may write names, tags and texts, as many and as long as they like.
-These bounds apply to all of them: printable() is used where a session takes text from the wire,
-and Kinds counts by keys from the wire.
+Anybody who can reach a port may write names and tags, as many and as long as they like: Kinds
+counts by them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-import unicodedata
 
-LONGEST_TEXT = 200
-"""Maximum number of characters of untrusted text shown to people, by default."""
+from xplane_bridge.common.text import printable
 
 LONGEST_KIND = 40
 """Maximum number of characters in the name of a kind."""
@@ -36,42 +33,6 @@ FREQUENT_KINDS = 8
 
 OTHER = 'other'
 """The name under which all other kinds are counted together."""
-
-
-def printable(text: str, limit: int = LONGEST_TEXT) -> str:
-    r"""
-    Return untrusted text in a form that is safe for logs, diagnostics and terminals.
-
-    Unprintable characters (control characters, escape sequences, line breaks, bidirectional marks,
-    lone surrogates, unassigned characters) become escapes like ``\x1b``; spaces of any width stay.
-    If the text has more than ``limit`` characters, the rest is replaced by a note of its length. A
-    printable text of that length is returned unchanged, including backslashes.
-    """
-    if len(text) <= limit and text.isprintable():
-        return text
-    # Only complete characters or complete escapes are shown.
-    shown, room = [], limit
-    for char in text[:limit]:
-        piece = char if _may_be_printed(char) else char.encode('unicode_escape').decode('ascii')
-        room -= len(piece)
-        if room < 0:
-            break
-        shown.append(piece)
-    cut = f'... ({len(text)} characters)' if len(shown) < len(text) else ''
-    return ''.join(shown) + cut
-
-
-def printable_lines(text: str) -> str:
-    """Return text of any length with its line breaks and tabs, but otherwise as printable()."""
-    if text.replace('\n', '').isprintable():
-        return text
-    return ''.join(
-        char if char in '\n\t' or _may_be_printed(char) else
-        char.encode('unicode_escape').decode('ascii') for char in text)
-
-
-def _may_be_printed(char: str) -> bool:
-    return char.isprintable() or unicodedata.category(char) == 'Zs'
 
 
 class Kinds(Mapping[str, int]):

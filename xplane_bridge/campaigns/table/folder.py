@@ -37,7 +37,7 @@ from xplane_bridge.campaigns.plan.plan import Plan, PlanError
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import Row
 from xplane_bridge.common import optional, plain_files
-from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.common.text import printable
 
 PLAN, ROWS, TABLE = 'plan.yaml', 'rows', 'table.parquet'
 

@@ -30,6 +30,7 @@ from typing import TextIO
 
 from xplane_bridge.common.command_line import add_force_option, refuse_existing, terminal
 from xplane_bridge.common.signals import calling_on_signal
+from xplane_bridge.common.text import printable
 from xplane_bridge.conversions.ulyssix import load
 from xplane_bridge.export.ulyssix import quality_report
 from xplane_bridge.export.ulyssix.files import LAYOUTS, make_output, Output, PERIODS
@@ -38,7 +39,6 @@ from xplane_bridge.export.ulyssix.recorder import about, Recorder
 from xplane_bridge.export.ulyssix.sources import Arrival, Capture, Network, Source
 from xplane_bridge.links.captures.writing import CaptureFile
 from xplane_bridge.links.udp import RECEIVE_BUFFER
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER, Timeline, UlyssixSession

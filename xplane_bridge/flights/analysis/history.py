@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.common import optional
+from xplane_bridge.common.text import printable
 from xplane_bridge.conversions.frames import wrap_angle
 from xplane_bridge.flights.analysis.quantities import (
     EXTRACT,
@@ -48,7 +49,6 @@ from xplane_bridge.flights.analysis.series import Array, Arrivals, Flight, Serie
 from xplane_bridge.flights.recordings.files import beginning, Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
 from xplane_bridge.flights.recordings.topics import RecordingError
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.sensors.topics import SENSED, TRUTH
 
 # Stamps further than this from the recording time are a simulator's own time.

@@ -29,6 +29,7 @@ from typing import Any, BinaryIO
 
 from xplane_bridge.common import plain_files, plain_yaml
 from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.text import printable
 from xplane_bridge.flights.recordings import mcap_file, rosbag2, sqlite_file
 from xplane_bridge.flights.recordings.bounds import (
     Budget,
@@ -39,7 +40,6 @@ from xplane_bridge.flights.recordings.bounds import (
 from xplane_bridge.flights.recordings.mcap_file import McapFile
 from xplane_bridge.flights.recordings.sqlite_file import SqliteFile
 from xplane_bridge.flights.recordings.topics import Recorded, RecordingError, Topics
-from xplane_bridge.protocols.foreign import printable
 
 # Next to a recording: the figures of an experiment (bytes).
 _MAX_FIGURES = 1024 * 1024

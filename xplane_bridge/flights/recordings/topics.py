@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.flights.recordings.bounds import (
     MAX_CHANNELS,
     MAX_DEFINITION,
     MAX_DEFINITIONS,
     MAX_NAME,
 )
-from xplane_bridge.protocols.foreign import printable
 
 
 class RecordingError(ValueError):

@@ -31,6 +31,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes.common.audience import Audience
 from xplane_bridge.nodes.common.diagnostics import (
@@ -49,7 +50,7 @@ from xplane_bridge.nodes.common.throttle import MOST, Throttle
 from xplane_bridge.nodes.managed.managed_parameters import ManagedParameters
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.managed.transitions import refuse_impossible
-from xplane_bridge.protocols.foreign import Kinds, printable
+from xplane_bridge.protocols.foreign import Kinds
 
 _DIAGNOSTICS_PERIOD = 1.0
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.common.text import printable
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN

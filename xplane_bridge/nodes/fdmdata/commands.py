@@ -22,11 +22,11 @@ from typing import Any
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.links.http import UnansweredError
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.links.xmlrpc import XmlRpc
 from xplane_bridge.nodes.vehicle.bridge import Bridge
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.sessions.fdmdata import FdmdataSession
 
 # Why a call to Huginn may fail.

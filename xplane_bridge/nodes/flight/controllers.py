@@ -28,6 +28,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.time import Time
 
 from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.common.text import printable
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.flights.analysis.quantities import ORDERED, RELAYED, stamp_of
@@ -38,7 +39,6 @@ from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.vehicle import is_used_by_another, Vehicle
-from xplane_bridge.protocols.foreign import printable
 
 COMMAND = 'command/controls'
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

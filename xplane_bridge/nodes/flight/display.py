@@ -23,9 +23,9 @@ from typing import Any
 
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import terminal
+from xplane_bridge.common.text import printable, printable_lines
 from xplane_bridge.experiments.live import Live
 from xplane_bridge.nodes.flight.monitor import Monitor
-from xplane_bridge.protocols.foreign import printable, printable_lines
 
 _REFRESHES = 8
 _LINE_PERIOD = 2.0

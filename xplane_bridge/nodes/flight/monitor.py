@@ -32,10 +32,10 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.conversions import frames
 from xplane_bridge.flights.analysis.quantities import EXTRACT, QUANTITIES, stamp_of, TARGET
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.sensors.topics import SENSED, TRUTH
 
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

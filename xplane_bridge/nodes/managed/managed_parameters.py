@@ -22,11 +22,11 @@ from typing import Any, Generic, TypeVar
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.lifecycle import LifecycleNode
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.nodes.common.diagnostics import LONGEST_LINE
 from xplane_bridge.nodes.managed import parameters, qos
 from xplane_bridge.nodes.managed.parameters import BadParameterError, Declared
 from xplane_bridge.nodes.managed.transitions import state_of, UNCONFIGURED
-from xplane_bridge.protocols.foreign import printable
 
 # Declared by rclpy, and live.
 _SIM_TIME = 'use_sim_time'

@@ -21,6 +21,7 @@ from array import array
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.simpit import axes_from_wire, groups_in
 from xplane_bridge.links.serial import PortChanged, SerialLoop
@@ -32,7 +33,6 @@ from xplane_bridge.nodes.simpit.parameters import CockpitPort, cockpits_of, Simp
 from xplane_bridge.nodes.vehicle.bridge import Bridge
 from xplane_bridge.nodes.vehicle.controls import CONTROLS_MASK
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.sessions.base import PeerAbsentError, PeerChanged, PeerState
 from xplane_bridge.sessions.simpit import (
     CockpitCommand,

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import time
 from typing import Any, ClassVar, Generic, TypeVar
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.conversions.plausibility import Plausibility
 from xplane_bridge.links.captures.replay import ReplayLoop
 from xplane_bridge.links.loop import SessionError, SessionLoop
@@ -40,7 +41,6 @@ from xplane_bridge.nodes.vehicle.clock import SimulatorClock
 from xplane_bridge.nodes.vehicle.controls import CommandGate
 from xplane_bridge.nodes.vehicle.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle.watchdog import CommandWatchdog
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.sessions.base import (
     CommandDone,
     Left,

@@ -27,6 +27,7 @@ from typing import Any
 from rclpy.task import Future
 from std_msgs.msg import String
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.links.http import UnansweredError
 from xplane_bridge.links.http_queue import Done, HttpQueue, Steps
 from xplane_bridge.links.udp import LinkError, resolve
@@ -37,7 +38,6 @@ from xplane_bridge.nodes.vehicle.controls import POSE_MASK
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
 from xplane_bridge.nodes.xplane_udp.poses import check_pose, Poses
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.xplane_udp import flight, web_api
 from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
 from xplane_bridge.sessions.xplane_web.holds import Holds

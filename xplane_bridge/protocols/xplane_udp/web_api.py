@@ -31,8 +31,8 @@ import math
 from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import quote
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.foreign import printable
 
 PORT = 8086
 FIRST_WITH_WEB_API = 12

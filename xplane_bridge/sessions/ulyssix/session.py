@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.ulyssix import DataPacket, PacketFlag, SkippedPacket
 from xplane_bridge.sessions.base import Address, Outgoing, PeerState, Session
 from xplane_bridge.sessions.machine import Do, State, What

@@ -20,10 +20,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.protocols import xplane_udp as wire
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.xplane_udp import (
     Becn,
     Data,

@@ -28,7 +28,7 @@ from functools import partial
 import re
 from typing import Any, TypeAlias, TypeVar
 
-from xplane_bridge.protocols.foreign import printable
+from xplane_bridge.common.text import printable
 from xplane_bridge.protocols.xplane_udp import web_api
 from xplane_bridge.protocols.xplane_udp.web_api import (
     Capabilities,

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.simpit import KeyModifiers, LogFlags, Message
 
 # Effects of a camera step of 1 of 32767, of public plugin sources from 2.0 on: read, not run.

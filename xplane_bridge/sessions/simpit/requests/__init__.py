@@ -21,8 +21,8 @@ from dataclasses import replace
 import math
 from typing import Any
 
+from xplane_bridge.common.text import printable
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.foreign import printable
 from xplane_bridge.protocols.simpit import (
     ActionGroup,
     Deregister,

@@ -1,0 +1,63 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Untrusted text, made printable.
+
+Anybody who can reach a port, and whoever wrote a file, may write texts as long as they like:
+printable() is used where they are taken over, before they reach a log, a diagnostic or a terminal.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+LONGEST_TEXT = 200
+"""Maximum number of characters of untrusted text shown to people, by default."""
+
+
+def printable(text: str, limit: int = LONGEST_TEXT) -> str:
+    r"""
+    Return untrusted text in a form that is safe for logs, diagnostics and terminals.
+
+    Unprintable characters (control characters, escape sequences, line breaks, bidirectional marks,
+    lone surrogates, unassigned characters) become escapes like ``\x1b``; spaces of any width stay.
+    If the text has more than ``limit`` characters, the rest is replaced by a note of its length. A
+    printable text of that length is returned unchanged, including backslashes.
+    """
+    if len(text) <= limit and text.isprintable():
+        return text
+    # Only complete characters or complete escapes are shown.
+    shown, room = [], limit
+    for char in text[:limit]:
+        piece = char if _may_be_printed(char) else char.encode('unicode_escape').decode('ascii')
+        room -= len(piece)
+        if room < 0:
+            break
+        shown.append(piece)
+    cut = f'... ({len(text)} characters)' if len(shown) < len(text) else ''
+    return ''.join(shown) + cut
+
+
+def printable_lines(text: str) -> str:
+    """Return text of any length with its line breaks and tabs, but otherwise as printable()."""
+    if text.replace('\n', '').isprintable():
+        return text
+    return ''.join(
+        char if char in '\n\t' or _may_be_printed(char) else
+        char.encode('unicode_escape').decode('ascii') for char in text)
+
+
+def _may_be_printed(char: str) -> bool:
+    return char.isprintable() or unicodedata.category(char) == 'Zs'
