@@ -44,7 +44,8 @@ from xplane_bridge.nodes.launching import (
     with_sensors,
 )
 from xplane_bridge.nodes.managed.parameters import parameter
-from xplane_bridge.simulators.registry import DATA_PORT, SIMULATORS
+from xplane_bridge.protocols.registry import DATA_PORT
+from xplane_bridge.simulators.registry import SIMULATORS
 
 LOOPBACK = '127.0.0.1'
 # What must be the same in several nodes, so that params_file does not change it.

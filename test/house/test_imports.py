@@ -22,7 +22,7 @@ import re
 
 import pytest
 
-from xplane_bridge.simulators.registry import PROTOCOLS
+from xplane_bridge.protocols.registry import PROTOCOLS
 
 PACKAGE = Path(__file__).resolve().parents[2] / 'xplane_bridge'
 
@@ -62,7 +62,6 @@ EXCEPTIONS = {
     'experiments/aircraft_table.py': {'commands'},
     'experiments/fly.py': {'ROS', 'nodes'},
     'experiments/table.py': {'nodes'},
-    'export/captures.py': {'simulators'},
     'flights/core.py': {'experiments', 'nodes'},
     'flights/scenario/flown_by.py': {'ROS'},
     'flights/scenario/start.py': {'experiments'},

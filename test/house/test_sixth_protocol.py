@@ -31,8 +31,8 @@ import pytest
 
 from xplane_bridge.commands import dissect
 from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.registry import PeerProtocol, PROTOCOLS
 from xplane_bridge.sessions.base import PeerAbsentError, PeerChanged, PeerState, Telemetry
-from xplane_bridge.simulators.registry import PeerProtocol, PROTOCOLS
 
 ROOMS = Path(__file__).resolve().parent / 'sixth_protocol'
 

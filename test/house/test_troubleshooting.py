@@ -21,8 +21,8 @@ import re
 
 import pytest
 
+from xplane_bridge.protocols.registry import PROTOCOLS
 from xplane_bridge.sessions.base import Session
-from xplane_bridge.simulators.registry import PROTOCOLS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = re.sub(r'\s+', ' ', (ROOT / 'docs' / 'troubleshooting.md').read_text())

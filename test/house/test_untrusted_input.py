@@ -86,10 +86,11 @@ def test_nodes_bind_what_the_page_says(name, ros, bound):
 @pytest.mark.parametrize('name', ['xpc', 'xplane_udp', 'fdmdata'])
 def test_simulators_bind_what_the_page_says(name):
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    from xplane_bridge.protocols.registry import PROTOCOLS
     from xplane_bridge.simulators.faults import Faults
-    from xplane_bridge.simulators.registry import PROTOCOLS
+    from xplane_bridge.simulators.registry import load
 
-    module = PROTOCOLS[name].load()
+    module = load(PROTOCOLS[name])
     parser = ArgumentParser()
     module.add_options(parser)
     frontend = module.make_frontend(parser.parse_args([]), Faults())

@@ -52,7 +52,7 @@ from harness import free_port
 from xplane_bridge.msg import SimpitAltitude, UlyssixPacket
 from xplane_bridge.nodes.common.spinning import spin_until
 from xplane_bridge.nodes.flight.processes import executable_path
-from xplane_bridge.simulators.registry import PROTOCOLS
+from xplane_bridge.protocols.registry import PROTOCOLS
 
 INCIDENTS = ('restart', 'freeze', 'drop', 'half drop', 'flood')
 # Duration of an incident and of the quiet time after it, in seconds.

@@ -51,7 +51,7 @@ from xplane_bridge.links.captures.capture import CaptureError, is_capture, read_
 from xplane_bridge.protocols.base import Message, Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.simulators.registry import PROTOCOLS
+from xplane_bridge.protocols.registry import PROTOCOLS
 
 _Kind = TypeVar('_Kind')
 _NON_FINITE = {'nan': math.nan, 'inf': math.inf, '-inf': -math.inf}

@@ -32,14 +32,10 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.common.command_line import run_command, without_ros_arguments
 from xplane_bridge.common.signals import calling_on_signal
+from xplane_bridge.protocols.registry import PeerProtocol, protocol_named, PROTOCOLS
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.registry import (
-    PeerProtocol,
-    protocol_named,
-    PROTOCOLS,
-    SIMULATORS,
-)
+from xplane_bridge.simulators.registry import load, SIMULATORS
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World
 
@@ -106,7 +102,7 @@ def _make_server(arguments: Namespace) -> Server:
                               outputs=arguments.aircraft_outputs))
 
     frontends = [
-        protocol_named(chosen.protocol).load().make_frontend(chosen, faults)
+        load(protocol_named(chosen.protocol)).make_frontend(chosen, faults)
         for chosen in (_chosen(arguments) if arguments.protocol == _ALL else [arguments])
     ]
     return Server(Simulation(frontends, make_world, arguments.frame_rate, faults))
@@ -119,7 +115,7 @@ def _chosen(arguments: Namespace) -> list[Namespace]:
         name, *options = shlex.split(text) or ['']
         protocol = protocol_named(name)
         parser = ArgumentParser(f'simulator {_ALL} "{name} ..."')
-        protocol.load().add_options(parser)
+        load(protocol).add_options(parser)
         parser.set_defaults(**vars(arguments) | {'protocol': name})
         chosen.append(parser.parse_args(options))
     return chosen
@@ -158,7 +154,7 @@ def _parser() -> ArgumentParser:
 
 
 def _add_protocol(command: ArgumentParser, protocol: PeerProtocol) -> None:
-    protocol.load().add_options(command)
+    load(protocol).add_options(command)
     _add_aircraft_options(command)
     _add_fault_options(command)
 

@@ -38,6 +38,7 @@ from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.base import Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side
 from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.protocols.registry import DATA_PORT, PROTOCOLS
 from xplane_bridge.protocols.xplane_udp import rows as data_rows
 from xplane_bridge.sessions.ulyssix import (
     CHANNEL,
@@ -48,7 +49,6 @@ from xplane_bridge.sessions.ulyssix import (
     Timeline,
     UlyssixSession,
 )
-from xplane_bridge.simulators.registry import DATA_PORT, PROTOCOLS
 
 # The ports by which a capture's protocol is recognised; Ulyssix has none.
 _PORTS = {

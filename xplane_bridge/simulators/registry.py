@@ -15,9 +15,9 @@
 """
 The one list of simulators: their names, protocols, ports and versions.
 
-The command ``simulator``, simulator_node, experiments and ``dissect`` read it. The rest of a
-simulator is in ``xplane_bridge.simulators.<protocol>``, which has add_options() and
-make_frontend(); load() imports it.
+The command ``simulator``, simulator_node and experiments read it; protocols.registry has the
+protocols. The rest of a simulator is in ``xplane_bridge.simulators.<protocol>``, which has
+add_options() and make_frontend(); load() imports it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast, Protocol, TYPE_CHECKING
 
-from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
+from xplane_bridge.protocols import xplane_udp
+from xplane_bridge.protocols.registry import DATA_PORT, PeerProtocol, PROTOCOLS
 
 if TYPE_CHECKING:
     # Only load() may need the flight model.
     from xplane_bridge.simulators.base import Frontend
     from xplane_bridge.simulators.faults import Faults
+
+_DATA_PORT_OF_6 = 49000
 
 
 class FaceModule(Protocol):
@@ -45,58 +48,9 @@ class FaceModule(Protocol):
         """Return the frontend that the options describe."""
 
 
-@dataclass(frozen=True, slots=True)
-class PeerProtocol:
-    """
-    One protocol: its name in the package, the peer it emulates, and its default UDP port.
-
-    ``alias`` is its older name in the command ``simulator``. ``has_usual_place``: it works with
-    default addresses, so ``simulator all`` may start it. ``example`` is an example of the
-    node's parameter that tells where the peer is.
-    """
-
-    name: str
-    peer: str
-    port: int | None = None
-    alias: str = ''
-    has_usual_place: bool = True
-    example: str = 'host:=192.168.1.20'
-
-    @property
-    def node(self) -> str:
-        """Return the executable that bridges it."""
-        return f'{self.name}_node'
-
-    def load(self) -> FaceModule:
-        """Import the simulator of this protocol."""
-        return cast(FaceModule, import_module(f'xplane_bridge.simulators.{self.name}'))
-
-
-PROTOCOLS = {
-    protocol.name: protocol for protocol in (
-        PeerProtocol('xpc', 'X-Plane with the plugin X-Plane Connect', xpc.PORT),
-        PeerProtocol(
-            'xplane_udp', "X-Plane's own UDP, versions 6 to 12", xplane_udp.PORT, 'xplane'),
-        PeerProtocol('fdmdata', 'Huginn with FDMData', fdmdata.DATA_PORT),
-        PeerProtocol('ulyssix', 'Altair or DEWESoft that publishes Ulyssix packets',
-                     has_usual_place=False, example='port:=5000'),
-        PeerProtocol('simpit', 'Kerbal Space Program with the plugin Kerbal Simpit',
-                     example='port:=/dev/ttyUSB0'),
-    )
-}
-
-
-def protocol_named(name: str) -> PeerProtocol:
-    """Return the protocol of this name or alias. Raises ValueError if there is none."""
-    for protocol in PROTOCOLS.values():
-        if name and name in (protocol.name, protocol.alias):
-            return protocol
-    raise ValueError(f"{name!r} is not one of {', '.join(PROTOCOLS)}")
-
-
-DATA_PORT = 49003
-"""UDP port that X-Plane 7 and later send rows to by default."""
-_DATA_PORT_OF_6 = 49000
+def load(protocol: PeerProtocol) -> FaceModule:
+    """Import what simulates the peer of a protocol."""
+    return cast(FaceModule, import_module(f'xplane_bridge.simulators.{protocol.name}'))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +87,7 @@ class Simulator:
 
     def make_frontend(self, faults: Faults, **given: Any) -> Frontend:
         """Return its frontend; options of the command that are not given take their defaults."""
-        module = self.protocol.load()
+        module = load(self.protocol)
         parser = ArgumentParser()
         module.add_options(parser)
         parser.set_defaults(**{'version': self.version} | given)

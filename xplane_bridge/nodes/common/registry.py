@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
 
-from xplane_bridge.simulators.registry import PROTOCOLS
+from xplane_bridge.protocols.registry import PROTOCOLS
 
 
 @dataclass(frozen=True, slots=True)
