@@ -132,11 +132,11 @@ export: $(BUILT) $(STUDIES)
 
 # The table in docs/experiments.md: the same scenario and autopilot on each simulator.
 experiment-table: $(BUILT)
-	@$(RUN) python3 -P -m xplane_bridge.experiments.table docs/experiments.md $(TABLE_ARGS)
+	@$(RUN) python3 tools/experiment_table.py docs/experiments.md $(TABLE_ARGS)
 
 # The table in docs/aircraft.md: the shipped gains of each aircraft through three scenarios.
 aircraft-table: $(BUILT)
-	@$(RUN) python3 -P -m xplane_bridge.experiments.aircraft_table docs/aircraft.md $(TABLE_ARGS)
+	@$(RUN) python3 tools/aircraft_table.py docs/aircraft.md $(TABLE_ARGS)
 
 # The table in README.md: which node has which topics.
 topic-table: $(BUILT)

@@ -17,12 +17,12 @@
 from pathlib import Path
 import re
 
+import draw_sensors
 import pytest
 
 from xplane_bridge.commands import train
 from xplane_bridge.commands import tune as tune_command
 from xplane_bridge.common.command_line import dated, refuse_existing
-from xplane_bridge.sensors import picture
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / 'xplane_bridge'
@@ -41,17 +41,14 @@ WRITERS = {
     'export/ulyssix/record.py': {'links/captures/writing.py', 'export/ulyssix/files.py'},
     'commands/tune.py': {'commands/tune.py'},
     'commands/train.py': {'commands/train.py', 'episodes/training/picture.py'},
-    'sensors/picture.py': {'sensors/picture.py'},
 }
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of
-# what is in them; the tables of docs are replaced where they stand. Copies of an
-# aircraft and of a packed recording are temporary files.
+# what is in them. Copies of an aircraft and of a packed recording are temporary files.
 BY_DESIGN = {
     'campaigns/table/folder.py', 'campaigns/report/report.py', 'campaigns/report/pictures.py',
     'campaigns/engines/worker.py', 'campaigns/engines/cluster.py',
     'campaigns/engines/isolated.py', 'campaigns/table/table.py',
-    'flights/recordings/files.py', 'experiments/table.py', 'experiments/aircraft_table.py',
-    'aircraft/inert.py'}
+    'flights/recordings/files.py', 'aircraft/inert.py'}
 
 
 def test_every_program_that_writes_keeps_the_rule():
@@ -94,7 +91,7 @@ def test_a_date_is_as_in_the_names_of_rosbag2():
     (train.main, ['--output', 'mine.onnx'], 'mine.onnx'),
     (train.main, ['--output', 'mine.onnx'], 'mine.json'),
     (train.main, ['--output', 'mine.onnx', '--picture', 'mine.png'], 'mine.png'),
-    (picture.main, ['mine.png', 'consumer'], 'mine.png'),
+    (draw_sensors.main, ['mine.png', 'consumer'], 'mine.png'),
 ])
 def test_a_command_refuses_before_it_computes(
         command, arguments, there, tmp_path, monkeypatch, capsys):

@@ -22,9 +22,7 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.control.envelope import load as load_envelope
-from xplane_bridge.control.gains import load as load_gains
-from xplane_bridge.experiments.aircraft_table import (
+from aircraft_table import (
     AIRCRAFT,
     fly,
     misses,
@@ -32,6 +30,9 @@ from xplane_bridge.experiments.aircraft_table import (
     scaled,
     true_airspeed_ratio,
 )
+
+from xplane_bridge.control.envelope import load as load_envelope
+from xplane_bridge.control.gains import load as load_gains
 from xplane_bridge.flights.scenario.scenario import load
 
 ROOT = Path(__file__).resolve().parents[2]

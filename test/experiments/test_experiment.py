@@ -24,6 +24,7 @@ import socket
 import sys
 import time
 
+import experiment_table
 import numpy as np
 from process_table import running
 import pytest
@@ -436,8 +437,6 @@ def test_compare_runs_says_how_far_two_flights_are_apart(tmp_path):
 
 
 def test_the_table_of_the_document_is_made_of_the_figures():
-    from xplane_bridge.experiments import table
-
     def result(settling, passed):
         return {'criteria': [{'passed': True}, {'passed': passed}], 'figures': {
             'steps': [{'quantity': 'heading', 'start': 0.0, 'target': math.pi / 3, 'rise': 10.0,
@@ -445,17 +444,17 @@ def test_the_table_of_the_document_is_made_of_the_figures():
             'tracking': {'heading': {'rms': math.pi / 180}}, 'activity': {}, 'latency': {},
             'rates': {'imu/data': {'rate': 50.0}}}}
 
-    rows = table.rows({'xpc': result(15.5, True), 'fdmdata': result(None, False)})
+    rows = experiment_table.rows({'xpc': result(15.5, True), 'fdmdata': result(None, False)})
     assert rows[0] == ['', 'xpc', 'fdmdata']
     assert ['criteria met', '2 of 2', '1 of 2'] in rows
     assert ['heading +60 deg: settling', '15.5 s', '-'] in rows
     assert ['heading +60 deg: overshoot', '1.2%', '1.2%'] in rows
     assert ['heading error, rms', '1.00 deg', '1.00 deg'] in rows
     document = 'before\n<!-- table begin -->\nold\n<!-- table end -->\nafter\n'
-    text = table.put(document, table.markdown(rows))
+    text = experiment_table.put(document, experiment_table.markdown(rows))
     assert 'old' not in text
     assert '| criteria met | 2 of 2 | 1 of 2 |' in text
     assert text.startswith('before\n')
     assert text.endswith('after\n')
     with pytest.raises(ValueError, match='no <!-- table begin'):
-        table.put('nothing', '')
+        experiment_table.put('nothing', '')

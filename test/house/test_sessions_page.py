@@ -15,14 +15,12 @@
 """docs/sessions.md shows the tables of states as they are."""
 
 from pathlib import Path
-import sys
+
+import draw_states
+
+from xplane_bridge.sessions.machine import Do, State, to, What
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'tools'))
-
-import draw_states  # noqa: E402
-
-from xplane_bridge.sessions.machine import Do, State, to, What  # noqa: E402
 
 
 def test_the_page_is_made_from_the_tables():

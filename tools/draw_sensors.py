@@ -15,7 +15,7 @@
 """
 Draw the Allan deviation of an hour of gyroscope and accelerometer, beside the figures of the file.
 
-python3 -m xplane_bridge.sensors.picture allan.png consumer tactical mine.yaml
+python3 tools/draw_sensors.py allan.png consumer tactical mine.yaml
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def draw(path: str, names: Sequence[str]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Draw; return 2 if that is not possible."""
     parser = argparse.ArgumentParser(
-        prog='python3 -m xplane_bridge.sensors.picture',
+        prog='draw_sensors',
         description='Draw the Allan deviation of simulated inertial sensors.')
     parser.add_argument('picture', help='file to write (.png, .svg)')
     parser.add_argument('sensors', nargs='+', help='presets or files, four at most')
@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         refuse_existing([given.picture], given.force, elsewhere='')
         draw(given.picture, given.sensors)
     except (ImportError, OSError, FiguresError) as error:
-        print(f'picture: {error}', file=sys.stderr)
+        print(f'draw_sensors: {error}', file=sys.stderr)
         return 2
     return 0
 

@@ -15,7 +15,7 @@
 """
 Fly the shipped gains of each aircraft through the scenarios: the table of docs/aircraft.md.
 
-    python3 -m xplane_bridge.experiments.aircraft_table docs/aircraft.md
+    python3 tools/aircraft_table.py docs/aircraft.md
 
 In this process, without ROS (core.py). A scenario is written for the Cessna 172P; for a faster
 aircraft its times are stretched with the speed and its route with the square of it, as the radius
@@ -32,12 +32,13 @@ from pathlib import Path
 import sys
 from typing import Any
 
+from experiment_table import markdown, put
+
 from xplane_bridge.commands import tune as tune_command
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.envelope import load as load_envelope
 from xplane_bridge.control.gains import load as load_gains
-from xplane_bridge.experiments.table import markdown, put
 from xplane_bridge.flights.core import CoreRun
 from xplane_bridge.flights.scenario.events import Event
 from xplane_bridge.flights.scenario.scenario import Criterion, load, Scenario
@@ -199,7 +200,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help='fly only this one, and print; repeat for several')
     parser.add_argument('--tune', action='store_true', help='first write their gains anew')
     given = parser.parse_args(argv)
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[1]
     chosen = [each for each in AIRCRAFT if not given.aircraft or each.model in given.aircraft]
     if given.tune and any(
             write_gains(each, root / 'config' / 'autopilot') for each in chosen):

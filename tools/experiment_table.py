@@ -119,7 +119,7 @@ def _fly(command: Sequence[str]) -> tuple[int, str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly, and write the table; return 0 if all were flown, whatever the verdicts."""
-    parser = argparse.ArgumentParser(prog='table', description=__doc__)
+    parser = argparse.ArgumentParser(prog='experiment_table', description=__doc__)
     parser.add_argument('document', help='file whose table is replaced')
     parser.add_argument('--scenario', default='steps', help='(%(default)s)')
     parser.add_argument('--sim', action='append', help='simulator; repeat for several')
