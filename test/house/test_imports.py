@@ -56,8 +56,6 @@ WITH_ROS = {'nodes'}
 EXCEPTIONS = {
     'campaigns/engines/isolated.py': {'nodes'},
     'campaigns/plan/contents.py': {'aircraft', 'sensors'},
-    'commands/demo.py': {'ROS'},
-    'commands/experiment.py': {'ROS'},
     'episodes/reward.py': {'experiments'},
     'experiments/fly.py': {'ROS', 'nodes'},
     'flights/core.py': {'experiments', 'nodes'},

@@ -20,8 +20,6 @@ import argparse
 from collections.abc import Sequence
 import sys
 
-from ament_index_python.packages import get_package_share_directory
-
 from xplane_bridge.commands import options
 from xplane_bridge.common.command_line import (
     add_force_option,
@@ -31,6 +29,7 @@ from xplane_bridge.common.command_line import (
     run_command,
     without_ros_arguments,
 )
+from xplane_bridge.common.data import folder
 from xplane_bridge.experiments.fly import fly
 from xplane_bridge.experiments.settings import (
     Experiment,
@@ -72,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'demo: {error}', file=sys.stderr)
         return NOT_FLOWN
     code = fly(Experiment(
-        load(find('steps', get_package_share_directory('xplane_bridge'))),
+        load(find('steps', str(folder('')))),
         Settings(host=arguments.host, port=arguments.port),
         files, '/demo',
         f'xplane_bridge: {f"X-Plane at {arguments.host}" if arguments.host else _SIMULATED}, '

@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 import sys
 
 from xplane_bridge.commands import options
@@ -31,6 +30,7 @@ from xplane_bridge.common.command_line import (
     run_command,
     without_ros_arguments,
 )
+from xplane_bridge.common.data import folder
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.settings import (
     Experiment,
@@ -89,7 +89,7 @@ def outputs(argv: Sequence[str]) -> list[str]:
 def _flown(
     arguments: argparse.Namespace, settings: Settings
 ) -> tuple[scenarios.Scenario, Settings]:
-    scenario = scenarios.load(scenarios.find(arguments.scenario, _share()))
+    scenario = scenarios.load(scenarios.find(arguments.scenario, str(folder(''))))
     return scenario, settings_module.complete(settings, scenario)
 
 
@@ -132,15 +132,6 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     add_launch_option(parser)
     options.add_live_option(parser)
     return parser.parse_args(without_ros_arguments(argv))
-
-
-def _share() -> str:
-    """Return the folder with the scenarios: this package's, without ROS that of the sources."""
-    try:
-        from ament_index_python.packages import get_package_share_directory
-        return str(get_package_share_directory('xplane_bridge'))
-    except (ImportError, LookupError, OSError):
-        return str(Path(__file__).resolve().parents[2])
 
 
 if __name__ == '__main__':
