@@ -59,7 +59,6 @@ EXCEPTIONS = {
     'episodes/reward.py': {'experiments'},
     'experiments/fly.py': {'ROS', 'nodes'},
     'flights/core.py': {'experiments', 'nodes'},
-    'flights/scenario/flown_by.py': {'ROS'},
     'flights/scenario/start.py': {'experiments'},
     'flights/stepped.py': {'experiments'},
     'nodes/flight/display.py': {'experiments'},

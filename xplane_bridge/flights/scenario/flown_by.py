@@ -30,6 +30,7 @@ import shutil
 from typing import Any
 
 from xplane_bridge.common import fields
+from xplane_bridge.common.ament import prefix_of
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
 
@@ -130,10 +131,9 @@ def program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 def _executable(package: str, name: str) -> str:
     """Return the path of a package's executable."""
-    from ament_index_python.packages import get_package_prefix
     try:
-        folder = os.path.join(get_package_prefix(package), 'lib', package)
-    except (LookupError, OSError, ValueError):
+        folder = os.path.join(prefix_of(package), 'lib', package)
+    except LookupError:
         raise ScenarioError(
             f'controller: there is no package {package!r}: build it, and source its install '
             'space') from None
