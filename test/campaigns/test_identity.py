@@ -27,11 +27,11 @@ pytest.importorskip('pyarrow', reason='campaigns need pyarrow')
 from xplane_bridge.campaigns import fly as flights
 from xplane_bridge.campaigns.engines import worker as pilot
 from xplane_bridge.campaigns.plan import plan as plans
-from xplane_bridge.campaigns.plan.contents import of_aircraft
 from xplane_bridge.campaigns.plan.plan import PlanError
 from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.control import gains
 from xplane_bridge.control.policy import contents
+from xplane_bridge.flights.scenario.contents import of_aircraft
 
 NAVION = Path(__file__).resolve().parents[2] / 'examples' / 'aircraft' / 'navion'
 FLIGHT = """

@@ -13,10 +13,9 @@
 # limitations under the License.
 
 """
-The files that a campaign's flights depend on, besides the plan: found without running any.
+The files of a campaign's controllers, found without running any: programs, and what they name.
 
-Of a controller its program and what that imports and names; of an aircraft its folder, with
-engines, propellers and systems; gains; sensors.
+Those of aircraft, gains and sensors are found by flights.scenario.contents.
 """
 
 from __future__ import annotations
@@ -24,24 +23,16 @@ from __future__ import annotations
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-import re
 import shlex
 
-from xplane_bridge.aircraft import files as aircraft_files
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.control import gains
 from xplane_bridge.control.policy import contents
 from xplane_bridge.control.policy.contents import Files
 from xplane_bridge.control.policy.load import files_of
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, ROS_ARGUMENTS
-from xplane_bridge.sensors import specification
 
 POLICY = 'policy:'
-
-# An engine, a thruster or a system in another file.
-_NAMED = re.compile(r'<\w+\s[^>]*?\bfile\s*=\s*"([^"]+)"')
-_OWN_FOLDERS = ('Engines', 'engines', 'Systems', 'systems')
 
 
 def of_controller(name: str, share: str) -> Files:
@@ -100,45 +91,3 @@ def _of_package(name: str) -> Files:
     return {f'{name}/{file.relative_to(folder)}': file
             for folder in (spec.submodule_search_locations if spec is not None else None) or ()
             for file in Path(folder).rglob('*.py')}
-
-
-def of_aircraft(model: str, aircraft_path: str = '') -> Files:
-    """Return the files of an aircraft; {} if there is none, which its flight says."""
-    spec = find_spec('jsbsim')
-    if spec is None or spec.origin is None:
-        return {}
-    try:
-        where = aircraft_files.find(model, aircraft_path, Path(spec.origin).parent)
-    except ValueError:
-        return {}
-    folder = where.file.parent
-    # Gains may be there too: they are asked for on their own.
-    found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob('*'))
-             if path.is_file() and path.suffix != '.yaml'}
-    places = (*(folder / name for name in _OWN_FOLDERS), where.engine, where.systems)
-    waiting = [where.file]
-    while waiting:
-        text = waiting.pop().read_text(errors='replace')
-        for name in _NAMED.findall(text):
-            for place in places:
-                path = place / f'{name.removesuffix(".xml")}.xml'
-                key = f'{place.name}/{path.name}'
-                if path.is_file() and key not in found:
-                    found[key] = path
-                    waiting.append(path)
-    return found
-
-
-def of_gains(model: str, aircraft_path: str = '', named: str = '') -> Files:
-    """Return the file of the autopilot's gains; {} if there are none, which its flight says."""
-    try:
-        path = gains.chosen(model, aircraft_path, named)
-    except ValueError:
-        return {}
-    return {path.name: path}
-
-
-def of_sensors(name: str) -> Files:
-    """Return the file of sensors; {} for none."""
-    path = Path(specification.file_of(name))
-    return {path.name: path} if path.is_file() else {}

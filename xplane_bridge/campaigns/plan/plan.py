@@ -46,6 +46,7 @@ from xplane_bridge.control.policy.load import load as load_policy
 from xplane_bridge.experiments import settings
 from xplane_bridge.experiments.settings import CORE, Settings
 from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.flights.scenario.contents import of_aircraft, of_gains, of_sensors
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT
 
 # A flight in one process takes a second or two; through ROS, half a minute.
@@ -251,10 +252,10 @@ class _Contents:
         if found is None:
             model_of, where = model or settings.DEFAULT_MODEL, f' in {path}' if path else ''
             found = self._known[model, path, named, sensors] = {
-                f'aircraft {model_of}{where}': digest(contents.of_aircraft(model_of, path)),
+                f'aircraft {model_of}{where}': digest(of_aircraft(model_of, path)),
                 f'gains {named}' if named else f'gains of {model_of}{where}': digest(
-                    contents.of_gains(model_of, path, named)),
-                **({f'sensors {sensors}': digest(contents.of_sensors(sensors))}
+                    of_gains(model_of, path, named)),
+                **({f'sensors {sensors}': digest(of_sensors(sensors))}
                    if sensors not in ('', settings.NO_SENSORS) else {})}
         return found
 
