@@ -18,14 +18,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Any, TYPE_CHECKING
+from typing import Any, Protocol
 
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import Executor
 from rclpy.qos import QoSProfile
-
-if TYPE_CHECKING:
-    from xplane_bridge.nodes.common.base import BridgeNode
 
 # Queue depth of one service's requests and responses: with ROS's default depth of 10, the rest of
 # many simultaneous calls would be lost silently. The same as that of the parameter services.
@@ -38,6 +36,30 @@ class NotActiveError(ValueError):
     """The node is not active; the text says so."""
 
 
+class Owner(Protocol):
+    """What the node that offers something is asked for: it is active or not, and logs refusals."""
+
+    @property
+    def active(self) -> bool:
+        """Return whether the node is active."""
+
+    @property
+    def executor(self) -> Executor | None:
+        """Return the executor that runs the node."""
+
+    def get_name(self) -> str:
+        """Return the name of the node."""
+
+    def refuse(self, what: str, error: Exception) -> None:
+        """Count and log a call that was refused."""
+
+    def create_service(self, *arguments: Any, **options: Any) -> Any:
+        """Create a service, as Node does."""
+
+    def destroy_service(self, service: Any) -> bool:
+        """Destroy a service, as Node does."""
+
+
 class _Offer(ABC):
     """
     A server that clients may call; a call is a coroutine, and others run meanwhile.
@@ -46,7 +68,7 @@ class _Offer(ABC):
     are pending is destroyed after the last of them.
     """
 
-    def __init__(self, node: BridgeNode[Any], name: str) -> None:
+    def __init__(self, node: Owner, name: str) -> None:
         self._node = node
         self._name = name
         self._under_way = 0
@@ -88,7 +110,7 @@ class Service(_Offer):
     """A service of BridgeNode.make_service()."""
 
     def __init__(
-        self, node: BridgeNode[Any], kind: type, name: str, handler: Callable[[Any, Any], Any],
+        self, node: Owner, kind: type, name: str, handler: Callable[[Any, Any], Any],
         refused: Callable[[Any, Any], None], while_inactive: bool,
     ) -> None:
         super().__init__(node, name)
@@ -122,7 +144,7 @@ class Action(_Offer):
     """An action of BridgeNode.make_action()."""
 
     def __init__(
-        self, node: BridgeNode[Any], kind: Any, name: str,
+        self, node: Owner, kind: Any, name: str,
         handler: Callable[[Any, Any], Awaitable[None]],
         refused: Callable[[Any, ValueError], None],
     ) -> None:
