@@ -26,8 +26,8 @@ BUILT := $(ROOT)/.built
 SOURCED := $(if $(ROS_DISTRO),,$(ROOT)/sourced/venv/.made)
 # With a symlink install only these need a build; edits of Python files are live immediately.
 SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv action/*.action launch/*.py \
-	config/*.yaml scenarios/*.yaml campaigns/*.yaml policies/* resource/*) $(wildcard tools/*)
-PYTHON_TREE := $(shell find xplane_bridge -name '*.py' | LC_ALL=C sort)
+	config/*.yaml resource/*) $(wildcard tools/*)
+TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
 .PHONY: build test test-fast test-here test-sourced test-python demo experiment campaign train export experiment-table aircraft-table topic-table states-page \
 	bench bench-page lint mutants soak shell clean
@@ -61,9 +61,9 @@ $(ROOT)/sourced/venv/.made: requirements/noble.txt requirements/$(WHEELS).txt to
 	@tools/make_venv.sh $(ROOT)/sourced/venv $(WHEELS) declared
 	@touch $@
 
-# A new or deleted Python file changes this list, and with it the links to install.
+# A new or deleted file of the package changes this list, and with it the links to install.
 $(ROOT)/.tree: $(VENV) FORCE
-	@printf '%s\n' $(PYTHON_TREE) | cmp -s - $@ || printf '%s\n' $(PYTHON_TREE) > $@
+	@printf '%s\n' $(TREE) | cmp -s - $@ || printf '%s\n' $(TREE) > $@
 .PHONY: FORCE
 FORCE:
 

@@ -35,7 +35,7 @@ ROUNDS = 5
 FRAMES = 1200
 RESETS = 20
 GOAL = 100.0
-SCENARIOS = Path(__file__).resolve().parent.parent / 'scenarios'
+SCENARIOS = Path(__file__).resolve().parent.parent / 'xplane_bridge' / 'data' / 'scenarios'
 
 
 def jsbsim(rate: int) -> Callable[[], Any]:

@@ -24,15 +24,12 @@ Optionally RViz, foxglove_bridge and a recorder. It runs until Ctrl-C.
 from dataclasses import dataclass
 import os
 
-from ament_index_python.packages import (
-    get_package_prefix,
-    get_package_share_directory,
-    PackageNotFoundError,
-)
+from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
 from xplane_bridge.common.command_line import dated, refuse_existing
+from xplane_bridge.common.data import folder
 from xplane_bridge.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.nodes.launching import (
     AircraftArguments,
@@ -119,8 +116,7 @@ def make(given):
         }, defaults=gains_for(given)))
     namespace = f"/{value.get('namespace', '').strip('/')}".rstrip('/')
     if value['rviz']:
-        config = os.path.join(
-            get_package_share_directory('xplane_bridge'), 'resource', 'experiment.rviz')
+        config = str(folder('view') / 'experiment.rviz')
         nodes.append(Node(
             package='rviz2', executable='rviz2', arguments=['-d', config],
             parameters=[{'use_sim_time': simulated}],

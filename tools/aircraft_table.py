@@ -35,6 +35,7 @@ from typing import Any
 from experiment_table import markdown, put
 
 from xplane_bridge.commands import tune as tune_command
+from xplane_bridge.common.data import folder
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.envelope import load as load_envelope
@@ -200,12 +201,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help='fly only this one, and print; repeat for several')
     parser.add_argument('--tune', action='store_true', help='first write their gains anew')
     given = parser.parse_args(argv)
-    root = Path(__file__).resolve().parents[1]
     chosen = [each for each in AIRCRAFT if not given.aircraft or each.model in given.aircraft]
     if given.tune and any(
-            write_gains(each, root / 'config' / 'autopilot') for each in chosen):
+            write_gains(each, folder('gains')) for each in chosen):
         return 1
-    scenarios = {name: load(str(root / 'scenarios' / f'{name}.yaml')) for name in SCENARIOS}
+    scenarios = {name: load(str(folder('scenarios') / f'{name}.yaml')) for name in SCENARIOS}
     results = {each: fly(each, scenarios) for each in chosen}
     missed = misses(results)
     text = markdown(rows(results)) + '\n\n' + (

@@ -16,7 +16,7 @@
 """
 Draw the aircraft's URDF with matplotlib: docs/aircraft_model.png.
 
-draw_aircraft.py resource/aircraft.urdf docs/aircraft_model.png
+draw_aircraft.py xplane_bridge/data/view/aircraft.urdf docs/aircraft_model.png
 """
 
 import math

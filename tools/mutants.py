@@ -34,7 +34,7 @@ import sys
 
 HERE = Path(__file__).resolve().parents[1]
 # What the tests read besides the package and themselves.
-READ_BY_TESTS = ('config', 'docs', 'resource', 'scenarios')
+READ_BY_TESTS = ('config', 'docs', 'resource')
 # Tests that start processes or nodes: too slow, and threads do not survive mutmut's fork.
 SLOW = re.compile(r'\bros\b[,)]|from harness import .*\bprocess\b|mark\.launch')
 FATES = ('survived', 'no tests', 'timeout', 'suspicious', 'segfault')

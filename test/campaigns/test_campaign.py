@@ -187,7 +187,7 @@ def test_a_dry_run_says_how_many_and_how_long_and_leaves_nothing(plan, tmp_path,
 
 def test_the_shipped_plans_can_be_read():
     pytest.importorskip('scipy', reason='one samples by scipy')
-    folder = Path(__file__).resolve().parents[2] / 'campaigns'
+    folder = Path(__file__).resolve().parents[2] / 'xplane_bridge/data/campaigns'
     assert {path.stem for path in folder.glob('*.yaml')} >= {'turbulence', 'lockstep', 'sampled'}
     assert len(load(str(folder / 'lockstep.yaml'))) == 20
     assert len(load(str(folder / 'sampled.yaml'))) <= 100

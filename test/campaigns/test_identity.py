@@ -33,7 +33,7 @@ from xplane_bridge.control import gains
 from xplane_bridge.control.policy import contents
 from xplane_bridge.flights.scenario.contents import of_aircraft
 
-NAVION = Path(__file__).resolve().parents[2] / 'examples' / 'aircraft' / 'navion'
+NAVION = Path(__file__).resolve().parents[2] / 'xplane_bridge/data/aircraft/navion'
 FLIGHT = """
 duration: 1.0
 initial: {altitude: 1500.0, airspeed: 53.64}
@@ -66,7 +66,7 @@ def study(tmp_path, monkeypatch):
     # The policy adds its own folder.
     monkeypatch.setattr(sys, 'path', [*sys.path])
     monkeypatch.setattr(gains, '_folder', lambda: tmp_path / 'shipped')
-    shutil.copytree(NAVION.parents[2] / 'config' / 'autopilot', tmp_path / 'shipped')
+    shutil.copytree(NAVION.parents[1] / 'gains', tmp_path / 'shipped')
     shutil.copytree(NAVION, tmp_path / 'aircraft' / 'navion')
     for name, text in {
         'own_laws/__init__.py': '', 'own_laws/law.py': 'from . import trim\n\n\ndef command():\n'

@@ -24,7 +24,7 @@ import pytest
 from xplane_bridge.conversions import aircraft_model
 from xplane_bridge.conversions.frames import rotate
 
-URDF = Path(__file__).parents[2] / 'resource' / 'aircraft.urdf'
+URDF = Path(__file__).parents[2] / 'xplane_bridge/data/view/aircraft.urdf'
 # REP-103: x forward, y left, z up.
 UP, DOWN, RIGHT, AFT = (0, 0, 1), (0, 0, -1), (0, -1, 0), (-1, 0, 0)
 

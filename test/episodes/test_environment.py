@@ -126,7 +126,8 @@ def test_an_episode_without_a_seed_can_be_flown_again(short):
 @pytest.mark.parametrize(('name', 'seed'), [('short', 5), ('turbulence', 2)])
 def test_an_episode_is_the_experiment(short, name, seed):
     """The cascade's commands as actions give its flight, and the same judgements."""
-    chosen = short if name == 'short' else scenario.load(str(ROOT / f'scenarios/{name}.yaml'))
+    chosen = short if name == 'short' else scenario.load(
+        str(ROOT / f'xplane_bridge/data/scenarios/{name}.yaml'))
     run = CoreRun(chosen, seed)
     commands = []
     while run.look():

@@ -25,7 +25,8 @@ def flown(law, scenario):
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     from xplane_bridge.flights.core import CoreRun
     from xplane_bridge.flights.scenario.scenario import load
-    run = CoreRun(load(str(ROOT / 'scenarios' / f'{scenario}.yaml')), seed=7, law=InCore(law))
+    path = ROOT / 'xplane_bridge/data/scenarios' / f'{scenario}.yaml'
+    run = CoreRun(load(str(path)), seed=7, law=InCore(law))
     run.fly()
     return run
 

@@ -42,7 +42,7 @@ def executed(tmp_path_factory):
     # It writes files beside itself.
     folder = tmp_path_factory.mktemp('checkout') / 'examples'
     folder.mkdir()
-    for name in ('xplane_bridge', 'scenarios', 'examples/controllers'):
+    for name in ('xplane_bridge', 'examples/controllers'):
         (folder.parent / name).symlink_to(NOTEBOOK.parents[1] / name)
     notebook = nbformat.read(NOTEBOOK, 4)
     nbclient.NotebookClient(

@@ -30,12 +30,12 @@ from xplane_bridge.flights.core import CoreRun
 from xplane_bridge.flights.scenario.scenario import load
 
 ROOT = Path(__file__).resolve().parents[2]
-AIRCRAFT = ROOT / 'examples' / 'aircraft'
+AIRCRAFT = ROOT / 'xplane_bridge' / 'data' / 'aircraft'
 
 
 def modes():
     specification = importlib.util.spec_from_file_location(
-        'modes', AIRCRAFT / 'navion' / 'modes.py')
+        'modes', ROOT / 'examples' / 'navion' / 'modes.py')
     script = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(script)
     return script
@@ -67,8 +67,8 @@ def test_its_own_gains_fly_it_through_a_scenario():
     path = str(AIRCRAFT)
     assert gains.file_of('navion', path) == AIRCRAFT / 'navion' / 'navion.yaml'
     assert gains.file_of('navion') is None
-    assert gains.file_of('c172p', path).parent.name == 'autopilot'
-    scenario = load(str(ROOT / 'scenarios' / 'steps.yaml'))
+    assert gains.file_of('c172p', path).parent.name == 'gains'
+    scenario = load(str(ROOT / 'xplane_bridge/data/scenarios/steps.yaml'))
     run = CoreRun(replace(scenario, initial={
         **scenario.initial, 'model': 'navion', 'aircraft_path': path}))
     assert run.vehicle.law.gains == gains.load(AIRCRAFT / 'navion' / 'navion.yaml')

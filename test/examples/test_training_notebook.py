@@ -37,8 +37,7 @@ def test_the_training_notebook_trains_and_flies(tmp_path):
     # It writes files beside itself.
     folder = tmp_path / 'examples'
     folder.mkdir()
-    for name in ('xplane_bridge', 'scenarios'):
-        (tmp_path / name).symlink_to(NOTEBOOK.parents[1] / name)
+    (tmp_path / 'xplane_bridge').symlink_to(NOTEBOOK.parents[1] / 'xplane_bridge')
     notebook = nbformat.read(NOTEBOOK, 4)
     nbclient.NotebookClient(
         notebook, timeout=240, resources={'metadata': {'path': str(folder)}}).execute()

@@ -40,7 +40,7 @@ BY_MODEL = {each.model: each for each in AIRCRAFT}
 
 
 def scenario(name: str):
-    return load(str(ROOT / 'scenarios' / f'{name}.yaml'))
+    return load(str(ROOT / 'xplane_bridge/data/scenarios' / f'{name}.yaml'))
 
 
 @pytest.mark.parametrize('aircraft', AIRCRAFT, ids=lambda each: each.model)
@@ -50,7 +50,7 @@ def test_each_file_is_of_the_flight_in_the_table_and_says_how_it_was_made(aircra
     assert gains.has_engine == (aircraft.kind != 'glider')
     envelope = load_envelope(aircraft.model)
     assert envelope.airspeed_low < aircraft.airspeed < envelope.airspeed_high
-    text = (ROOT / 'config' / 'autopilot' / f'{aircraft.model}.yaml').read_text()
+    text = (ROOT / 'xplane_bridge/data/gains' / f'{aircraft.model}.yaml').read_text()
     assert f'#   tune --model {aircraft.model} --altitude {aircraft.altitude:g} --air' in text
     assert '# roll_rate ' in text
     page = (ROOT / 'docs' / 'aircraft.md').read_text()

@@ -171,7 +171,7 @@ def is_in_place(heard, states):
     assert state['pitch_deg'] > 1.0
     # The elevator's angle is its share of what the URDF allows; + is about y, trailing edge up.
     elevator = heard['/controls'][-1]['elevator']
-    joint = aircraft_model.load(ROOT / 'resource' / 'aircraft.urdf').joints['elevator']
+    joint = aircraft_model.load(ROOT / 'xplane_bridge/data/view/aircraft.urdf').joints['elevator']
     angle = elevator * (joint.upper if elevator > 0.0 else -joint.lower)
     assert 2.0 * math.asin(moved['elevator'].rotation.y) == pytest.approx(angle, abs=1e-9)
     frames = {entity.frame_id: entity for entity in heard['/aircraft'][-1].entities}

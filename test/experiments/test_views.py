@@ -36,16 +36,16 @@ from xplane_bridge.nodes.flight.display import View
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.record.definitions import message_class
 
-RESOURCE = Path(__file__).parents[2] / 'resource'
+VIEW = Path(__file__).parents[2] / 'xplane_bridge' / 'data' / 'view'
 NAMESPACE = '/experiment'
 
 
 def layout(name='foxglove_layout'):
-    return json.loads((RESOURCE / f'{name}.json').read_text())
+    return json.loads((VIEW / f'{name}.json').read_text())
 
 
 def rviz():
-    return yaml.safe_load((RESOURCE / 'experiment.rviz').read_text())
+    return yaml.safe_load((VIEW / 'experiment.rviz').read_text())
 
 
 def panels(tree):

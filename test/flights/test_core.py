@@ -53,7 +53,7 @@ criteria:
 
 
 def packaged(name):
-    return scenario.load(str(ROOT / 'scenarios' / f'{name}.yaml'))
+    return scenario.load(str(ROOT / 'xplane_bridge/data/scenarios' / f'{name}.yaml'))
 
 
 def short(tmp_path, text=SHORT):

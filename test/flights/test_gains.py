@@ -47,7 +47,7 @@ FLIGHT = {
 def untuned(tmp_path):
     """Return a folder with an aircraft that has no gains beside it."""
     shutil.copytree(
-        Path(__file__).resolve().parents[2] / 'examples' / 'aircraft' / 'navion',
+        Path(__file__).resolve().parents[2] / 'xplane_bridge/data/aircraft/navion',
         tmp_path / 'aircraft' / 'navion', ignore=shutil.ignore_patterns('*.yaml'))
     return tmp_path / 'aircraft'
 

@@ -112,7 +112,7 @@ class Foreign:
 def test_racetrack_is_flown_within_metres_of_its_path(law, wind, most):
     pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
     from xplane_bridge.flights.core import CoreRun
-    run = CoreRun(load(str(ROOT / 'scenarios' / 'racetrack.yaml')), law=law())
+    run = CoreRun(load(str(ROOT / 'xplane_bridge/data/scenarios' / 'racetrack.yaml')), law=law())
     run.vehicle.disturb('wind', wind)
     run.fly()
     result = run.evaluate()

@@ -31,7 +31,7 @@ pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
 
 from closed_loops import FdmdataLoop, XpcLoop, XplaneLoop
 
-SCENARIO = load(str(Path(__file__).parents[2] / 'scenarios' / 'steps.yaml'))
+SCENARIO = load(str(Path(__file__).parents[2] / 'xplane_bridge/data/scenarios/steps.yaml'))
 STEPS = [event for event in SCENARIO.events if event.expect]
 
 

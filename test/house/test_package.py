@@ -147,7 +147,8 @@ def test_a_wheel_has_the_data_files_that_are_in_the_package():
     package = ROOT / 'xplane_bridge'
     held = {
         path.relative_to(ROOT).as_posix() for name, found in patterns.items()
-        for pattern in found for path in ROOT.joinpath(*name.split('.')).glob(pattern)}
+        for pattern in found for path in ROOT.joinpath(*name.split('.')).glob(pattern)
+        if path.is_file()}
     data = {
         path.relative_to(ROOT).as_posix() for path in package.rglob('*')
         if path.is_file() and path.suffix not in ('.py', '.pyc')}

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / 'docs' / 'wire').glob('*.md'))
 SUFFIXES = {'.py', '.md', '.msg', '.srv', '.yaml', '.rst'}
 FOLDERS = ('xplane_bridge', 'test', 'benchmarks', 'examples', 'docs', 'msg', 'srv', 'config',
-           'launch', 'scenarios')
+           'launch')
 
 SPACE = r'(?:\s*\n\s*(?:# ?)?|\s+)'      # a space, or a line break within a comment
 NUMBER = r'\d+(?:\.\d+)?b?'

@@ -43,6 +43,7 @@ LONGEST = 60
 LONGEST_LINE = 2000
 
 ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / 'xplane_bridge' / 'data'
 
 
 class Plain:
@@ -71,12 +72,12 @@ class Plain:
 
 def _scenario():
     from xplane_bridge.flights.scenario.scenario import load
-    return Plain('.yaml', [*(ROOT / 'scenarios').glob('*.yaml')], load)
+    return Plain('.yaml', [*(DATA / 'scenarios').glob('*.yaml')], load)
 
 
 def _plan():
     from xplane_bridge.campaigns.plan.plan import load
-    return Plain('.yaml', [*(ROOT / 'campaigns').glob('*.yaml')], load)
+    return Plain('.yaml', [*(DATA / 'campaigns').glob('*.yaml')], load)
 
 
 def _map():
@@ -86,19 +87,19 @@ def _map():
 
 def _gains():
     from xplane_bridge.control.gains import load
-    return Plain('.yaml', [*(ROOT / 'config' / 'autopilot').glob('*.yaml')], load)
+    return Plain('.yaml', [*(DATA / 'gains').glob('*.yaml')], load)
 
 
 def _sensors():
     from xplane_bridge.sensors.specification import load, presets
-    folder = ROOT / 'xplane_bridge' / 'sensors' / 'presets'
+    folder = DATA / 'sensors'
     assert presets()
     return Plain('.yaml', [*folder.glob('*.yaml')], load)
 
 
 def _policy():
     from xplane_bridge.control.policy.load import load
-    return Plain('.onnx', [*(ROOT / 'policies').glob('*.onnx')], load)
+    return Plain('.onnx', [*(DATA / 'policies').glob('*.onnx')], load)
 
 
 class Aircraft(Plain):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where the package's files are: in the sources, or installed below share/."""
+"""Where the package's data are, and which files are of installed packages."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from pathlib import Path
 import site
 import sysconfig
 
+_DATA = Path(__file__).resolve().parents[1] / 'data'
 _PLACES = tuple({Path(place).resolve() for place in (
     *(sysconfig.get_path(name) for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')),
     *site.getsitepackages(), site.getusersitepackages())})
@@ -33,13 +34,5 @@ def is_installed(path: Path) -> bool:
 
 
 def folder(name: str) -> Path:
-    """Return a folder of the package, such as policies: that of the sources, or the installed."""
-    root = Path(__file__).resolve().parents[2]
-    if (root / 'package.xml').is_file():
-        return root / name
-    # <prefix>/lib/pythonX/site-packages/xplane_bridge/control -> <prefix>/share/xplane_bridge
-    for parent in root.parents:
-        share = parent / 'share' / 'xplane_bridge'
-        if share.is_dir():
-            return share / name
-    return root / name
+    """Return a folder of the package's data, such as policies."""
+    return _DATA / name

@@ -171,4 +171,4 @@ def _known() -> str:
 
 def _folder() -> Path:
     """Return the folder of the aircraft's files."""
-    return folder('config') / 'autopilot'
+    return folder('gains')

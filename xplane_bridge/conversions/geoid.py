@@ -31,6 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.data import folder
+
 HeightFunction = Callable[[float, float], float]
 """Undulation in metres at (latitude_deg, longitude_deg)."""
 
@@ -42,7 +44,7 @@ _INSTALLED_GRIDS = (
     'egm96_15.gtx',
 )
 
-PACKAGED = Path(__file__).with_name('egm96.npz')
+PACKAGED = folder('geoid') / 'egm96.npz'
 """EGM96, fitted by tools/make_geoid.py: within 0.721 m, rms 0.045 m, of the full grid."""
 
 # About 11 m, over which the geoid changes by a few millimetres at most: a parked aircraft looks

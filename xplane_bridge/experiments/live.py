@@ -93,7 +93,7 @@ class Live:
         # The server and the channels do not keep it.
         self._context = context = foxglove.Context()
         self._scene = Scene(
-            aircraft_model.load(folder('resource') / 'aircraft.urdf'),
+            aircraft_model.load(folder('view') / 'aircraft.urdf'),
             {'/state': _STATE_NAMES, '/controls': (*_CONTROLS, *_COMMANDS)}, context)
         try:
             self._server = foxglove.start_server(
@@ -222,7 +222,7 @@ def served(experiment: Experiment) -> AbstractContextManager[Live | None]:
         return nullcontext()
     live = Live(experiment.live, experiment.title)
     print(f'live at {live.address}: open it in Foxglove or Lichtblick, with the layout '
-          f'{folder("resource") / "foxglove_live.json"}', flush=True)
+          f'{folder("view") / "foxglove_live.json"}', flush=True)
     return live
 
 

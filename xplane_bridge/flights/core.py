@@ -18,7 +18,7 @@ A scenario flown in this process, without ROS: the simulated aircraft, a control
     from xplane_bridge.flights.core import CoreRun
     from xplane_bridge.flights.scenario.scenario import load
 
-    run = CoreRun(load('scenarios/steps.yaml'))
+    run = CoreRun(load('xplane_bridge/data/scenarios/steps.yaml'))
     run.fly()
     print(run.evaluate().judgements)
 

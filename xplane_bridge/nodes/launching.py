@@ -133,7 +133,7 @@ class AircraftArguments:
     """Arguments of launch files that start autopilot_node."""
 
     aircraft: str = parameter(
-        '', 'Aircraft whose gains and limits autopilot_node has: a name in config/autopilot, or '
+        '', 'Aircraft whose gains and limits autopilot_node has: a name in data/gains, or '
         'a parameter file. Empty: those of params_file, or of the c172p. A simulator of this '
         'package that is started too flies the aircraft of that name.')
 

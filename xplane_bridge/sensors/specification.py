@@ -25,15 +25,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 import math
-from pathlib import Path
 from typing import Any, get_args, get_type_hints, TypeVar
 
 from xplane_bridge.common import plain_yaml
+from xplane_bridge.common.data import folder
 from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.sensors.errors import Errors
 from xplane_bridge.sensors.timing import Dropout, Timing
 
-_PRESETS = Path(__file__).resolve().parent / 'presets'
+_PRESETS = folder('sensors')
 # No figure is larger, in any unit.
 _LARGEST = 1e9
 

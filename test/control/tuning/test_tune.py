@@ -33,7 +33,7 @@ from xplane_bridge.control.tuning.tune import tune
 from xplane_bridge.flights.core import CoreRun
 from xplane_bridge.flights.scenario.scenario import load as load_scenario
 
-STEPS = Path(__file__).parents[3] / 'scenarios' / 'steps.yaml'
+STEPS = Path(__file__).parents[3] / 'xplane_bridge/data/scenarios/steps.yaml'
 
 
 def test_a_tuned_file_flies_the_steps_and_says_its_margins(

@@ -28,7 +28,7 @@ from xplane_bridge.control.policy.observation import columns
 from xplane_bridge.episodes.training import holding
 from xplane_bridge.episodes.training.holding import Holding
 
-POLICY = Path(__file__).resolve().parents[3] / 'policies' / 'turbulence.onnx'
+POLICY = Path(__file__).resolve().parents[3] / 'xplane_bridge/data/policies/turbulence.onnx'
 RANDOM = np.random.default_rng(18)
 
 

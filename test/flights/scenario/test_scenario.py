@@ -25,7 +25,7 @@ from xplane_bridge.experiments.settings import Settings
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 
-SHIPPED = sorted((Path(__file__).parents[3] / 'scenarios').glob('*.yaml'))
+SHIPPED = sorted((Path(__file__).parents[3] / 'xplane_bridge/data/scenarios').glob('*.yaml'))
 GOOD = """
 duration: 20
 events:
@@ -206,7 +206,7 @@ def test_a_real_simulator_takes_what_its_wire_carries():
 
 
 def test_the_example_in_the_document_is_one():
-    text = (SHIPPED[0].parent.parent / 'docs' / 'experiments.md').read_text()
+    text = (Path(__file__).parents[3] / 'docs' / 'experiments.md').read_text()
     first, inputs = (part.split('```')[0] for part in text.split('```yaml\n')[1:3])
     found = parsed(first)
     assert len(found.events) == 6

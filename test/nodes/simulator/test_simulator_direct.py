@@ -38,7 +38,7 @@ from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.simulator import SimulatorNode
 from xplane_bridge.srv import GetProperties, ListProperties, SetProperties
 
-EXAMPLES = Path(__file__).resolve().parents[3] / 'examples'
+AIRCRAFT = Path(__file__).resolve().parents[3] / 'xplane_bridge' / 'data' / 'aircraft'
 FRAME = 1.0 / 60.0
 FRAMES = 90
 
@@ -163,7 +163,7 @@ def test_an_aircraft_of_ones_own_flies(ros):
     ros.subscribe(AirData, '/air_data')
     ros.subscribe(Float64, '/property/aero/coefficient/CL')
     ros.start(
-        SimulatorNode, telemetry='direct', aircraft_path=str(EXAMPLES / 'aircraft'),
+        SimulatorNode, telemetry='direct', aircraft_path=str(AIRCRAFT),
         model='navion', airspeed=53.64, property_topics=['aero/coefficient/CL'])
     assert ros.next('/air_data').indicated_airspeed == pytest.approx(53.64, abs=0.1)
     # That of its weight, at the published dynamic pressure.
@@ -175,7 +175,7 @@ def test_properties_are_topics_a_parameter_and_services(ros):
     ros.subscribe(Float64, topic)
     ros.subscribe(Float64, '/property/propulsion/engine_0/thrust_lbs')
     node = ros.start(
-        SimulatorNode, telemetry='direct', aircraft_path=str(EXAMPLES / 'aircraft'),
+        SimulatorNode, telemetry='direct', aircraft_path=str(AIRCRAFT),
         model='navion', airspeed=53.64, property_values=[f'{area}=200.0'],
         property_topics=[area, 'propulsion/engine[0]/thrust-lbs'])
     assert ros.next(topic).data == 200.0

@@ -47,7 +47,7 @@ def plotjuggler():
 
 def foxglove():
     """Return the paths of Foxglove's layout, of which each panel is placed once."""
-    layout = json.loads((ROOT / 'resource' / 'foxglove_ulyssix.json').read_text())
+    layout = json.loads((ROOT / 'xplane_bridge/data/view/foxglove_ulyssix.json').read_text())
 
     def panels(tree):
         return [tree] if isinstance(tree, str) else [

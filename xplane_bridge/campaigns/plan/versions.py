@@ -15,9 +15,7 @@
 """Versions of what flights depend on."""
 
 from importlib.metadata import PackageNotFoundError, version
-import os
-
-from xplane_bridge.campaigns.plan import sections
+from pathlib import Path
 
 
 def package_version() -> str:
@@ -27,7 +25,7 @@ def package_version() -> str:
     except PackageNotFoundError:
         import configparser
         found = configparser.ConfigParser()
-        found.read(os.path.join(sections.share(), 'setup.cfg'))
+        found.read(Path(__file__).parents[3] / 'setup.cfg')
         return found.get('metadata', 'version', fallback='')
 
 

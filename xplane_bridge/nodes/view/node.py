@@ -66,8 +66,8 @@ class ViewNode(BridgeNode[ViewParameters]):
     def open(self) -> None:
         """Read the URDF, create the topics."""
         given = self.parameters
-        self._model = model = aircraft_model.load(given.urdf or folder('resource') /
-                                                  'aircraft.urdf')
+        self._model = model = aircraft_model.load(
+            given.urdf or folder('view') / 'aircraft.urdf')
         self._controls: dict[str, float] = {}
         self._propeller = 0.0
         self._target: AutopilotTarget | None = None

@@ -28,7 +28,7 @@ class ViewParameters(BaseParameters):
     """Parameters of view_node."""
 
     urdf: str = parameter(
-        '', 'URDF of the aircraft. Empty: resource/aircraft.urdf of this package.')
+        '', 'URDF of the aircraft. Empty: data/view/aircraft.urdf of this package.')
     frame_prefix: str = parameter(
         '', "Prefix of the aircraft's frames, for example \"uav1/\"; as the bridge has it.")
     base_frame: str = parameter(
