@@ -83,7 +83,7 @@ def _law_of(task: Task) -> PolicyLaw | None:
         return None
     from xplane_bridge.control.policy.load import load
     # Anew for each flight, so that none begins with what another left.
-    policy = load(task.controller.removeprefix(POLICY), task.share)
+    policy = load(task.controller.removeprefix(POLICY))
     if task.digest and policy.digest != task.digest:
         raise ValueError(
             f'{task.controller} is no more what it was when the campaign began, or it is another '

@@ -29,7 +29,6 @@ from xplane_bridge.common.command_line import (
     run_command,
     without_ros_arguments,
 )
-from xplane_bridge.common.data import folder
 from xplane_bridge.experiments.fly import fly
 from xplane_bridge.experiments.settings import (
     Experiment,
@@ -71,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'demo: {error}', file=sys.stderr)
         return NOT_FLOWN
     code = fly(Experiment(
-        load(find('steps', str(folder('')))),
+        load(find('steps')),
         Settings(host=arguments.host, port=arguments.port),
         files, '/demo',
         f'xplane_bridge: {f"X-Plane at {arguments.host}" if arguments.host else _SIMULATED}, '

@@ -30,7 +30,6 @@ from xplane_bridge.common.command_line import (
     run_command,
     without_ros_arguments,
 )
-from xplane_bridge.common.data import folder
 from xplane_bridge.experiments import settings as settings_module
 from xplane_bridge.experiments.settings import (
     Experiment,
@@ -89,7 +88,7 @@ def outputs(argv: Sequence[str]) -> list[str]:
 def _flown(
     arguments: argparse.Namespace, settings: Settings
 ) -> tuple[scenarios.Scenario, Settings]:
-    scenario = scenarios.load(scenarios.find(arguments.scenario, str(folder(''))))
+    scenario = scenarios.load(scenarios.find(arguments.scenario))
     return scenario, settings_module.complete(settings, scenario)
 
 

@@ -16,20 +16,27 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 import site
-import sysconfig
 
 _DATA = Path(__file__).resolve().parents[1] / 'data'
-_PLACES = tuple({Path(place).resolve() for place in (
-    *(sysconfig.get_path(name) for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')),
-    *site.getsitepackages(), site.getusersitepackages())})
+
+
+@cache
+def _places() -> tuple[Path, ...]:
+    """Return where Python has its own files, and packages that are installed for it."""
+    # Slow to import, and most who look for data have no need of it.
+    import sysconfig
+    return tuple({Path(place).resolve() for place in (
+        *(sysconfig.get_path(name) for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')),
+        *site.getsitepackages(), site.getusersitepackages())})
 
 
 def is_installed(path: Path) -> bool:
     """Return whether a file is Python's own, or of a package that was installed for it."""
     real = path.resolve()
-    return any(real.is_relative_to(place) for place in _PLACES) or bool(
+    return any(real.is_relative_to(place) for place in _places()) or bool(
         {'site-packages', 'dist-packages'} & set(real.parts))
 
 

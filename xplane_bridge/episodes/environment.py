@@ -31,7 +31,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.common.data import folder
 from xplane_bridge.common.optional import missing
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import Field, FIELDS, Vector
@@ -99,7 +98,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
             raise ValueError(f'render_mode: got {render_mode!r}, expected None or ansi')
         self.render_mode = render_mode
         if isinstance(scenario, str):
-            scenario = scenarios.load(scenarios.find(scenario, str(folder('scenarios').parent)))
+            scenario = scenarios.load(scenarios.find(scenario))
         self._duration = scenario.duration
         self._usual = Start(aircraft=aircraft or '', sensors=sensors or '')
         self._flight = make_flight(room, scenario, level, frames_per_step, wire, sim)

@@ -16,9 +16,9 @@
 A scenario flown in this process, without ROS: the simulated aircraft, a control law, the events.
 
     from xplane_bridge.flights.core import CoreRun
-    from xplane_bridge.flights.scenario.scenario import load
+    from xplane_bridge.flights.scenario.scenario import find, load
 
-    run = CoreRun(load('xplane_bridge/data/scenarios/steps.yaml'))
+    run = CoreRun(load(find('steps')))
     run.fly()
     print(run.evaluate().judgements)
 

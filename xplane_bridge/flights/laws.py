@@ -15,7 +15,7 @@
 """
 A policy as the control law of a flight in this process.
 
-    run = CoreRun(load('xplane_bridge/data/scenarios/steps.yaml'), law=PolicyLaw(policy))
+    run = CoreRun(load(find('steps')), law=PolicyLaw(policy))
 """
 
 from __future__ import annotations

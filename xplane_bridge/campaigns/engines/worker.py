@@ -36,6 +36,7 @@ from xplane_bridge.campaigns.engines.local import Fly, Local
 from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.table.rows import Row
+from xplane_bridge.common.data import folder
 from xplane_bridge.control.policy.load import files_of
 
 Files = dict[str, bytes]
@@ -49,7 +50,7 @@ def packed(task: Task) -> tuple[Task, Files]:
     path = _policy_file(task)
     if path is None:
         return task, {}
-    needed = files_of(task.controller.removeprefix(POLICY), task.share)
+    needed = files_of(task.controller.removeprefix(POLICY))
     # What lies elsewhere the worker has to have itself; its flight says if it has another one.
     return task, {
         path.name: path.read_bytes(),
@@ -62,7 +63,7 @@ def _policy_file(task: Task) -> Path | None:
     if not task.controller.startswith(POLICY):
         return None
     name, _, _ = task.controller.removeprefix(POLICY).partition(':')
-    for path in (Path(name).expanduser(), Path(task.share) / 'policies' / f'{name}.onnx'):
+    for path in (Path(name).expanduser(), folder('policies') / f'{name}.onnx'):
         if path.is_file():
             return path.absolute()
     return None

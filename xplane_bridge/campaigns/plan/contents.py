@@ -35,12 +35,12 @@ from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, ROS_ARGUMENTS
 POLICY = 'policy:'
 
 
-def of_controller(name: str, share: str) -> Files:
+def of_controller(name: str) -> Files:
     """Return the files of a plan's controller; ValueError if it names a policy that is none."""
     if name == AUTOPILOT:
         return {}
     if name.startswith(POLICY):
-        return files_of(name.removeprefix(POLICY), share)
+        return files_of(name.removeprefix(POLICY))
     return _of_command(name)
 
 

@@ -40,6 +40,7 @@ from xplane_bridge.campaigns.plan.sections import Aircraft, Controller, Sampling
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.plan.versions import jsbsim_version, package_version, version_of
 from xplane_bridge.common import fields, plain_files, plain_yaml
+from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.control.policy.contents import digest
 from xplane_bridge.control.policy.load import load as load_policy
@@ -131,7 +132,7 @@ class Plan:
         for controller in self.controllers:
             if controller.name.startswith(contents.POLICY):
                 try:
-                    load_policy(controller.name.removeprefix(contents.POLICY), sections.share())
+                    load_policy(controller.name.removeprefix(contents.POLICY))
                 except ValueError as error:
                     raise PlanError(f'{self.origin}: {error}') from None
 
@@ -234,7 +235,7 @@ class Plan:
             flight=flight, key=key, scenario=flown.name, content=content, simulator=simulator,
             controller=controller.name, digest=controller.digest,
             aircraft=str(content.get('initial', {}).get('model', settings.DEFAULT_MODEL)),
-            seed=seed, time_limit=self.time_limit, parameters=given, share=sections.share(),
+            seed=seed, time_limit=self.time_limit, parameters=given,
             folder=os.path.join(folder, FLIGHTS, key) if folder else '',
             command=shlex.join(['campaign', self.file, '--flight', str(flight), *(
                 ['--output', folder] if folder and folder != self.default_folder else [])]))
@@ -286,15 +287,14 @@ def with_aircraft(content: dict[str, Any], aircraft: Aircraft) -> dict[str, Any]
 
 
 def find(name: str) -> str:
-    """Return the path of a plan: a file, or a name in the package's folder campaigns."""
+    """Return the path of a plan: a file, or the name of one of this package."""
     if os.path.isfile(name):
         return name
-    folder = os.path.join(sections.share(), 'campaigns')
-    path = os.path.join(folder, f'{name}.yaml')
-    if os.path.isfile(path):
-        return path
-    files = os.listdir(folder) if os.path.isdir(folder) else ()
-    known = sorted(file.removesuffix('.yaml') for file in files if file.endswith('.yaml'))
+    shipped = folder('campaigns')
+    path = shipped / f'{name}.yaml'
+    if path.is_file():
+        return str(path)
+    known = sorted(file.stem for file in shipped.glob('*.yaml'))
     raise PlanError(f'there is no plan {name!r}: expected a file, or one of {", ".join(known)}')
 
 

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple, TypeVar
 from xplane_bridge.campaigns.plan import contents
 from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.parameters import METHODS, whole_number
-from xplane_bridge.common import data as installed
 from xplane_bridge.common import fields, plain_yaml
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
@@ -78,11 +77,6 @@ class Sampling:
     seed: int = 0
 
 
-def share() -> str:
-    """Return the folder with the package's scenarios, campaigns and policies."""
-    return str(installed.folder('scenarios').parent)
-
-
 def each(value: Any, where: str, parse: Callable[[Any, str], T]) -> tuple[T, ...]:
     """Return the parsed items of a list that has at least one, none of them twice."""
     found: list[T] = []
@@ -104,7 +98,7 @@ def scenario_of(item: Any, where: str, folder: str) -> Scenario:
     name = fields.text(item, where)
     beside = os.path.join(folder, name)
     try:
-        path = scenario.find(beside if os.path.isfile(beside) else name, share())
+        path = scenario.find(beside if os.path.isfile(beside) else name)
         # Whatever is wrong with it is said by its own reader.
         scenario.load(path)
     except ScenarioError as error:
@@ -138,10 +132,10 @@ def controller_of(item: Any, where: str) -> Controller:
             f'{where}: expected {controller.AUTOPILOT}, {POLICY}REFERENCE or a command line, got '
             f'{shown(item)}')
     if not name.startswith(POLICY):
-        return Controller(name, digest(contents.of_controller(name, share())))
+        return Controller(name, digest(contents.of_controller(name)))
     name = f'{POLICY}{absolute(name.removeprefix(POLICY))}'
     try:
-        return Controller(name, digest(contents.of_controller(name, share())))
+        return Controller(name, digest(contents.of_controller(name)))
     except ValueError as error:
         raise ScenarioError(f'{where}: {error}') from None
 

@@ -31,9 +31,9 @@ class Task:
 
     ``content`` is that of the scenario's file with aircraft, sensors and parameters in it:
     ``scenario.parse(task.scenario, task.content)``. ``digest`` is that of the controller's files
-    when the campaign began ('' for none). ``share`` is the folder in which names of
-    policies are looked up, ``time_limit`` in seconds of the wall's time, ``folder`` where logs and
-    pictures of the flight may be left ('' for nowhere), and ``command`` flies it again.
+    when the campaign began ('' for none). ``time_limit`` is in seconds of the wall's time,
+    ``folder`` where logs and pictures of the flight may be left ('' for nowhere), and ``command``
+    flies it again.
     """
 
     flight: int
@@ -47,7 +47,6 @@ class Task:
     time_limit: float
     digest: str = ''
     parameters: Mapping[str, float | str] = field(default_factory=dict)
-    share: str = ''
     folder: str = ''
     command: str = ''
 

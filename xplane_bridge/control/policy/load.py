@@ -103,16 +103,15 @@ class LoadedPolicy:
         return self.action.checked(values)
 
 
-def load(reference: str, share: str | Path = '') -> LoadedPolicy:
+def load(reference: str) -> LoadedPolicy:
     """
     Load a policy.
 
-    ``reference`` is the name of one in the folder policies of ``share`` (the package's own if
-    empty), ``file.onnx``, ``package.module:attribute`` or ``file.py:attribute``. Raises ValueError
-    with a sentence for whatever is wrong with it.
+    ``reference`` is the name of one of this package, ``file.onnx``, ``package.module:attribute``
+    or ``file.py:attribute``. Raises ValueError with a sentence for whatever is wrong with it.
     """
     try:
-        return _loaded(reference, Path(share) / 'policies' if share else folder('policies'))
+        return _loaded(reference)
     except (ImportError, ValueError) as error:
         raise ValueError(f'policy {reference}: {error}') from error
 
@@ -127,10 +126,10 @@ def absolute(reference: str) -> str:
     return reference
 
 
-def _loaded(reference: str, policies: Path) -> LoadedPolicy:
+def _loaded(reference: str) -> LoadedPolicy:
     module, colon, attribute = reference.rpartition(':')
     if reference.endswith(ONNX) or not colon:
-        return _of_onnx(_onnx_file(reference, policies))
+        return _of_onnx(_onnx_file(reference))
     if not module or not attribute.isidentifier():
         raise ValueError(_EXPECTED)
     found = (_module_of_file(Path(module).expanduser()) if module.endswith(PYTHON)
@@ -144,7 +143,7 @@ def _loaded(reference: str, policies: Path) -> LoadedPolicy:
         except Exception as error:
             raise ValueError(f'{attribute}() raised {_said(error)}') from error
     return LoadedPolicy(
-        policy, attribute, contents.digest(_files_of(reference, policies)))
+        policy, attribute, contents.digest(_files_of(reference)))
 
 
 def _of_onnx(path: Path) -> LoadedPolicy:
@@ -154,22 +153,22 @@ def _of_onnx(path: Path) -> LoadedPolicy:
     return LoadedPolicy(OnnxPolicy(path), path.stem, contents.digest(files))
 
 
-def files_of(reference: str, share: str | Path = '') -> Files:
+def files_of(reference: str) -> Files:
     """
     Return the files that a policy is made of, without running any of it; see load().
 
     Raises ValueError with a sentence if there is no such policy.
     """
     try:
-        return _files_of(reference, Path(share) / 'policies' if share else folder('policies'))
+        return _files_of(reference)
     except ValueError as error:
         raise ValueError(f'policy {reference}: {error}') from error
 
 
-def _files_of(reference: str, policies: Path) -> Files:
+def _files_of(reference: str) -> Files:
     module, colon, attribute = reference.rpartition(':')
     if reference.endswith(ONNX) or not colon:
-        path = _onnx_file(reference, policies)
+        path = _onnx_file(reference)
         return contents.of_onnx(path)
     if not module or not attribute.isidentifier():
         raise ValueError(_EXPECTED)
@@ -180,7 +179,7 @@ def _files_of(reference: str, policies: Path) -> Files:
     return contents.of_python(path)
 
 
-def _onnx_file(reference: str, policies: Path) -> Path:
+def _onnx_file(reference: str) -> Path:
     """Return the file of a policy that is none in Python."""
     if reference.endswith(ONNX):
         path = Path(reference).expanduser()
@@ -188,6 +187,7 @@ def _onnx_file(reference: str, policies: Path) -> Path:
         return path.absolute()
     if not reference or '/' in reference or reference.endswith(PYTHON):
         raise ValueError(_EXPECTED)
+    policies = folder('policies')
     path = policies / f'{reference}{ONNX}'
     if not path.is_file():
         known = ', '.join(sorted(file.stem for file in policies.glob(f'*{ONNX}')))

@@ -28,6 +28,7 @@ import os
 from typing import Any
 
 from xplane_bridge.common import fields, plain_yaml
+from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import ScenarioError as ScenarioError
 from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.common.units import DEGREE
@@ -138,16 +139,15 @@ class Scenario:
                 if criterion.statistic and criterion.name in CONTROLS]
 
 
-def find(name: str, share: str) -> str:
-    """Return the path of a scenario: a file, or a name in the folder ``share``/scenarios."""
+def find(name: str) -> str:
+    """Return the path of a scenario: a file, or the name of one of this package."""
     if os.path.isfile(name):
         return name
-    folder = os.path.join(share, 'scenarios')
-    path = os.path.join(folder, f'{name}.yaml')
-    if os.path.isfile(path):
-        return path
-    files = os.listdir(folder) if os.path.isdir(folder) else ()
-    known = sorted(file.removesuffix('.yaml') for file in files if file.endswith('.yaml'))
+    shipped = folder('scenarios')
+    path = shipped / f'{name}.yaml'
+    if path.is_file():
+        return str(path)
+    known = sorted(file.stem for file in shipped.glob('*.yaml'))
     raise ScenarioError(
         f'there is no scenario {name!r}: expected a file, or one of {", ".join(known)}')
 
