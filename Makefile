@@ -104,7 +104,7 @@ PYTHON ?= python3
 test-python:
 	@tools/test_python.sh $(PYTHON) $(PARALLEL)
 
-# make demo [LIVE=1]: LIVE=1 shows it in Foxglove or Lichtblick, see docs/live.md.
+# make demo [LIVE=1]: LIVE=1 shows it in Foxglove or Lichtblick, see docs/how-to/live.md.
 demo: $(BUILT) $(if $(LIVE),$(LIVE_VIEW))
 	@$(RUN) $(EXECUTABLES)/demo $(if $(LIVE),--live) $(DEMO_ARGS)
 
@@ -130,29 +130,29 @@ train: $(BUILT) $(STUDIES)
 export: $(BUILT) $(STUDIES)
 	@$(RUN) $(EXECUTABLES)/export $(EXPORT_ARGS)
 
-# The table in docs/experiments.md: the same scenario and autopilot on each simulator.
+# The table in docs/reference/experiments.md: the same scenario and autopilot on each simulator.
 experiment-table: $(BUILT)
-	@$(RUN) python3 tools/experiment_table.py docs/experiments.md $(TABLE_ARGS)
+	@$(RUN) python3 tools/experiment_table.py docs/reference/experiments.md $(TABLE_ARGS)
 
-# The table in docs/aircraft.md: the shipped gains of each aircraft through three scenarios.
+# The table in docs/reference/aircraft.md: the shipped gains of each aircraft through three scenarios.
 aircraft-table: $(BUILT)
-	@$(RUN) python3 tools/aircraft_table.py docs/aircraft.md $(TABLE_ARGS)
+	@$(RUN) python3 tools/aircraft_table.py docs/reference/aircraft.md $(TABLE_ARGS)
 
 # The table in README.md: which node has which topics.
 topic-table: $(BUILT)
 	@$(RUN) python3 -P test/support/ros/topic_matrix.py README.md
 
-# The tables and diagrams of states in docs/sessions.md.
+# The tables and diagrams of states in docs/explanation/sessions.md.
 states-page: $(VENV)
-	@$(RUN) python3 -P tools/draw_states.py docs/sessions.md
+	@$(RUN) python3 -P tools/draw_states.py docs/explanation/sessions.md
 
 # All benchmarks, or those named: make bench BENCH_ARGS="xpc ulyssix"
 bench: $(BUILT)
 	@$(RUN) python3 benchmarks $(BENCH_ARGS)
 
-# The same, and their tables into docs/performance.md.
+# The same, and their tables into docs/reference/performance.md.
 bench-page: $(BUILT)
-	@$(RUN) python3 benchmarks --page docs/performance.md $(BENCH_ARGS)
+	@$(RUN) python3 benchmarks --page docs/reference/performance.md $(BENCH_ARGS)
 
 # Restarts, freezes, floods and packet loss for MINUTES per protocol: make soak MINUTES=10
 # [PROTOCOL=xpc]

@@ -16,8 +16,8 @@
 Run the benchmarks: ``python3 benchmarks [--page PAGE] [NAME...]``, by default all in this folder.
 
 ``make bench`` does so with ROS 2 sourced, and ``make bench-page`` writes the tables to
-docs/performance.md as well. The benchmark NAME is ``bench_NAME.py``, whose ``main()`` prints its
-tables and returns 1 if a goal was missed.
+docs/reference/performance.md as well. The benchmark NAME is ``bench_NAME.py``, whose ``main()``
+prints its tables and returns 1 if a goal was missed.
 """
 
 import argparse

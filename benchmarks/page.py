@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The page of figures, docs/performance.md: prose, with the tables of each benchmark in between.
+The page of figures, docs/reference/performance.md: prose, and the tables of each benchmark.
 
 The tables of benchmark NAME stand between ``<!-- figures NAME begin -->`` and its end, with the
 date and the machine, so that one benchmark can be measured again without the others. The summary

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Fly the shipped gains of each aircraft through the scenarios: the table of docs/aircraft.md.
+Fly the shipped gains of each aircraft through scenarios: the table of docs/reference/aircraft.md.
 
-    python3 tools/aircraft_table.py docs/aircraft.md
+    python3 tools/aircraft_table.py docs/reference/aircraft.md
 
 In this process, without ROS (core.py). A scenario is written for the Cessna 172P; for a faster
 aircraft its times are stretched with the speed and its route with the square of it, as the radius

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Run public clients of X-Plane against the simulated one, and write the table of docs/clients.md.
+Run public clients of X-Plane against the simulated one: the table of docs/how-to/clients.md.
 
     python3 tools/clients.py                        print the table
-    python3 tools/clients.py --write docs/clients.md
+    python3 tools/clients.py --write docs/how-to/clients.md
     python3 tools/clients.py --only pyxpudpserver --only XPlaneConnectX
     python3 tools/clients.py --python python3.12    some clients need a newer Python than this one
     python3 tools/clients.py --sources ~/src        clones that are here already, by their names

@@ -14,9 +14,9 @@
 
 
 """
-Draw the aircraft's URDF with matplotlib: docs/aircraft_model.png.
+Draw the aircraft's URDF with matplotlib: docs/images/aircraft_model.png.
 
-draw_aircraft.py xplane_bridge/data/view/aircraft.urdf docs/aircraft_model.png
+draw_aircraft.py xplane_bridge/data/view/aircraft.urdf docs/images/aircraft_model.png
 """
 
 import math

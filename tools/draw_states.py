@@ -15,7 +15,7 @@
 """
 Draw the tables of states of all conversations, as diagrams and as sentences.
 
-tools/draw_states.py docs/sessions.md writes them into the page, below its mark.
+tools/draw_states.py docs/explanation/sessions.md writes them into the page, below its mark.
 """
 
 import ast
@@ -68,7 +68,7 @@ def section(protocol):
     # The first line of the docstring is the file's title.
     about = said.partition('\n')[2].strip() if said else ''
     table = import_module(f'xplane_bridge.sessions.{protocol}.states').TABLE
-    link = f'[`sessions/{protocol}/states.py`](../xplane_bridge/sessions/{protocol}/states.py)'
+    link = f'[`sessions/{protocol}/states.py`](../../xplane_bridge/sessions/{protocol}/states.py)'
     return '\n\n'.join([
         f'## {TITLES.get(protocol, protocol)}', f'{link}. {about}'.strip(), diagram(table),
         '\n'.join(cells(table))])

@@ -19,8 +19,8 @@ Hold altitude, heading or course, and airspeed of a Cessna 172P: a law of 20 lin
     python3 examples/controllers/minimal.py
     python3 examples/controllers/minimal.py --ros-args -p lockstep:=true
 
-It imports ROS and messages only, and keeps the contract of docs/controllers.md. The other examples
-are other laws in the same node.
+It imports ROS and messages only, and keeps the contract of docs/reference/controllers.md. The
+other examples are other laws in the same node.
 """
 
 from math import asin, atan2, cos, isnan, pi, remainder, sin, tan, tau

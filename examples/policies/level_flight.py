@@ -17,7 +17,8 @@ Hold altitude, heading and airspeed of a Cessna 172P in level flight: a proporti
 
     experiment --policy examples/policies/level_flight.py:policy --sim core
 
-It has no memory, so it does not hold its targets exactly. docs/policies.md says how it is flown.
+It has no memory, so it does not hold its targets exactly. docs/reference/policies.md says how it
+is flown.
 """
 
 from math import asin, atan2, pi, remainder, tau

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The controllers of examples/ keep the contract of docs/controllers.md, as executables."""
+"""The controllers of examples/ keep the contract of docs/reference/controllers.md, as programs."""
 
 from functools import partial
 import importlib

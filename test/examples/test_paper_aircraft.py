@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The Navion of docs/paper_aircraft.md: the published modes, and a flight with its own gains."""
+"""The Navion of docs/tutorials/paper_aircraft.md: its modes, and a flight with its own gains."""
 
 from dataclasses import replace
 import importlib.util

@@ -301,7 +301,7 @@ def test_the_page_does_what_it_says(recording, bag, tmp_path, monkeypatch, capsy
     Path('bag_folder').symlink_to(bag)
     Path('telemetry.pcap').write_bytes(pcap((NOON / 1e9, *PUBLISHER, tagged(
         (1.0, 3846896.0), time=DAY_45, control=1))))
-    page = (MSG.parent / 'docs' / 'export.md').read_text()
+    page = (MSG.parent / 'docs' / 'how-to' / 'export.md').read_text()
     commands = re.findall(r'^ros2 run xplane_bridge export (.*)$', page, re.MULTILINE)
     assert len(commands) == 4
     for command in commands:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The table of docs/clients.md is of the clients that tools/clients.py runs."""
+"""The table of docs/how-to/clients.md is of the clients that tools/clients.py runs."""
 
 import importlib.util
 from pathlib import Path
@@ -31,7 +31,7 @@ def clients():
 
 
 def test_every_client_and_simulator_has_its_row(clients):
-    page = (ROOT / 'docs' / 'clients.md').read_text()
+    page = (ROOT / 'docs' / 'how-to' / 'clients.md').read_text()
     rows = [[cell.strip() for cell in line.split('|')[1:-1]] for line in page.partition(
         clients.BEGIN)[2].partition(clients.END)[0].strip().splitlines()[2:]]
     assert [(row[0], row[2]) for row in rows] == [

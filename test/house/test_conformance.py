@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-docs/conformance.md names files, classes, functions, tests and vectors that exist.
+docs/reference/conformance.md names files, classes, functions, tests and vectors that exist.
 
 Whether a test proves its row is for the reader to judge; its existence is checked here, so that
 the page cannot go stale.
@@ -28,7 +28,7 @@ import re
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / 'docs' / 'conformance.md'
+PAGE = ROOT / 'docs' / 'reference' / 'conformance.md'
 REFERENCE = re.compile(r'`([\w/]+\.(?:py|json)):([\w.-]+)`')
 DOCUMENTS = ('X6', 'XPC', 'FDM', 'ULX', 'SIM')
 
@@ -92,7 +92,7 @@ def test_a_requirement_is_implemented_and_tested_or_says_why_not(row):
 
 
 def test_what_the_page_about_the_architecture_names_exists():
-    text = (ROOT / 'docs' / 'architecture.md').read_text(encoding='utf-8')
+    text = (ROOT / 'docs' / 'explanation' / 'architecture.md').read_text(encoding='utf-8')
     references = REFERENCE.findall(text)
     assert len(references) > 20
     for file, name in references:

@@ -16,7 +16,7 @@
 How conversations are built, read from their sources: one table, one director.
 
 Only the table changes a state, only the base tells it, and no part of a conversation knows another
-of its rank: the table of docs/architecture.md.
+of its rank: the table of docs/explanation/architecture.md.
 """
 
 import ast
@@ -32,7 +32,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / 'xplane_bridge/sessions'
 PROTOCOLS = ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')
 # Rules that a protocol does not obey yet, with the reason. What it obeys must not be here.
-# Rows of the table in docs/architecture.md; OTHERS stands for the files that are not named there.
+# Rows of the table in docs/explanation/architecture.md; OTHERS stands for the files that are not
+# named there.
 ROW = re.compile(r'^\| ([1-9]) \| (`.*?) \|', re.MULTILINE)
 OTHERS = 'any other'
 # Actions that sessions/base.py does for all.
@@ -41,7 +42,7 @@ TOLD_BY_BASE = {'TELL_STATE'}
 
 def ranks():
     """Return the rank of each file by its name, 1 for the highest."""
-    text = (ROOT / 'docs/architecture.md').read_text(encoding='utf-8')
+    text = (ROOT / 'docs/explanation/architecture.md').read_text(encoding='utf-8')
     part = text.split('## Ranks within a conversation', 1)[1].split('\n## ', 1)[0]
     return {
         name: int(rank) for rank, names in ROW.findall(part)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""docs/episodes.md has the fields of observations and actions, and the options, as they are."""
+"""docs/reference/episodes.md has the fields of observations and actions, and the options."""
 
 from pathlib import Path
 import re
@@ -21,7 +21,7 @@ from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import FIELDS
 from xplane_bridge.flights.scenario.start import OPTIONS
 
-PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'episodes.md').read_text()
+PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'reference' / 'episodes.md').read_text()
 
 
 def rows(of):

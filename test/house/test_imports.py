@@ -26,7 +26,8 @@ from xplane_bridge.protocols.registry import PROTOCOLS
 
 PACKAGE = Path(__file__).resolve().parents[2] / 'xplane_bridge'
 
-# What each floor may import of the others, besides ``common``: the table of docs/architecture.md.
+# What each floor may import of the others, besides ``common``: the table of
+# docs/explanation/architecture.md.
 BELOW_NODES = {
     'protocols': set(),
     'links': set(),
@@ -110,7 +111,7 @@ def test_each_room_has_its_rule():
 
 
 def test_the_page_about_the_architecture_has_these_rules():
-    text = (PACKAGE.parent / 'docs' / 'architecture.md').read_text()
+    text = (PACKAGE.parent / 'docs' / 'explanation' / 'architecture.md').read_text()
     rules = text.partition('## Who may import whom')[2].partition('\n## ')[0]
     assert {room: set(re.findall(r'`(\w+)`', others)) for room, others in re.findall(
         r'^\| `(\w+)` \|(.*)\|$', rules, re.MULTILINE)} == ALLOWED

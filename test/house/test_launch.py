@@ -298,9 +298,9 @@ def test_an_interrupted_demo_leaves_its_files(tmp_path):
 
 @pytest.mark.parametrize('autostart', [False, True])
 def test_launch_manages_a_node(ros, tmp_path, autostart):
-    """As docs/launch.md has it, and a node that has activated itself when it is configured."""
+    """As docs/how-to/launch.md has it, and a node that activates itself when it is configured."""
     name = 'managed.launch.py'
-    (block,) = (block for block in blocks(ROOT / 'docs' / 'launch.md')
+    (block,) = (block for block in blocks(ROOT / 'docs' / 'how-to' / 'launch.md')
                 if block.options.get('file') == name)
     text = '\n'.join(block.lines) + '\n'
     assert "'autostart': False" in text

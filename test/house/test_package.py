@@ -101,7 +101,7 @@ def anchors(page):
 
 
 def test_every_link_leads_somewhere_and_the_index_to_every_page():
-    pages = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *(ROOT / 'docs').glob('*.md')]
+    pages = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *(ROOT / 'docs').rglob('*.md')]
     for page in pages:
         for link in re.findall(r'\]\(([^)\s]+)\)', page.read_text()):
             if '://' not in link:
@@ -111,7 +111,8 @@ def test_every_link_leads_somewhere_and_the_index_to_every_page():
                 assert not anchor or anchor in anchors(target), f'{page.name}: {link}'
     index = (ROOT / 'docs' / 'index.md').read_text()
     for page in pages[2:]:
-        assert page.name == 'index.md' or f']({page.name})' in index, page.name
+        name = page.relative_to(ROOT / 'docs')
+        assert page.name == 'index.md' or f']({name})' in index, name
 
 
 def test_rosdoc2_finds_its_configuration_and_the_pages():

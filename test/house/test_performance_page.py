@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""docs/performance.md keeps its prose while benchmarks replace their figures."""
+"""docs/reference/performance.md keeps its prose while benchmarks replace their figures."""
 
 from pathlib import Path
 import sys

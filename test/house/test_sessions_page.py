@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""docs/sessions.md shows the tables of states as they are."""
+"""docs/explanation/sessions.md shows the tables of states as they are."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_page_is_made_from_the_tables():
-    page = (ROOT / 'docs/sessions.md').read_text(encoding='utf-8')
+    page = (ROOT / 'docs/explanation/sessions.md').read_text(encoding='utf-8')
     assert draw_states.put(page) == page, 'make states-page writes it anew'
 
 
@@ -50,4 +50,4 @@ def test_a_cell_says_when_it_matters_and_what_is_done_in_this_order():
 def test_each_protocol_has_a_section():
     page = draw_states.page()
     for protocol in ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp'):
-        assert f'(../xplane_bridge/sessions/{protocol}/states.py)' in page
+        assert f'(../../xplane_bridge/sessions/{protocol}/states.py)' in page

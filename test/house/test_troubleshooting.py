@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""docs/troubleshooting.md has every diagnostics message that reports a problem."""
+"""docs/how-to/troubleshooting.md has every diagnostics message that reports a problem."""
 
 import ast
 from importlib import import_module
@@ -25,7 +25,7 @@ from xplane_bridge.protocols.registry import PROTOCOLS
 from xplane_bridge.sessions.base import Session
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = re.sub(r'\s+', ' ', (ROOT / 'docs' / 'troubleshooting.md').read_text())
+PAGE = re.sub(r'\s+', ' ', (ROOT / 'docs' / 'how-to' / 'troubleshooting.md').read_text())
 # The method of a node that returns the problems of a responding peer.
 FAULT = 'peer_fault'
 NODES = ROOT / 'xplane_bridge' / 'nodes'
@@ -105,7 +105,7 @@ def states(name):
 def test_each_sentence_of_a_node_is_there(file):
     absent = {text for text in sentences(NODES / file)
               if text not in FINE and re.sub(r'\s+', ' ', text) not in PAGE}
-    assert not absent, f'docs/troubleshooting.md does not say what to do about {absent}'
+    assert not absent, f'docs/how-to/troubleshooting.md does not say what to do about {absent}'
 
 
 @pytest.mark.parametrize('name', PROTOCOLS)
@@ -113,4 +113,4 @@ def test_each_state_of_a_peer_is_there(name):
     found = list(states(name))
     assert found
     absent = {text for text in found if text not in PAGE}
-    assert not absent, f'docs/troubleshooting.md does not say what to do about {absent}'
+    assert not absent, f'docs/how-to/troubleshooting.md does not say what to do about {absent}'

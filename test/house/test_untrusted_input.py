@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""docs/untrusted_input.md: its table of sockets is what programs bind with their defaults."""
+"""docs/explanation/untrusted_input.md: its sockets are what programs bind with their defaults."""
 
 from argparse import ArgumentParser
 from importlib import import_module
@@ -22,7 +22,7 @@ import socket
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / 'docs' / 'untrusted_input.md'
+PAGE = Path(__file__).parents[2] / 'docs' / 'explanation' / 'untrusted_input.md'
 
 
 def documented():

@@ -91,7 +91,7 @@ _LINE = re.compile(
 def lines():
     """Return (file, topic or service, type, YAML) of each example line that needs a value."""
     found = []
-    for path in (*ROOT.glob('msg/*.msg'), *ROOT.glob('srv/*.srv'), *ROOT.glob('docs/*.md'),
+    for path in (*ROOT.glob('msg/*.msg'), *ROOT.glob('srv/*.srv'), *ROOT.glob('docs/**/*.md'),
                  ROOT / 'README.md', ROOT / 'CHANGELOG.rst'):
         found += [(path.name, *match.group(1, 2, 4)) for match in _LINE.finditer(path.read_text())]
     return [line for line in found if line[2].split('/')[0] in MODULES]

@@ -114,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'  logs: {files.log}, {files.controller_log}', flush=True)
         return MISSED
     if code == PASSED:
-        print('  it keeps the contract (docs/controllers.md)', flush=True)
+        print('  it keeps the contract (docs/reference/controllers.md)', flush=True)
     return code
 
 

@@ -95,7 +95,7 @@ def add_live_option(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--live', nargs='?', type=_port, const=LIVE_PORT, default=0, metavar='PORT',
         help='show the flight live in Foxglove or Lichtblick, at ws://127.0.0.1:PORT '
-        f'({LIVE_PORT}); docs/live.md')
+        f'({LIVE_PORT}); docs/how-to/live.md')
 
 
 def _port(text: str) -> int:

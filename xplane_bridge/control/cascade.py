@@ -16,8 +16,8 @@
 The cascade: path -> target -> attitude -> rates -> controls.
 
 Each level may be commanded; the last command wins, and the levels above it are off. Pure:
-measurements in, controls out, time passed in; SI units and radians throughout. docs/control.md
-explains the laws.
+measurements in, controls out, time passed in; SI units and radians throughout.
+docs/explanation/control.md explains the laws.
 
     path      waypoints, legs and arcs                        -> bank
     target    altitude or climb rate, course or heading       -> bank, pitch

@@ -15,7 +15,7 @@
 """
 Reward and termination of an episode: those of its scenario, unless others are given.
 
-Both are functions of a Step; see docs/episodes.md.
+Both are functions of a Step; see docs/reference/episodes.md.
 """
 
 from __future__ import annotations

@@ -320,7 +320,7 @@ def _check_in_process(settings: Settings, scenario: Scenario, watched: bool) -> 
     if settings.foreign and not settings.policy:
         raise ScenarioError(
             f'{CORE} flies without ROS, and a controller of your own is a ROS node: choose '
-            'another --sim, or fly a policy: --policy (docs/policies.md)')
+            'another --sim, or fly a policy: --policy (docs/reference/policies.md)')
     if scenario.needs_real_time():
         raise ScenarioError(
             f'scenario {scenario.name} works in real time only, because of '

@@ -115,10 +115,10 @@ class CoreRun(SteppedRun):
 
     ``vehicle`` is what flies; another law than the autopilot's may be given, other sensors (name
     or file, 'none') than the scenario's, and a wire that rounds (see CoreVehicle). What a law of
-    your own commands is judged as docs/controllers.md has it: out of range, or not finite, it is
-    counted, and the aircraft keeps the command before. Raises
-    ScenarioError for a scenario that needs real time or other sensors, and ValueError if the
-    initial state cannot be trimmed, or if the autopilot is to fly an aircraft without gains.
+    your own commands is judged as docs/reference/controllers.md has it: out of range, or not
+    finite, it is counted, and the aircraft keeps the command before. Raises ScenarioError for a
+    scenario that needs real time or other sensors, and ValueError if the initial state cannot be
+    trimmed, or if the autopilot is to fly an aircraft without gains.
     """
 
     def __init__(self, scenario: Scenario, seed: int = 0, law: Law | None = None,

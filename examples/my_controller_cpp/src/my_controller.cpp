@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-/// The topics around a control law: docs/controllers.md of xplane_bridge has the contract.
+/// The topics around a control law: docs/reference/controllers.md of xplane_bridge has the contract.
 
 #include <algorithm>
 #include <array>

@@ -204,7 +204,7 @@ def test_a_real_simulator_takes_what_its_wire_carries():
 
 
 def test_the_example_in_the_document_is_one():
-    text = (Path(__file__).parents[3] / 'docs' / 'experiments.md').read_text()
+    text = (Path(__file__).parents[3] / 'docs' / 'reference' / 'experiments.md').read_text()
     first, inputs = (part.split('```')[0] for part in text.split('```yaml\n')[1:3])
     found = parsed(first)
     assert len(found.events) == 6

@@ -556,7 +556,7 @@ def test_rows_ports_and_presets_of_the_command_line():
     assert (node.ticked, node.sender.address[1], node.data_target) == ((3, 16), 49_012, TARGET)
 
 
-# A program that flies by rows: ArduPilot's X-Plane backend, by its facts (docs/ardupilot.md)
+# A program that flies by rows: ArduPilot's X-Plane backend, by docs/how-to/ardupilot.md
 
 ARDUPILOT_ROWS = (1, 20, 3, 17, 21, 16, 4, 13, 39, 37, 38, 136)
 

@@ -36,7 +36,7 @@ import re
 import shlex
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = (ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md')))
+PAGES = (ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').rglob('*.md')))
 
 # Why a test cannot run a command.
 NEEDS = {

@@ -15,9 +15,9 @@
 """
 Plans: which flights a campaign has. No ROS.
 
-The format is described in docs/campaigns.md. Every mistake in a file is a PlanError whose text
-says where it is, what was expected and what was found. Flights are made one by one, so that a plan
-of a hundred thousand takes no memory.
+The format is described in docs/reference/campaigns.md. Every mistake in a file is a PlanError
+whose text says where it is, what was expected and what was found. Flights are made one by one, so
+that a plan of a hundred thousand takes no memory.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ Gains of the cascade from a linear model, by closing its loops one after the oth
 From the surfaces up: pitch rate, yaw damper, roll rate, roll, pitch, then airspeed, flight path
 angle, altitude and course. Each loop gets the largest gain with which it crosses over no later
 than wanted and keeps its margins, all loops below it closed. Frequency responses with the delay
-of the whole loop, so no approximation of it is needed; see docs/control.md and, for the method,
-Stevens and Lewis, Aircraft Control and Simulation, chapter 4.
+of the whole loop, so no approximation of it is needed; see docs/explanation/control.md and, for
+the method, Stevens and Lewis, Aircraft Control and Simulation, chapter 4.
 """
 
 from __future__ import annotations

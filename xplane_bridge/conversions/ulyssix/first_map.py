@@ -167,8 +167,8 @@ def _lines(seen: Sequence[Seen], source: str) -> Iterator[str]:
     known = sum(bool(one) for one in guesses)
     yield f'# A first map, from {_plain(source)}.'
     yield f'# {known} of {len(seen)} parameters are guessed by their names and ranges. Check each'
-    yield '# quantity, unit and sign: docs/ulyssix_map.md. Behind them is what was seen: least ..'
-    yield '# largest value, samples per second.'
+    yield '# quantity, unit and sign: docs/reference/ulyssix_map.md. Behind them is what was seen:'
+    yield '# least .. largest value, samples per second.'
     yield ''
     yield '# Axes of angular velocities and accelerations: frd (forward, right, down) or flu.'
     yield 'frame: frd'

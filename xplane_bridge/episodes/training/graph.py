@@ -18,7 +18,7 @@ The policy of holding.py as an ONNX graph: its formula, evaluated with nodes ins
 
 Inputs ``observation`` [1, n] and ``state`` [1, m], outputs ``action`` [1, k] and ``next_state``
 [1, m], all float32; a state of 0 starts it. ``metadata_props`` has ``fields`` (JSON) and
-``level``: docs/training.md.
+``level``: docs/how-to/training.md.
 """
 
 from __future__ import annotations

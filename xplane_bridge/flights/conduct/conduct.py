@@ -15,8 +15,8 @@
 """
 The conduct of a controller: what it commands, counted against its contract. No ROS, no clock.
 
-The contract is docs/controllers.md. Time is passed in: ``now`` are seconds of a steady clock,
-stamps are those of the messages.
+The contract is docs/reference/controllers.md. Time is passed in: ``now`` are seconds of a steady
+clock, stamps are those of the messages.
 """
 
 from __future__ import annotations

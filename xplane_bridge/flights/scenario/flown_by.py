@@ -16,7 +16,7 @@
 Which controller is flown, and the command line that starts it.
 
 One of the autopilot, a command, the nodes of a launch file, or one that is started elsewhere. The
-contract that each fulfils is docs/controllers.md.
+contract that each fulfils is docs/reference/controllers.md.
 """
 
 from __future__ import annotations

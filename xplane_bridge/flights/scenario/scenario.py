@@ -15,8 +15,8 @@
 """
 Scenario files: initial state, events, route and criteria. No ROS.
 
-The format is described in docs/experiments.md. Every mistake in a file is a ScenarioError whose
-text says where it is, what was expected and what was found.
+The format is described in docs/reference/experiments.md. Every mistake in a file is a
+ScenarioError whose text says where it is, what was expected and what was found.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ AutopilotParameters = make_dataclass(
     'AutopilotParameters',
     [
         *((f'gain_{item.name}', float, parameter(
-            item.default, 'Gain of the cascade; see docs/control.md.', live=True,
+            item.default, 'Gain of the cascade; see docs/explanation/control.md.', live=True,
             name=f'gains.{item.name}'))
           for item in fields(Gains)),
         *((f'limit_{item.name}', float, parameter(

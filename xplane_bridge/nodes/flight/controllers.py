@@ -108,16 +108,16 @@ def wait_for(
         if time.monotonic() > deadline:
             raise ExperimentError(
                 f'the controller has not subscribed to {topic} within {_START_TIMEOUT:.0f} s; '
-                f'see {controller.log}, and docs/controllers.md')
+                f'see {controller.log}, and docs/reference/controllers.md')
         time.sleep(_TICK)
 
 
 class ControlledVehicle(Vehicle):
     """
-    A vehicle with a bridge and a controller that fulfils the contract of docs/controllers.md.
+    A vehicle with a bridge and a controller that fulfils its contract.
 
-    In lockstep commands pass through here: see relay.py. ``conduct`` counts what the controller
-    does.
+    The contract is docs/reference/controllers.md. In lockstep commands pass through here: see
+    relay.py. ``conduct`` counts what the controller does.
     """
 
     target_qos = LATCHED
@@ -302,7 +302,7 @@ class ControlledVehicle(Vehicle):
             if self.monitor.sensors and not self.conduct.counts['answered']:
                 # Nothing else comes with each state.
                 behind = ('; behind sensors it answers imu/data with the newest of the others: '
-                          'see behind_sensors in docs/controllers.md')
+                          'see behind_sensors in docs/reference/controllers.md')
         if silent > self._timeout:
             if self._relay is not None:
                 self._relay.finish(now)

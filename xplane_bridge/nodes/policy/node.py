@@ -50,8 +50,8 @@ class PolicyNode(BridgeNode[PolicyParameters]):
     """
     Ask a policy for an action for each imu/data, once a target has engaged it.
 
-    It keeps the contract of docs/controllers.md. What a policy of a higher level commands goes to
-    autopilot_node. An action that is none is counted, and nothing is commanded.
+    It keeps the contract of docs/reference/controllers.md. What a policy of a higher level
+    commands goes to autopilot_node. An action that is none is counted, and nothing is commanded.
     """
 
     def __init__(self, **options: Any) -> None:

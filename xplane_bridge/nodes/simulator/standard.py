@@ -78,7 +78,7 @@ class StandardInterface:
         self._about = (
             f"Entities are aircraft. Frame '{given.world_frame}' is east, north, up at latitude "
             f'{latitude:g}, longitude {longitude:g} degrees and {height:g} m above mean sea '
-            'level. docs/simulator.md of xplane_bridge has the rest.')
+            'level. docs/reference/simulator.md of xplane_bridge has the rest.')
         node.make_service(
             GetSimulatorFeatures, 'simulator/get_simulator_features', self._get_features,
             while_inactive=True)

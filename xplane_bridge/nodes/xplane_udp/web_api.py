@@ -61,7 +61,7 @@ _READ_BACK_TOLERANCE = 1e-6
 
 _UNKNOWN = '; whether X-Plane has done it is unknown'
 _NOBODY = ('; X-Plane 12.1.4 and later have it, for programs on their own computer only: see '
-           'docs/web_api.md, and the parameters web_host and web_port')
+           'docs/how-to/web_api.md, and the parameters web_host and web_port')
 
 
 class WebApi:

@@ -145,7 +145,7 @@ def _warp_to(message: simpit.TimeWarpTo, profile: Profile) -> list[Message | Pac
     Return what makes a plugin warp to a target.
 
     If it may be 2.2 or 2.3, it gets both: each ignores what is meant for the other
-    (docs/simpit.md, "2.2 or 2.3").
+    (docs/reference/peers/simpit.md, "2.2 or 2.3").
     """
     parts: list[Message | Packet] = []
     has_channel = any(row.message is simpit.TimeWarpTo for row in profile.channels)

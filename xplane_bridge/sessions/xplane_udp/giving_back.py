@@ -114,7 +114,7 @@ def _how_to_undo(items: Collection[str], version: int | None) -> str:
         if (version or 0) >= FIRST_WITH_DATAREFS:
             ways.append(
                 'start this node again and write 0 to the override_ datarefs with set_datarefs '
-                '(docs/xplane_udp.md), or restart X-Plane')
+                '(docs/reference/peers/xplane_udp.md), or restart X-Plane')
         else:
             ways.append('restart X-Plane')
     return ', '.join(ways)

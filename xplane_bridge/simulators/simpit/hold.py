@@ -25,8 +25,8 @@ class AxisHold:
 
     A nonzero value is forced on whatever vessel is active, whoever else moves the stick. A 0
     releases the axis; but before 2.3 a throttle is forced indefinitely, 0 included, and from 2.3
-    on a 0 closes the throttle once and then leaves it to the player (docs/simpit.md, "2.2 or
-    2.3").
+    on a 0 closes the throttle once and then leaves it to the player
+    (docs/reference/peers/simpit.md, "2.2 or 2.3").
     """
 
     def __init__(self, profile: Profile) -> None:
