@@ -138,9 +138,9 @@ experiment-table: $(BUILT)
 aircraft-table: $(BUILT)
 	@$(RUN) python3 tools/aircraft_table.py docs/reference/aircraft.md $(TABLE_ARGS)
 
-# The table in README.md: which node has which topics.
+# The table in docs/reference/topics.md: which node has which topics.
 topic-table: $(BUILT)
-	@$(RUN) python3 -P test/support/ros/topic_matrix.py README.md
+	@$(RUN) python3 -P test/support/ros/topic_matrix.py docs/reference/topics.md
 
 # The tables and diagrams of states in docs/explanation/sessions.md.
 states-page: $(VENV)

@@ -42,8 +42,8 @@ SCENARIO = parse('rough', {
     'criteria': [{'quantity': 'roll_deg', 'statistic': 'max_abs', 'at_most': 90.0}]})
 START = Start(seed=5, wind=(3.0, 4.0, 0.0), turbulence=(15.0, 4.0))
 
-# The largest differences from the aircraft's own state, as docs/reference/episodes_ros.md states
-# them. 0: it is in doubles on the wire. None: it is not on the wire, or is something else there.
+# The largest differences from the aircraft's own state, as docs/reference/episodes.md states them.
+# 0: it is in doubles on the wire. None: it is not on the wire, or is something else there.
 ROUNDED = {
     'imu/data.orientation.z': (2e-7, 2e-7, 2e-7, 2e-7),
     'imu/data.angular_velocity.x': (1e-7, 1e-7, 1e-7, 1e-7),

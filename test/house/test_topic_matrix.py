@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""README's table of topics is what the nodes advertise, with one type for each common topic."""
+"""The table of topics is what the nodes advertise, with one type for each common topic."""
 
 from pathlib import Path
 
@@ -24,10 +24,10 @@ pytest.importorskip('jsbsim', reason='simulator_node needs jsbsim')
 
 import topic_matrix
 
-README = Path(__file__).resolve().parents[2] / 'README.md'
+PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'reference' / 'topics.md'
 
 
-def test_the_table_in_readme_is_what_the_nodes_advertise():
-    document = README.read_text()
+def test_the_table_of_topics_is_what_the_nodes_advertise():
+    document = PAGE.read_text()
     assert topic_matrix.put(document, topic_matrix.table(topic_matrix.collect())) == document, \
         'make topic-table regenerates it'

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Generate README's table of the topics of each node, from what the nodes advertise.
+Generate the table of the topics of each node, from what the nodes advertise.
 
-topic_matrix.py README.md rewrites the table in place.
+topic_matrix.py docs/reference/topics.md rewrites the table in place.
 """
 
 from collections import defaultdict
@@ -42,7 +42,7 @@ NODES = {
 }
 COMMON = ('fix', 'datum', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'engines',
           '/clock', 'command/controls', 'command/engines')
-PAGES = {name: f'docs/reference/peers/{name.removesuffix("_node")}.md' for name in NODES}
+PAGES = {name: f'peers/{name.removesuffix("_node")}.md' for name in NODES}
 BEGIN, END = '<!-- topics begin -->', '<!-- topics end -->'
 # Common to every node, belonging to ROS itself, or (tf) absent unless tf2_msgs is installed.
 IGNORED = ('/diagnostics', '/tf', '/parameter_events', '/rosout', '~/transition_event')
