@@ -1,0 +1,76 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Where files lie: tests as the package does, pages by what they are for; names of pages hold."""
+
+from pathlib import Path
+import re
+
+import pytest
+
+from xplane_bridge.protocols.registry import PROTOCOLS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / 'docs'
+GROUPS = {'tutorials', 'how-to', 'reference', 'explanation'}
+# Folders of test/ that are no folders of the package.
+OTHERS = {'examples', 'house', 'support', 'vectors'}
+SUFFIXES = {
+    '.py', '.md', '.rst', '.msg', '.srv', '.action', '.yaml', '.xml', '.cfg', '.ipynb', '.hpp',
+    '.cpp', '.sh', '.rviz'}
+# A page or a picture, named in a text; citations of docs/wire have a test of their own.
+_NAMED = re.compile(r'(?<![\w/.])docs/(?!wire/)[\w/-]+\.(?:md|png|svg)\b')
+
+
+def texts(folder=ROOT):
+    """Yield the files of the repository that may name a page."""
+    for path in folder.iterdir():
+        if path.is_dir() and path.name[0] not in '._' and path != ROOT / 'build':
+            yield from texts(path)
+        elif path.suffix in SUFFIXES or path.name == 'Makefile':
+            yield path
+
+
+def test_tests_lie_in_the_folder_of_what_they_test():
+    folders = {path.parent.relative_to(ROOT / 'test') for path in (
+        ROOT / 'test').rglob('test_*.py')}
+    strays = [
+        str(folder) for folder in folders if folder.parts[:1] and folder.parts[0] not in OTHERS
+        and not (ROOT / 'xplane_bridge' / folder).is_dir()
+        # Not each floor has a folder for each protocol: its tests have.
+        and not (folder.name in PROTOCOLS
+                 and (ROOT / 'xplane_bridge' / folder.parent).is_dir())]
+    assert not strays
+    assert not list((ROOT / 'test').glob('test_*.py'))
+
+
+def test_each_page_is_in_one_of_the_four_groups_or_about_the_wire():
+    pages = {path.relative_to(DOCS) for path in DOCS.rglob('*.md')} - {Path('index.md')}
+    assert {page.parts[0] for page in pages} == GROUPS | {'wire'}
+    assert not [str(page) for page in pages if len(page.parts) == 1]
+
+
+@pytest.mark.parametrize('group', sorted(GROUPS))
+def test_the_index_has_each_page_under_the_heading_of_its_group(group):
+    index = (DOCS / 'index.md').read_text(encoding='utf-8')
+    section = index.partition(f'\n## {group.capitalize()}\n')[2].partition('\n## ')[0]
+    pages = {path.relative_to(DOCS).as_posix() for path in (DOCS / group).rglob('*.md')}
+    assert pages <= set(re.findall(r'\]\(([^)#]+)\)', section))
+
+
+def test_each_page_that_a_file_names_exists():
+    absent = [
+        f'{path.relative_to(ROOT)}: {name}' for path in texts()
+        for name in _NAMED.findall(path.read_text(encoding='utf-8')) if not (ROOT / name).exists()]
+    assert not absent
