@@ -69,6 +69,18 @@ def test_the_index_has_each_page_under_the_heading_of_its_group(group):
     assert pages <= set(re.findall(r'\]\(([^)#]+)\)', section))
 
 
+def test_the_drawing_and_the_page_of_the_architecture_have_each_floor():
+    floors = {
+        f'{path.name}/' if path.is_dir() else path.name
+        for path in (ROOT / 'xplane_bridge').iterdir() if path.name[0] not in '._'}
+    page = (DOCS / 'explanation' / 'architecture.md').read_text(encoding='utf-8')
+    drawing = (DOCS / 'images' / 'architecture.svg').read_text(encoding='utf-8')
+    table = page.partition('| floor | what it answers')[2].partition('\n\n')[0]
+    listed = re.findall(r'^\| `([\w./]+)` \|', table, re.MULTILINE)
+    assert set(listed) == floors
+    assert re.findall(r'class="name"[^>]*>([\w./]+)<', drawing) == ['xplane_bridge/', *listed]
+
+
 def test_each_page_that_a_file_names_exists():
     absent = [
         f'{path.relative_to(ROOT)}: {name}' for path in texts()
