@@ -96,7 +96,7 @@ def test_a_date_is_as_in_the_names_of_rosbag2():
 def test_a_command_refuses_before_it_computes(
         command, arguments, there, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(train.optional, 'require', lambda *_: None)
+    monkeypatch.setattr(train.optional, 'require', lambda *_, **__: None)
     Path(there).write_text('mine')
     assert command(arguments) > 0
     assert f'{there} exists; --force overwrites it' in capsys.readouterr().err

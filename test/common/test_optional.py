@@ -14,6 +14,10 @@
 
 """The messages about missing optional packages, and when they are given."""
 
+import ast
+from configparser import ConfigParser
+from email import message_from_string
+from importlib import metadata
 from pathlib import Path
 import re
 
@@ -21,9 +25,38 @@ import pytest
 
 from xplane_bridge.common import optional
 
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     'asammdf', 'cma', 'distributed', 'foxglove-sdk', 'gymnasium', 'jsbsim', 'matplotlib', 'mcap',
     'onnx', 'onnxruntime', 'pandas', 'pint', 'pyarrow', 'rich', 'rosbags', 'scipy'}
+
+
+def extras():
+    """Return the requirements of each extra of setup.cfg, with those of the extras in it."""
+    given = ConfigParser()
+    given.read(ROOT / 'setup.cfg')
+    found = {}
+    for name, value in given['options.extras_require'].items():
+        found[name] = {
+            one for line in value.split()
+            for one in found.get(line.removeprefix('xplane_bridge[').removesuffix(']'), {line})}
+    return found
+
+
+def name_of(requirement):
+    return re.match(r'[a-z-]+', requirement)[0]
+
+
+def asked_for():
+    """Return (extra, packages) of each call of missing() and require() in the package."""
+    for file in (ROOT / 'xplane_bridge').rglob('*.py'):
+        for node in ast.walk(ast.parse(file.read_text())):
+            given = {one.arg: one.value for one in getattr(node, 'keywords', ())}
+            if isinstance(given.get('extra'), ast.Constant) and (
+                    ast.unparse(node.func).rpartition('.')[2] in ('missing', 'require')):
+                yield ast.literal_eval(given['extra']), {
+                    one.value for argument in node.args[1:] for one in ast.walk(argument)
+                    if isinstance(one, ast.Constant) and one.value}
 
 
 @pytest.fixture
@@ -34,7 +67,7 @@ def nothing_optional(monkeypatch):
 def test_in_a_virtual_environment_pip_is_enough(monkeypatch):
     monkeypatch.setattr(optional.sys, 'base_prefix', '/usr')
     monkeypatch.setattr(optional.sys, 'prefix', '/home/me/venv')
-    assert str(optional.missing('recording', 'mcap')) == (
+    assert str(optional.missing('recording', 'mcap', extra='export')) == (
         "recording needs the Python package mcap: pip install 'mcap>=1.5'")
 
 
@@ -42,24 +75,48 @@ def test_outside_of_one_it_is_made_first(monkeypatch):
     """A distribution's own Python refuses pip (PEP 668)."""
     monkeypatch.setattr(optional.sys, 'base_prefix', '/usr')
     monkeypatch.setattr(optional.sys, 'prefix', '/usr')
-    assert str(optional.missing('the simulated aircraft', 'jsbsim')) == (
+    assert str(optional.missing('the simulated aircraft', 'jsbsim', extra='fly')) == (
         'the simulated aircraft needs the Python package jsbsim: python3 -m venv '
         '--system-site-packages ~/xplane_bridge_venv && . ~/xplane_bridge_venv/bin/activate && '
         'pip install jsbsim')
 
 
 def test_only_what_is_missing_is_named(monkeypatch):
-    optional.require('nothing', 're', 'json')
+    optional.require('nothing', 're', 'json', extra='fly')
     monkeypatch.setattr(
         optional.importlib.util, 'find_spec', lambda name: None if name != 'mcap' else name)
     with pytest.raises(ImportError, match='packages jsbsim, rosbags: .*install jsbsim rosbags'):
-        optional.require('an experiment', 'jsbsim', 'mcap', 'rosbags')
+        optional.require('an experiment', 'jsbsim', 'mcap', 'rosbags', extra='fly,export')
+
+
+def test_where_pip_has_installed_this_package_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(
+        metadata, 'metadata', lambda name: message_from_string('Provides-Extra: train'))
+    monkeypatch.setattr(optional.sys, 'base_prefix', '/usr')
+    monkeypatch.setattr(optional.sys, 'prefix', '/usr')
+    assert str(optional.missing('training', 'cma', 'onnx', extra='train')) == (
+        "training needs the Python packages cma, onnx: pip install 'xplane_bridge[train]'")
+
+
+def test_an_extra_that_is_named_has_what_is_asked_for():
+    given = extras()
+    calls = [*asked_for()]
+    assert len(calls) > 25
+    for names, packages in calls:
+        had = {name_of(one) for name in names.split(',') for one in given[name]}
+        assert packages <= had, names
+    # In one of them somebody asks for each.
+    assert set().union(*given.values()) == {
+        one for one in requirements() if name_of(one) != 'pandas'}
+
+
+def requirements():
+    lines = (ROOT / 'requirements' / 'optional.txt').read_text(encoding='utf-8').splitlines()
+    return [line for line in lines if line[0] != '#']
 
 
 def test_the_requirements_name_them_all():
-    path = Path(__file__).resolve().parents[2] / 'requirements' / 'optional.txt'
-    lines = path.read_text(encoding='utf-8').splitlines()
-    assert {re.match(r'[a-z-]+', line)[0] for line in lines if line[0] != '#'} == PACKAGES
+    assert {name_of(line) for line in requirements()} == PACKAGES
 
 
 def test_an_experiment_says_it_before_it_flies(nothing_optional, tmp_path, capsys):

@@ -361,7 +361,7 @@ def _import_jsbsim() -> Any:
     try:
         jsbsim: Any = import_module('jsbsim')
     except ImportError as error:
-        raise missing('the simulated aircraft', 'jsbsim') from error
+        raise missing('the simulated aircraft', 'jsbsim', extra='fly') from error
     # Otherwise JSBSim prints a banner, reports and trim tables on standard output.
     jsbsim.FGJSBBase().debug_lvl = 0
     jsbsim.get_logger().set_min_level(jsbsim.LogLevel.FATAL)

@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not (arguments.controller or arguments.controller_launch):
             raise ScenarioError('expected a command line, external, or --controller-launch')
         settings_module.check(settings, flight)
-        optional.require('check_controller', 'jsbsim')
+        optional.require('check_controller', 'jsbsim', extra='fly')
         files = _files(arguments)
     except (ImportError, OSError, ScenarioError) as error:
         print(f'check_controller: {error}', file=sys.stderr)

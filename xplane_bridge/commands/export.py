@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     is_folder, write, packages = _FORMATS[given.to]
     try:
-        optional.require(f'exporting to {given.to}', *packages)
+        optional.require(f'exporting to {given.to}', *packages, extra='export')
         source = Path(given.source)
         if not source.exists():
             raise FileNotFoundError(f'there is no recording {source}')

@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             rows = unseen.compare(str(given.output), _unseen(given.test), given.workers)
             print(unseen.table(rows))
         else:
-            optional.require('training', 'cma', 'onnx', 'onnxruntime')
+            optional.require('training', 'cma', 'onnx', 'onnxruntime', extra='train')
             refuse_existing(
                 (given.output, given.output.with_suffix('.json'),
                  *([given.picture] if given.picture else ())), given.force)

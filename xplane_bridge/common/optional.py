@@ -28,24 +28,38 @@ _VENV = ('python3 -m venv --system-site-packages ~/xplane_bridge_venv'
          ' && . ~/xplane_bridge_venv/bin/activate && ')
 
 
-def missing(purpose: str, *packages: str) -> ImportError:
+def missing(purpose: str, *packages: str, extra: str) -> ImportError:
     """
     Return the error for packages that are not installed, with the command that installs them.
 
-    ``purpose`` starts the message, such as 'recording'.
+    ``purpose`` starts the message, such as 'recording'. Where pip has installed this package, the
+    command names the ``extra`` of setup.cfg that has those packages (or several: 'fly,export');
+    elsewhere, as in a ROS workspace, pip knows of no xplane_bridge, and it names the packages.
     """
-    in_venv = sys.prefix != sys.base_prefix
-    requirements = ' '.join(_REQUIREMENTS.get(package, package) for package in packages)
+    if _was_installed_by_pip():
+        command = f"pip install 'xplane_bridge[{extra}]'"
+    else:
+        command = ('' if sys.prefix != sys.base_prefix else _VENV) + 'pip install ' + ' '.join(
+            _REQUIREMENTS.get(package, package) for package in packages)
     return ImportError(
         f'{purpose} needs the Python package{"s" * (len(packages) > 1)} '
-        f'{", ".join(packages)}: {"" if in_venv else _VENV}pip install {requirements}')
+        f'{", ".join(packages)}: {command}')
 
 
-def require(purpose: str, *packages: str) -> None:
+def _was_installed_by_pip() -> bool:
+    from importlib.metadata import metadata, PackageNotFoundError
+    try:
+        # What CMake installs has metadata too, but no extras.
+        return bool(metadata('xplane_bridge').get_all('Provides-Extra'))
+    except PackageNotFoundError:
+        return False
+
+
+def require(purpose: str, *packages: str, extra: str) -> None:
     """Raise ``missing`` for those packages that are not installed."""
     absent = [package for package in packages if importlib.util.find_spec(package) is None]
     if absent:
-        raise missing(purpose, *absent)
+        raise missing(purpose, *absent, extra=extra)
 
 
 def pyplot() -> Any:
@@ -57,7 +71,7 @@ def pyplot() -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        raise missing('drawing', 'matplotlib') from error
+        raise missing('drawing', 'matplotlib', extra='fly') from error
     matplotlib.use('Agg')
     matplotlib.rcParams['text.parse_math'] = False
     from matplotlib import pyplot as found

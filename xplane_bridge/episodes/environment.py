@@ -52,7 +52,7 @@ try:
     import gymnasium
     from gymnasium.spaces import Box
 except ImportError as error:
-    raise missing('an environment', 'gymnasium') from error
+    raise missing('an environment', 'gymnasium', extra='train') from error
 
 _SEEDS = 2 ** 31
 

@@ -89,7 +89,8 @@ def fly(experiment: Experiment) -> int:
         # Reported before the flight, not after it.
         optional.require(
             'an experiment', *(() if settings.host else ('jsbsim',)),
-            *(('mcap',) if missing_of_rosbag2() else ()), 'rosbags')
+            *(('mcap',) if missing_of_rosbag2() else ()), 'rosbags',
+            extra='fly,export')
         viewers = served(experiment)
     except (ImportError, ValueError) as error:
         print(f'experiment: {error}', file=sys.stderr, flush=True)

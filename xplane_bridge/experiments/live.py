@@ -87,7 +87,7 @@ class Live:
             import foxglove
             import foxglove.messages
         except ImportError:
-            raise optional.missing('the live view', _PACKAGE) from None
+            raise optional.missing('the live view', _PACKAGE, extra='live') from None
         # A viewer that leaves is no error of the flight.
         foxglove.set_log_level('CRITICAL')
         # The server and the channels do not keep it.

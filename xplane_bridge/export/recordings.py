@@ -52,7 +52,7 @@ def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[Batch]:
     everything before the fault is read, and ``warn`` gets a sentence; so does it for topics that
     cannot be read. Raises RecordingError if nothing can be read, and ImportError.
     """
-    optional.require('reading a recording', 'rosbags', 'mcap')
+    optional.require('reading a recording', 'rosbags', 'mcap', extra='export')
     begin = beginning(path.with_suffix('.json'))
     yield from _Reading(topics, warn, begin).tables(Recording(path))
 

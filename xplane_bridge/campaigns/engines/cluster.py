@@ -57,7 +57,7 @@ class Cluster:
 
     def __init__(self, address: str, fly: Fly) -> None:
         """Connect; raise EngineError if nobody answers there, or no worker may fly."""
-        optional.require('a campaign on a cluster', 'distributed')
+        optional.require('a campaign on a cluster', 'distributed', extra='cluster')
         from distributed import Client
 
         self._address, self._fly = address, fly

@@ -180,7 +180,7 @@ def draw(method: str, parameters: Sequence[Parameter], count: int, seed: int) ->
     if method == 'random':
         points = np.random.default_rng(seed).random((count, len(parameters)))
     else:
-        optional.require(f'sampling by {method}', 'scipy')
+        optional.require(f'sampling by {method}', 'scipy', extra='campaign')
         from scipy.stats import qmc
         kind = qmc.Sobol if method == 'sobol' else qmc.LatinHypercube
         points = kind(len(parameters), seed=seed).random(count)

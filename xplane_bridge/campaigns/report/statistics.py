@@ -122,6 +122,6 @@ def rank_correlation(cause: Array, effect: Array) -> Interval:
 
 def _stats() -> Any:
     """Return scipy.stats, which takes a second to import."""
-    optional.require('the statistics of a campaign', 'scipy')
+    optional.require('the statistics of a campaign', 'scipy', extra='campaign')
     from scipy import stats
     return stats

@@ -73,7 +73,7 @@ class Columns:
         Raises ImportError without pyarrow, and ValueError, with a sentence, for anything else than
         a campaign's table.
         """
-        optional.require('a table of flights', 'pyarrow')
+        optional.require('a table of flights', 'pyarrow', extra='campaign')
         from pyarrow import ArrowException, parquet
         self.folder = path if path.is_dir() else path.parent
         file = path / FILE if path.is_dir() else path

@@ -77,7 +77,7 @@ class Folder:
 
     def __enter__(self) -> Folder:
         """Make or resume it."""
-        optional.require('a campaign', 'pyarrow')
+        optional.require('a campaign', 'pyarrow', extra='campaign')
         try:
             self._check()
             self._rows.mkdir(parents=True, exist_ok=True)
@@ -213,7 +213,7 @@ class Folder:
 
     def _note_flown(self) -> None:
         """Note the flights of all Parquet files."""
-        optional.require('a campaign', 'pyarrow')
+        optional.require('a campaign', 'pyarrow', extra='campaign')
         from pyarrow import parquet
         for part in self.parts():
             try:

@@ -111,7 +111,7 @@ def columns_of(names: Iterable[str]) -> list[str]:
 
 def schema(rows: Sequence[Row]) -> Any:
     """Return the pyarrow schema of rows. A parameter is a text if any of its values is."""
-    optional.require('a campaign', 'pyarrow')
+    optional.require('a campaign', 'pyarrow', extra='campaign')
     import pyarrow
     types = _FIRST | _RESULT | _LAST
     texts = {name for row in rows for name, value in row.items() if isinstance(value, str)}

@@ -47,7 +47,7 @@ class Unit(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _registry() -> Any:
-    require('a map with units', 'pint')
+    require('a map with units', 'pint', extra='export')
     import pint
     return pint.UnitRegistry()
 

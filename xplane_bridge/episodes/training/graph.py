@@ -135,7 +135,7 @@ class Graph:
 
 def model_of(policy: holding.Holding) -> Any:
     """Return the policy as an onnx.ModelProto; ImportError with a sentence without onnx."""
-    optional.require('writing a policy', 'onnx')
+    optional.require('writing a policy', 'onnx', extra='train')
     graph = Graph()
     sizes = {'observation': len(holding.FIELDS), 'state': len(holding.STATE), 'action': 4,
              'next_state': len(holding.STATE)}

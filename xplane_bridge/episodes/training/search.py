@@ -120,7 +120,7 @@ def train(plan: Plan, workers: int = 1,
 
     ``workers`` processes fly. Raises ImportError with a sentence if cma is not installed.
     """
-    optional.require('training', 'cma')
+    optional.require('training', 'cma', extra='train')
     with mapping(workers) as each:
         return _evolve(plan, each, tell)
 

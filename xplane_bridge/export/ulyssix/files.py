@@ -62,10 +62,10 @@ def make_output(path: Path, layout: str, about: Mapping[str, str]) -> Output:
         raise ValueError(
             f"--to: '{path.name}' ends in '{path.suffix}', expected one of {', '.join(FORMATS)}")
     if ending == '.mf4':
-        optional.require('recording to MF4', 'asammdf')
+        optional.require('recording to MF4', 'asammdf', extra='export')
         return Mf4Output(path, about)
     if ending == '.parquet':
-        optional.require('recording to Parquet', 'pyarrow')
+        optional.require('recording to Parquet', 'pyarrow', extra='export')
     return TableOutput(path, layout == 'long', about)
 
 

@@ -114,7 +114,7 @@ def _of_chirp(
     try:
         from scipy import signal
     except ImportError as error:
-        raise optional.missing('a frequency response', 'scipy') from error
+        raise optional.missing('a frequency response', 'scipy', extra='fly') from error
     rows = []
     for f in np.geomspace(excitation.f0, excitation.f1, _POINTS):
         cycles = min(_MOST_CYCLES, int(f * len(output) / rate / _WINDOWS))

@@ -78,7 +78,7 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     missing, OSError if there is no such file, and RecordingError if it is damaged or contains no
     vehicle.
     """
-    optional.require('reading a recording', 'rosbags')
+    optional.require('reading a recording', 'rosbags', extra='export')
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f'there is no recording {path}')

@@ -82,7 +82,7 @@ def _fit(is_short_period: bool, response: FrequencyResponse) -> tuple[list[float
     try:
         from scipy.optimize import least_squares
     except ImportError as error:
-        raise optional.missing('the fit of a mode', 'scipy') from error
+        raise optional.missing('the fit of a mode', 'scipy', extra='fly') from error
     s = (2j * math.pi * response.frequencies).astype(np.complex128)
     # Tischler and Remple, equation 11.5: little where the coherence is low.
     weight = 1.58 * (1.0 - np.exp(-response.coherence**2))

@@ -55,7 +55,7 @@ class View:
                 from rich.console import Console
                 from rich.live import Live
             except ImportError:
-                print(optional.missing('the live view', 'rich'), flush=True)
+                print(optional.missing('the live view', 'rich', extra='fly'), flush=True)
                 return self
             self._live = Live(
                 console=Console(file=terminal(sys.stdout)), refresh_per_second=_REFRESHES,

@@ -75,7 +75,7 @@ class RosFlight:
         if sim not in SIMULATORS:
             raise ValueError(f'sim: got {sim!r}, expected one of {", ".join(SIMULATORS)}')
         if not host:
-            optional.require('room ros', 'jsbsim')
+            optional.require('room ros', 'jsbsim', extra='fly')
         self.scenario = self._given = scenario
         self._action = action
         self._frames = frames_per_step

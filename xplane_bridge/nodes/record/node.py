@@ -109,9 +109,9 @@ class Recorder:
         try:
             from mcap.writer import Writer
         except ImportError as error:
-            raise optional.missing('recording', 'mcap') from error
+            raise optional.missing('recording', 'mcap', extra='export') from error
         if not hasattr(Writer, 'flush'):
-            raise optional.missing('recording', 'mcap')
+            raise optional.missing('recording', 'mcap', extra='export')
         self._node = node
         self._namespace = '/' + namespace.strip('/')
         base = self._namespace.rstrip('/')
