@@ -130,7 +130,7 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument('--sources', type=Path, metavar='FOLDER',
                         help='folder of clones, used as they are instead of the network')
     parser.add_argument('--simulator', type=shlex.split, metavar='COMMAND',
-                        default=[sys.executable, '-P', '-m', 'xplane_bridge.commands.simulator'],
+                        default=[sys.executable, '-P', '-m', 'xplane_bridge', 'simulator'],
                         help='such as "ros2 run xplane_bridge simulator" (default: this folder)')
     parser.add_argument('--write', type=Path, metavar='PAGE',
                         help=f'write the table between {BEGIN} and {END}')

@@ -34,7 +34,7 @@ from xplane_bridge.nodes.managed.parameters import BadParameterError, describe
 def entry_points():
     config = ConfigParser()
     config.read(Path(__file__).parents[2] / 'setup.cfg')
-    lines = config['options.entry_points']['console_scripts'].strip().splitlines()
+    lines = config['options.entry_points']['xplane_bridge.executables'].strip().splitlines()
     return dict(line.split(' = ') for line in lines)
 
 

@@ -91,7 +91,7 @@ def test_an_interrupt_while_it_starts_ends_it_at_once(tmp_path, install_space):
         script.write_text(f'#!/bin/sh\n{interrupt}exec sleep 60\n')
         script.chmod(0o755)
     with process(
-        sys.executable, '-P', '-m', 'xplane_bridge.commands.demo',
+        sys.executable, '-P', '-m', 'xplane_bridge', 'demo',
         '--log', str(tmp_path / 'demo.log'), '--bag', str(tmp_path / 'demo.mcap'),
     ) as demo:
         output, _ = demo.communicate(timeout=DEADLINE)
@@ -101,7 +101,7 @@ def test_an_interrupt_while_it_starts_ends_it_at_once(tmp_path, install_space):
 
 def test_a_demo_that_cannot_start_says_why_and_fails(tmp_path, install_space):
     with process(
-        sys.executable, '-P', '-m', 'xplane_bridge.commands.demo',
+        sys.executable, '-P', '-m', 'xplane_bridge', 'demo',
         '--log', str(tmp_path / 'demo.log'),
     ) as demo:
         output, _ = demo.communicate(timeout=180)

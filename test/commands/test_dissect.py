@@ -237,7 +237,7 @@ def test_a_line_without_end_is_passed_over_in_pieces(run, monkeypatch):
 
 # As a program.
 
-COMMAND = [sys.executable, '-m', 'xplane_bridge.commands.dissect', 'xpc']
+COMMAND = [sys.executable, '-m', 'xplane_bridge', 'dissect', 'xpc']
 
 
 def test_program_answers_each_line_at_once():

@@ -37,7 +37,7 @@ PORTS = (
     ('xpc', '--port'), ('xplane_udp', '--port'), ('xplane', '--port'), ('fdmdata', '--port'),
     ('fdmdata', '--controls-port'), ('fdmdata', '--rpc-port'), ('ulyssix', '--port'))
 
-MODULE = [sys.executable, '-m', 'xplane_bridge.commands.simulator']
+MODULE = [sys.executable, '-m', 'xplane_bridge', 'simulator']
 
 
 @contextmanager

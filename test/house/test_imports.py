@@ -51,6 +51,8 @@ ALLOWED = {
     'export': {'protocols', 'links', 'conversions', 'sessions', 'flights'},
     'commands': {
         *BELOW_NODES, 'nodes', 'places', 'experiments', 'episodes', 'campaigns', 'export'},
+    # It imports a command by its name.
+    '__main__': set(),
 }
 WITH_ROS = {'nodes'}
 # What still stands on another floor than its own; ROS among them. Each must be needed.

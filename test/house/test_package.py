@@ -25,6 +25,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from xplane_bridge.__main__ import COMMANDS
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ElementTree.parse(ROOT / 'package.xml').getroot()
 IMPORTED = re.compile(r'^\s*(?:from|import) ([a-z0-9_]+)', re.MULTILINE)
@@ -155,6 +157,15 @@ def test_a_wheel_has_the_data_files_that_are_in_the_package():
         if path.is_file() and path.suffix not in ('.py', '.pyc')}
     assert data
     assert data == held
+
+
+def test_pip_and_ros_have_the_same_commands():
+    given = ConfigParser()
+    given.read(ROOT / 'setup.cfg')
+    for_ros = dict(line.split(' = ') for line in given[
+        'options.entry_points']['xplane_bridge.executables'].strip().splitlines())
+    assert for_ros == {
+        name: f'xplane_bridge.{module}:main' for name, module in COMMANDS.items()}
 
 
 def test_messages_are_found_in_the_folder_of_the_checkout(tmp_path):

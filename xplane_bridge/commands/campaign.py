@@ -28,7 +28,7 @@ from xplane_bridge.campaigns.fly import fly
 from xplane_bridge.campaigns.plan.plan import load, Plan, PlanError
 from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.campaigns.table.table import Summary
-from xplane_bridge.common.command_line import run_command, without_ros_arguments
+from xplane_bridge.common.command_line import without_ros_arguments
 from xplane_bridge.common.text import printable
 from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
 
@@ -162,7 +162,3 @@ def _verdict(summary: Summary, require: float) -> int:
         if rate < require:
             code = MISSED
     return code
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))

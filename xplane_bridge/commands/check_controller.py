@@ -27,7 +27,6 @@ from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
     refuse_existing,
-    run_command,
     without_ros_arguments,
 )
 from xplane_bridge.experiments import settings as settings_module
@@ -152,7 +151,3 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--namespace', default='/experiment',
                         help='namespace of the vehicle (%(default)s)')
     return parser
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))

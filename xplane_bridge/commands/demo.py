@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The demo: fly the scenario steps through the bridge, by topics only, and evaluate it."""
+"""demo: fly the scenario steps through the bridge, by topics only, and evaluate it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from xplane_bridge.common.command_line import (
     add_launch_option,
     dated,
     refuse_existing,
-    run_command,
     without_ros_arguments,
 )
 from xplane_bridge.experiments.fly import fly
@@ -76,7 +75,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         f'xplane_bridge: {f"X-Plane at {arguments.host}" if arguments.host else _SIMULATED}, '
         'flown by ROS topics', arguments.live))
     return PASSED if code == INTERRUPTED and arguments.by_launch else code
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))

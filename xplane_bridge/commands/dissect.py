@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Show the datagrams of a protocol as JSON, or encode them from JSON.
+dissect: show the datagrams of a protocol as JSON, or encode them from JSON.
 
 Reads hexadecimal lines or a capture (pcap or pcapng, also gzipped) on standard input and writes
 one JSON object per line:
@@ -46,7 +46,6 @@ from typing import (
     Union,
 )
 
-from xplane_bridge.common.command_line import run_command
 from xplane_bridge.links.captures.capture import CaptureError, is_capture, read_datagrams
 from xplane_bridge.protocols.base import Message, Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side
@@ -332,7 +331,3 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         pass
     return 0
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))

@@ -27,7 +27,6 @@ from xplane_bridge.common.command_line import (
     add_launch_option,
     dated,
     refuse_existing,
-    run_command,
     without_ros_arguments,
 )
 from xplane_bridge.experiments import settings as settings_module
@@ -131,7 +130,3 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     add_launch_option(parser)
     options.add_live_option(parser)
     return parser.parse_args(without_ros_arguments(argv))
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))

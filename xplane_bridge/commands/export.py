@@ -28,7 +28,6 @@ from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
     refuse_existing,
-    run_command,
     without_ros_arguments,
 )
 from xplane_bridge.common.plain_files import open_regular
@@ -222,7 +221,3 @@ def _parser() -> ArgumentParser:
         '--utc-offset', type=float, default=0.0, metavar='HOURS',
         help="Ulyssix: that the publisher's clock is ahead of UTC (0)")
     return parser
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The command ``linearize``: the linear model of an aircraft in steady flight, as JSON.
+linearize: the linear model of an aircraft in steady flight, as JSON.
 
     linearize --model f16 --altitude 3000 --airspeed 150 > f16.json
 """
@@ -27,7 +27,7 @@ import sys
 
 from xplane_bridge.aircraft.studies.linearize import linearize, METHODS
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
-from xplane_bridge.common.command_line import run_command, without_ros_arguments
+from xplane_bridge.common.command_line import without_ros_arguments
 
 
 def add_flight_options(parser: ArgumentParser, required: bool) -> None:
@@ -65,7 +65,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     sys.stdout.write(model.to_json())
     return 0
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The command ``simulator``: a flying aircraft to connect to, without the real simulator.
+simulator: a flying aircraft to connect to, without the real simulator.
 
 One subcommand per protocol of the registry, and ``all`` for several of one aircraft. It prints a
 line for each once it listens, and exits on SIGINT, SIGTERM or after ``--duration`` with status 0,
@@ -30,7 +30,7 @@ import time
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
-from xplane_bridge.common.command_line import run_command, without_ros_arguments
+from xplane_bridge.common.command_line import without_ros_arguments
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.protocols.registry import PeerProtocol, protocol_named, PROTOCOLS
 from xplane_bridge.simulators import options
@@ -204,7 +204,3 @@ def _add_fault_options(parser: ArgumentParser) -> None:
                        help='downtime of a restart, in seconds (%(default)s)')
     group.add_argument('--seed', type=options.seed, default=0, metavar='N',
                        help='random seed of faults and turbulence (%(default)s)')
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))

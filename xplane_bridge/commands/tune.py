@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The command ``tune``: gains of the cascade for an aircraft, from its linear model.
+tune: gains of the cascade for an aircraft, from its linear model.
 
     tune --model c310 --altitude 1500 --airspeed 75 -o c310.yaml
 """
@@ -33,7 +33,6 @@ from xplane_bridge.commands.linearize import add_flight_options
 from xplane_bridge.common.command_line import (
     add_force_option,
     refuse_existing,
-    run_command,
     without_ros_arguments,
 )
 from xplane_bridge.control.tuning.linear_model import from_json, LinearModel
@@ -128,7 +127,3 @@ def _parser() -> ArgumentParser:
                         help='parameter file to write (default: none)')
     add_force_option(parser)
     return parser
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""ulyssix: record what a Ulyssix publisher sends, and write maps for it. No ROS."""
+"""ulyssix: record what a Ulyssix publisher sends, and write maps for it, without ROS."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from importlib import import_module
 from importlib.util import find_spec
 import sys
 
-from xplane_bridge.common.command_line import run_command, without_ros_arguments
+from xplane_bridge.common.command_line import without_ros_arguments
 
 _COMMANDS = {
     'record': 'record parameters to Parquet, MF4 or CSV',
@@ -44,7 +44,3 @@ def main(argv: Sequence[str] | None = None) -> int:
                 commands.add_parser(name, help=purpose, description=purpose))
     given = parser.parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
     return int(modules[given.command].run(given))
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))

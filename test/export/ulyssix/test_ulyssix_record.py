@@ -201,7 +201,7 @@ def recording(to, *options):
         sender.bind(('127.0.0.1', 0))
         port = sender.getsockname()[1]
     child = subprocess.Popen(
-        [sys.executable, '-P', '-m', 'xplane_bridge.commands.ulyssix', 'record', '--port',
+        [sys.executable, '-P', '-m', 'xplane_bridge', 'ulyssix', 'record', '--port',
          str(port), '--to', str(to), '--quiet', *options],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

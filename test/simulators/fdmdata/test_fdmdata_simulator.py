@@ -396,7 +396,7 @@ def test_faults_lose_replies():
 
 def test_command_serves_it():
     process = subprocess.Popen(
-        [sys.executable, '-m', 'xplane_bridge.commands.simulator', 'fdmdata', '--held', '--port',
+        [sys.executable, '-m', 'xplane_bridge', 'simulator', 'fdmdata', '--held', '--port',
          '0', '--controls-port', '0', '--rpc-port', '0', '--duration', '20'],
         stdout=subprocess.PIPE, text=True)
     try:

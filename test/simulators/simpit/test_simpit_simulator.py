@@ -49,7 +49,7 @@ from xplane_bridge.simulators.world import World
 
 DEADLINE = 60.0
 FOOT = 0.3048
-COMMAND = (sys.executable, '-m', 'xplane_bridge.commands.simulator', 'simpit')
+COMMAND = (sys.executable, '-m', 'xplane_bridge', 'simulator', 'simpit')
 
 
 class Device:

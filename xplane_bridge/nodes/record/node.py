@@ -39,7 +39,6 @@ from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
     refuse_existing,
-    run_command,
     without_ros_arguments,
 )
 from xplane_bridge.common.signals import call_on_signal
@@ -398,7 +397,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
     return 0
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))
