@@ -17,6 +17,8 @@
 from functools import partial
 import math
 from pathlib import Path
+import subprocess
+import sys
 
 import pytest
 
@@ -79,6 +81,16 @@ def test_gymnasium_accepts_it(level):
     assert env.observation_space.shape == (len(FIELDS),)
     assert env.action_space.shape == (len(LEVELS[level].fields),)
     assert env.unwrapped.observation_space.low.tolist() == [field.low for field in FIELDS]
+
+
+def test_gymnasium_finds_it_without_an_import_of_ours():
+    """As in a worker that is spawned, which has imported nothing yet."""
+    program = ('import gymnasium\n'
+               "env = gymnasium.make('xplane_bridge.episodes:xplane_bridge/Flight-v0')\n"
+               'print(env.spec.id, env.reset(seed=7)[0].shape)')
+    done = subprocess.run(
+        [sys.executable, '-c', program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == f'{ID} ({len(FIELDS)},)\n'
 
 
 @pytest.mark.parametrize('level', LEVELS)
