@@ -169,6 +169,10 @@ class Runner:
             script = commands / 'ros2'
             script.write_text(f'#!/bin/sh\nexec {python} {ros2} "$@"\n')
             script.chmod(0o755)
+        # As pip would have put it there.
+        script = commands / 'xplane-bridge'
+        script.write_text(f'#!/bin/sh\nexec {python} -P -m xplane_bridge "$@"\n')
+        script.chmod(0o755)
         environment = {
             **os.environ, 'PYTHONUNBUFFERED': '1', 'MPLBACKEND': 'Agg',
             # Shared memory is not separated by network namespaces.

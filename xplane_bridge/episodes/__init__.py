@@ -15,7 +15,8 @@
 """
 Episodes: the simulated aircraft as a Gymnasium environment, and training on it.
 
-Importing this registers ``xplane_bridge/Flight-v0`` if gymnasium is installed.
+Importing this registers ``xplane_bridge/Flight-v0`` if gymnasium is installed; by the name
+``xplane_bridge.episodes:xplane_bridge/Flight-v0`` gymnasium imports it itself.
 """
 
 from importlib.util import find_spec
