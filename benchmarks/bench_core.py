@@ -26,8 +26,8 @@ from typing import Any
 from tables import Goals, show
 
 from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.common.timing import FRAME
 from xplane_bridge.flights.core import CoreRun
-from xplane_bridge.flights.core_vehicle import FRAME
 from xplane_bridge.flights.scenario.scenario import load
 from xplane_bridge.simulators.world import World
 

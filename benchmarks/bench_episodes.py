@@ -35,8 +35,8 @@ from gymnasium.vector import AsyncVectorEnv
 import numpy as np
 from tables import Goals, show
 
+from xplane_bridge.common.timing import FRAME
 from xplane_bridge.episodes.environment import FlightEnv
-from xplane_bridge.flights.core_vehicle import FRAME
 
 ROUNDS = 5
 STEPS = 1200

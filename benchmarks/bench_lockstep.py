@@ -34,12 +34,12 @@ import rclpy
 from rclpy.node import Node
 from tables import Goals, show
 
+from xplane_bridge.common.timing import FRAME
 from xplane_bridge.nodes.flight.bridges import bridge_parameters, free_ports
 from xplane_bridge.nodes.flight.processes import executable_path
 from xplane_bridge.simulators.registry import SIMULATORS
 
 SIMS = ('xpc', 'xplane12')
-FRAME = 1.0 / 60.0
 GOAL_THREE, GOAL_EXPERIMENT = 12.0, 8.0
 SETTLING, SECONDS = 5.0, 6.0
 NAMESPACE = '/bench'

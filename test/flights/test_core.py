@@ -26,6 +26,7 @@ import pytest
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.commands import experiment as main
+from xplane_bridge.common.timing import FRAME
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.vehicle import Controls
@@ -33,7 +34,6 @@ from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, P
 from xplane_bridge.flights import core
 from xplane_bridge.flights import script as execution
 from xplane_bridge.flights.core import CoreRun
-from xplane_bridge.flights.core_vehicle import FRAME
 from xplane_bridge.flights.scenario import scenario
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -32,6 +32,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.common.command_line import without_ros_arguments
 from xplane_bridge.common.signals import calling_on_signal
+from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.protocols.registry import PeerProtocol, protocol_named, PROTOCOLS
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.faults import Faults
@@ -178,7 +179,7 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
                        metavar='DEG', help='in degrees from true north (%(default)s)')
     group.add_argument('--airspeed', type=float, default=_START.airspeed_kt, metavar='KT',
                        help='calibrated, in knots (default: one that is usual for the model)')
-    group.add_argument('--frame-rate', type=options.positive, default=60.0, metavar='HZ',
+    group.add_argument('--frame-rate', type=options.positive, default=FRAME_RATE, metavar='HZ',
                        help='frames per second, at which it reads and answers (%(default)s)')
     group.add_argument('--duration', type=options.positive, metavar='S',
                        help='exit after this many seconds (default: never)')

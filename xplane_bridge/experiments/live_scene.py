@@ -22,6 +22,7 @@ import json
 import math
 from typing import Any
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions import aircraft_model
 from xplane_bridge.conversions.aircraft_model import AircraftModel, Shape
 from xplane_bridge.conversions.frames import Quaternion, Vector
@@ -161,7 +162,7 @@ class Scene:
                       orientation=m.Quaternion(x=i, y=j, z=k, w=w))
 
     def _stamp(self, now: int) -> Any:
-        seconds, nanoseconds = divmod(now, 1_000_000_000)
+        seconds, nanoseconds = divmod(now, SECOND_NS)
         return self._m.Timestamp(sec=seconds, nsec=nanoseconds)
 
 

@@ -27,10 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.analysis import verdict
-from xplane_bridge.flights.analysis.series import Arrivals, Flight, ROUNDED_TIME
+from xplane_bridge.flights.analysis.series import Arrivals, Flight
 from xplane_bridge.flights.analysis.verdict import FlownStep, Judgement
 from xplane_bridge.flights.analysis.windows import Window, windows
 from xplane_bridge.flights.recordings import rosbag2

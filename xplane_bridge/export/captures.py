@@ -31,6 +31,7 @@ from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, Union
 
 from xplane_bridge.common.plain_files import open_regular
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.export import parameters
 from xplane_bridge.export.tables import Batch, Column, is_named, Rows, TIME_COLUMNS, Warn
 from xplane_bridge.links.captures.capture import CaptureError, Datagram, read_datagrams
@@ -57,7 +58,6 @@ _PORTS = {
 CAPTURED = (*_PORTS, 'ulyssix')
 """The protocols that a capture can be of: Kerbal Simpit's is serial."""
 _LOOKED_AT = 1000
-_SECOND = 1_000_000_000
 
 _UNITS = {
     'fdmdata': {
@@ -200,7 +200,7 @@ class _Packets(_Faults):
 
     def take(self, datagram: Datagram, start_ns: int) -> Iterator[Found]:
         """Yield the samples of a packet."""
-        now = datagram.stamp_ns / _SECOND
+        now = datagram.stamp_ns / SECOND_NS
         self._session.poll(now)
         for event in self._session.receive(CHANNEL, datagram.data, datagram.source, now):
             if isinstance(event, PublisherRestarted):
@@ -209,7 +209,8 @@ class _Packets(_Faults):
                 packet = event.packet
                 placed = self._timeline.place(packet, datagram.stamp_ns)
                 self.quality.take(event.names, packet, placed, datagram.stamp_ns)
-                times = ((placed.first_ns - start_ns) / _SECOND, placed.first_ns / _SECOND, now)
+                times = (
+                    (placed.first_ns - start_ns) / SECOND_NS, placed.first_ns / SECOND_NS, now)
                 yield ('ulyssix/packets', parameters.columns(
                     event.names or parameters.numbered(len(packet.counts)),
                     'float32' if packet.integer_width is None else 'int64'),
@@ -253,7 +254,7 @@ class _Messages(_Faults):
         from_bridge = (datagram.destination[1] == self._port
                        and datagram.source[1] != self._port)
         side: Sender = 'bridge' if from_bridge else 'peer'
-        times = ((datagram.stamp_ns - start_ns) / _SECOND, None, datagram.stamp_ns / _SECOND)
+        times = ((datagram.stamp_ns - start_ns) / SECOND_NS, None, datagram.stamp_ns / SECOND_NS)
         try:
             messages = list(self._dialect.decode(datagram.data, side))
         except ProtocolError as error:

@@ -23,6 +23,7 @@ from itertools import islice
 import json
 from typing import Any
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.export.tables import Column, plain_list, TIME_COLUMNS
 from xplane_bridge.export.units import units
 from xplane_bridge.flights.recordings.bounds import MAX_ELEMENTS
@@ -35,7 +36,6 @@ _TIMES = ('builtin_interfaces/msg/Time', 'builtin_interfaces/msg/Duration')
 _LONGEST_ROW = 36
 _MOST_COLUMNS = 2000
 # Whole numbers, as ns since 1970 are more than a float has digits for.
-_SECOND = 1_000_000_000
 
 Get = Callable[[Any], Any]
 
@@ -61,7 +61,7 @@ class Layout:
 
 def seconds_ns(time: Any) -> int:
     """Return a Time or Duration in ns."""
-    return int(time.sec) * _SECOND + int(time.nanosec)
+    return int(time.sec) * SECOND_NS + int(time.nanosec)
 
 
 def layout(store: Any, kind: str, definition: str) -> Layout:
@@ -117,7 +117,7 @@ class _Fields:
             yield Column(name, _kind(of[0]), unit), get
         elif what == NAME:
             if of in _TIMES:
-                yield Column(name, unit='s'), lambda message: seconds_ns(get(message)) / _SECOND
+                yield Column(name, unit='s'), lambda message: seconds_ns(get(message)) / SECOND_NS
             else:
                 yield from self.of(of, f'{name}.', unit, get)
         elif what == ARRAY and of[1] <= _LONGEST_ROW:

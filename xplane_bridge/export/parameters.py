@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.export.tables import Column, TIME_COLUMNS, TIMES
 
 PACKET = 'xplane_bridge/msg/UlyssixPacket'
 NAMES = 'xplane_bridge/msg/UlyssixParameters'
 SAMPLES = 'xplane_bridge/msg/UlyssixSamples'
 
-_SECOND = 1_000_000_000
 # A packet is of 64 KB, whatever a recording of one says.
 _MOST_PARAMETERS = 2000
 _MOST_VALUES = 2_000_000
@@ -133,7 +133,7 @@ def rows(
             repeated[order[at]] = repeated[order[at - 1]] + 1
         keys, row = np.unique(np.stack((times, repeated)), axis=1, return_inverse=True)
         row = row.reshape(-1)
-        leading = [((ns - start_ns) / _SECOND, of_packet[1], of_packet[2])
+        leading = [((ns - start_ns) / SECOND_NS, of_packet[1], of_packet[2])
                    for ns in keys[0].tolist()]
     if len(leading) * len(counts) > _MOST_VALUES:
         raise ValueError(f'it has {len(leading)} sample times of {len(counts)} parameters')

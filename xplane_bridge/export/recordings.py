@@ -24,6 +24,7 @@ from typing import Any
 
 from xplane_bridge.common import optional
 from xplane_bridge.common.text import printable
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.export.fields import Layout, layout
 from xplane_bridge.export.parameters import NAMES, PACKET, Parameters, SAMPLES
 from xplane_bridge.export.tables import Batch, is_named, Rows, Warn
@@ -36,7 +37,6 @@ _LOOKED_AT = 10_000
 _IMU = 'imu/data'
 # Stamps further than this from each other are of different clocks (ns).
 _SAME_CLOCK = 3_600_000_000_000
-_SECOND = 1_000_000_000
 # Bytes in memory for one of a message: of texts, and of lists whose elements are objects.
 _OF_TEXT, _OF_OBJECTS = 4, 40
 # Sentences about topics that are skipped, and topics named in one sentence.
@@ -157,8 +157,8 @@ class _Reading:
         """Return the columns and rows of a message."""
         name, kind = message.topic.name, message.topic.kind
         time_ns = self._time(stamp_ns, message.log_ns)
-        times = ((time_ns - self._start_ns) / _SECOND,
-                 None if stamp_ns is None else stamp_ns / _SECOND, message.log_ns / _SECOND)
+        times = ((time_ns - self._start_ns) / SECOND_NS,
+                 None if stamp_ns is None else stamp_ns / SECOND_NS, message.log_ns / SECOND_NS)
         if kind == PACKET:
             return self._parameters.of_packet(name, decoded, self._start_ns, times)
         if kind == SAMPLES:

@@ -34,6 +34,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
+from xplane_bridge.common.timing import FRAME
 from xplane_bridge.control import envelope, gains
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.envelope import Envelope
@@ -56,9 +57,6 @@ from xplane_bridge.flights.scenario.events import SENSOR_FAULTS
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.flights.sensed import Sensed
 from xplane_bridge.sensors.specification import Figures
-
-FRAME = 1.0 / 60.0
-"""Seconds from a command to the next: simulator_node's frame_rate."""
 
 _MEASURED = (
     'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',

@@ -23,10 +23,11 @@ from typing import Protocol
 
 import numpy as np
 
+from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
-from xplane_bridge.flights.analysis.series import ROUNDED_TIME, Series
+from xplane_bridge.flights.analysis.series import Series
 from xplane_bridge.flights.analysis.verdict import flown_step, Occurrence
 from xplane_bridge.flights.conduct.conduct import Account
 from xplane_bridge.flights.route import RouteFlight, Telemetry

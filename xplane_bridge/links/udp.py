@@ -27,6 +27,7 @@ import threading
 import time
 from typing import NamedTuple
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.links.gate import Gate
 from xplane_bridge.links.peer import ANY_PORT, FixedPort, SenderPort
 
@@ -372,7 +373,7 @@ class UdpSocket:
                 continue
             if kind == _SO_TIMESTAMPNS:
                 seconds, nanoseconds = _TIMESPEC.unpack_from(value)
-                stamp_ns = seconds * 1_000_000_000 + nanoseconds
+                stamp_ns = seconds * SECOND_NS + nanoseconds
             elif kind == _SO_RXQ_OVFL:
                 # Included only once something has been dropped.
                 drops, = _DROPS.unpack_from(value)

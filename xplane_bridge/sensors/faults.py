@@ -19,9 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.sensors.specification import Figures, Interval
-
-_SECOND = 1_000_000_000
 
 
 @dataclass(slots=True)
@@ -64,5 +63,5 @@ class Faults:
     def _within(self, intervals: Iterable[Interval], stamp: int) -> bool:
         if self._begin is None or stamp < self._begin:
             self._begin = stamp
-        seconds = (stamp - self._begin) / _SECOND
+        seconds = (stamp - self._begin) / SECOND_NS
         return any(begin <= seconds < end for begin, end in intervals)

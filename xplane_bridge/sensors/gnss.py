@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.sensors.errors import Axes, Errors
@@ -26,8 +27,6 @@ from xplane_bridge.sensors.faults import Faults
 from xplane_bridge.sensors.imu import Generators
 from xplane_bridge.sensors.specification import GnssFigures
 from xplane_bridge.sensors.timing import Delivery, Device
-
-_SECOND = 1_000_000_000
 
 
 class Fix(NamedTuple):
@@ -81,7 +80,7 @@ class Gnss:
         self._over_ground = axes('horizontal_velocity', figures.horizontal_velocity, 2)
         self._climb = axes('vertical_velocity', figures.vertical_velocity, 1)
         self._faults = faults
-        self._reacquisition = round(figures.reacquisition * _SECOND)
+        self._reacquisition = round(figures.reacquisition * SECOND_NS)
         self._lost_at: int | None = None
 
     def show_position(self, stamp: int, true: Fix) -> list[Delivery[Fix]]:

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.sensors.gnss import Fix, Velocity
 from xplane_bridge.sensors.timing import Delivery
 
-_SECOND = 1_000_000_000
 LONGEST = 2.0
 """Seconds without a fix after which the position is no longer known."""
 
@@ -69,7 +69,7 @@ class Odometry:
         datum, fix, velocity = self.datum, self._fix, self._velocity
         if datum is None or fix is None or velocity is None or orientation is None:
             return None
-        age = (stamp - fix.stamp) / _SECOND
+        age = (stamp - fix.stamp) / SECOND_NS
         if not 0.0 <= age <= LONGEST:
             return None
         where, speed = fix.reading, velocity.reading

@@ -23,7 +23,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-_SECOND = 1_000_000_000
+from xplane_bridge.common.timing import SECOND_NS
+
 # A state comes a little early or late: X-Plane's time is rounded, a network has jitter. Earlier by
 # this much (ns), or by a quarter of the period, it still is the one to sample.
 _EARLY = 4_000_000
@@ -72,7 +73,7 @@ class Device(Generic[Reading]):
     def __init__(self, timing: Timing, generator: np.random.Generator) -> None:
         self._timing = timing
         self._generator = generator
-        self._period = round(_SECOND / timing.rate) if timing.rate else 0
+        self._period = round(SECOND_NS / timing.rate) if timing.rate else 0
         self._last: int | None = None
         self._sampled: int | None = None
         self._next = 0
@@ -97,7 +98,7 @@ class Device(Generic[Reading]):
         if is_new and self._is_due(stamp):
             self._sample(stamp, measure)
         delivered = []
-        until = stamp - round(self._timing.latency * _SECOND) + _ROUNDED
+        until = stamp - round(self._timing.latency * SECOND_NS) + _ROUNDED
         while self._queue and (self._queue[0].stamp <= until or not self._has_delivered):
             delivered.append(self._queue.popleft())
             self._has_delivered = True
@@ -117,10 +118,10 @@ class Device(Generic[Reading]):
     def _sample(self, stamp: int, measure: Callable[[float], Reading | None]) -> None:
         since = self._period or _FIRST if self._sampled is None else stamp - self._sampled
         self._sampled = stamp
-        reading = measure(since / _SECOND)
+        reading = measure(since / SECOND_NS)
         dropout = self._timing.dropout
         if self._has_delivered and self._generator.random() < dropout.probability:
             self._lost_until = max(
-                self._lost_until, stamp + max(round(dropout.duration * _SECOND), 1))
+                self._lost_until, stamp + max(round(dropout.duration * SECOND_NS), 1))
         if reading is not None and stamp >= self._lost_until:
             self._queue.append(Delivery(stamp, reading))

@@ -28,6 +28,7 @@ from typing import TypeAlias, TypeVar
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.state import AircraftState
+from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.lockstep import Lockstep
@@ -56,7 +57,7 @@ class Simulation:
     """
 
     def __init__(self, frontends: Sequence[Frontend], make_world: MakeWorld,
-                 frame_rate: float = 60.0, faults: Faults | None = None,
+                 frame_rate: float = FRAME_RATE, faults: Faults | None = None,
                  on_frame: OnFrame | None = None, lockstep: Lockstep | None = None) -> None:
         if not 0.0 < frame_rate < math.inf:
             raise ValueError(f'frame_rate is {frame_rate} per second, must be above 0 and finite')
@@ -323,8 +324,9 @@ class Server:
 
 
 @contextmanager
-def running(*frontends: Frontend, make_world: MakeWorld | None = None, frame_rate: float = 60.0,
-            faults: Faults | None = None, on_frame: OnFrame | None = None) -> Iterator[Server]:
+def running(*frontends: Frontend, make_world: MakeWorld | None = None,
+            frame_rate: float = FRAME_RATE, faults: Faults | None = None,
+            on_frame: OnFrame | None = None) -> Iterator[Server]:
     """
     Run frontends of a new aircraft in real time for as long as the context lasts.
 

@@ -22,15 +22,16 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.timing import SECOND_NS
+
 Times: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[np.float64]
 
-_SECOND = 1_000_000_000
 # A parameter that has been silent for this long, and for some of its periods, is not waited for.
-_PATIENCE = 1 * _SECOND
+_PATIENCE = 1 * SECOND_NS
 _SILENT_PERIODS = 3.0
 # Samples that are older than this are not late: the clock was set back.
-_NOT_LATE = 10 * _SECOND
+_NOT_LATE = 10 * SECOND_NS
 # Between two samples further apart than this many periods nothing is interpolated.
 _LONGEST_GAP = 3.5
 # Another parameter sets the pace only if it is clearly slower.
@@ -165,9 +166,9 @@ class Aligner:
         self, turns: Sequence[float], rate: float = 0.0, fastest: float = 0.0
     ) -> None:
         self.late = 0
-        self._closest = _SECOND / fastest if fastest else 0.0
+        self._closest = SECOND_NS / fastest if fastest else 0.0
         self._turns = tuple(turns)
-        self._step = round(_SECOND / rate) if rate else 0
+        self._step = round(SECOND_NS / rate) if rate else 0
         self.restart()
 
     def restart(self) -> None:

@@ -23,13 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.export.tables import Batch, Column, TIME_COLUMNS
 
 SOURCE = 'ulyssix'
 TABLE = 'ulyssix/packets'
 LONG_COLUMNS = (*TIME_COLUMNS, Column('parameter', 'str'), Column('value'))
-
-_SECOND = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ class Block:
         for number, one in enumerate(self.channels):
             chosen = order[ends[number]:ends[number + 1]]
             if len(chosen):
-                yield one, (times[chosen] - self.start_ns) / _SECOND, one.convert(values[chosen])
+                yield one, (times[chosen] - self.start_ns) / SECOND_NS, one.convert(values[chosen])
 
     def long(self) -> Batch:
         """Return a table with a row for each sample: times, name, value."""
@@ -142,4 +141,4 @@ class Block:
     def _times(
         self, times: NDArray[np.int64], received: NDArray[np.int64]
     ) -> list[Any]:
-        return [(times - self.start_ns) / _SECOND, times / _SECOND, received / _SECOND]
+        return [(times - self.start_ns) / SECOND_NS, times / SECOND_NS, received / SECOND_NS]

@@ -24,12 +24,11 @@ import numpy as np
 
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import add_force_option, refuse_existing
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions import ulyssix as maps
 from xplane_bridge.conversions.ulyssix.first_map import first_map, Seen
 from xplane_bridge.links.captures.capture import CaptureError, read_datagrams
 from xplane_bridge.sessions.ulyssix import CHANNEL, PacketReceived, Timeline, UlyssixSession
-
-_SECOND = 1_000_000_000
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -90,7 +89,7 @@ class Survey:
         """Return what was seen of each parameter, with its rate."""
         for name, (first, last) in self._times.items():
             one = self._seen[name]
-            one.rate = (one.samples - 1) * _SECOND / (last - first) if last > first else 0.0
+            one.rate = (one.samples - 1) * SECOND_NS / (last - first) if last > first else 0.0
         return list(self._seen.values())
 
     def read(self, path: Path, port: int) -> str:
@@ -108,7 +107,7 @@ class Survey:
                 for datagram in read_datagrams(stream):
                     if datagram.missing or port not in (0, datagram.destination[1]):
                         continue
-                    now = datagram.stamp_ns / _SECOND
+                    now = datagram.stamp_ns / SECOND_NS
                     for event in session.receive(
                             CHANNEL, datagram.data, datagram.source, now):
                         if isinstance(event, PacketReceived):

@@ -25,6 +25,7 @@ import threading
 import time
 from typing import Protocol
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.links.captures.capture import Address, CaptureError, read_datagrams
 from xplane_bridge.links.peer import ANY_PORT
 from xplane_bridge.links.udp import LinkError, resolve_sender, UdpSocket
@@ -34,7 +35,6 @@ _MOST_WAITING = 64 * 1024 * 1024
 _TICK = 0.1
 # Datagrams in a row before the end of the recording is noticed.
 _BURST = 10_000
-_SECOND = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class Capture:
                         self._cut += 1
                     elif self._is_wanted(found.source, found.destination):
                         yield Arrival(
-                            found.data, found.stamp_ns, found.stamp_ns / _SECOND, found.source)
+                            found.data, found.stamp_ns, found.stamp_ns / SECOND_NS, found.source)
             except CaptureError as error:
                 if is_first:
                     raise

@@ -24,15 +24,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.timing import ROUNDED_TIME
+
 Array = NDArray[np.float64]
-
-ROUNDED_TIME = 0.004
-"""
-Seconds by which the time of a frame may be rounded.
-
-X-Plane's is single precision: after a day it is rounded to 8 ms; and a sum of frames is not exact
-either. Rounding must not decide in which frame something happens, nor which frame is judged.
-"""
 
 
 class Series(NamedTuple):

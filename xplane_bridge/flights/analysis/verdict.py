@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.flights.analysis.history import quantity, statistic
 from xplane_bridge.flights.analysis.response import step_response, StepResponse
-from xplane_bridge.flights.analysis.series import Flight, ROUNDED_TIME, Series
+from xplane_bridge.flights.analysis.series import Flight, Series
 from xplane_bridge.flights.scenario.events import Event
 from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
 

@@ -27,6 +27,8 @@ from typing import Any
 
 import yaml
 
+from xplane_bridge.common.timing import SECOND_NS
+
 # The default of the MCAP library that rosbag2 writes with.
 CHUNK_SIZE = 768 * 1024
 METADATA_RECORD = 'rosbag2'
@@ -35,7 +37,6 @@ LOG_TIME = 'log_time'
 RECEIVED, HANDLED = 'received by the middleware', 'handled by the recorder'
 
 _METADATA_VERSION = 9
-_SECOND = 10**9
 # The start time in rosbag2's metadata of an empty recording: the largest time.
 _NEVER = 2**63 - 1
 
@@ -185,7 +186,7 @@ def _profile(profile: Any) -> dict[str, Any]:
 
 
 def _duration(duration: Any) -> dict[str, int]:
-    seconds, nanoseconds = divmod(duration.nanoseconds, _SECOND)
+    seconds, nanoseconds = divmod(duration.nanoseconds, SECOND_NS)
     return {'sec': seconds, 'nsec': nanoseconds}
 
 

@@ -34,7 +34,7 @@ import numpy as np
 
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.flights.analysis.series import ROUNDED_TIME
+from xplane_bridge.common.timing import ROUNDED_TIME
 
 KINDS = ('doublet', '3211', 'chirp', 'multisine')
 AXES = {'elevator': -1.0, 'aileron': -1.0, 'rudder': -1.0, 'throttle': 0.0}

@@ -23,6 +23,7 @@ import socket
 import struct
 from typing import BinaryIO, TypeAlias
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.links.captures.ipv4 import Fragments, ip_offset, is_fragment, LINK_TYPES
 from xplane_bridge.links.captures.pcap import CaptureError, is_capture, Packet, read_packets
 
@@ -161,7 +162,7 @@ def _datagram(packet: Packet, fragments: Fragments, tally: Tally) -> Datagram | 
         tally.fragments += 1
         # With a part missing it can never be completed.
         segment = b'' if cut else fragments.add(
-            frame[begin:begin + 20], segment, packet.stamp_ns // 1_000_000_000)
+            frame[begin:begin + 20], segment, packet.stamp_ns // SECOND_NS)
         tally.abandoned = fragments.abandoned
         if not segment:
             return None

@@ -28,6 +28,8 @@ import struct
 from typing import Any, BinaryIO, NamedTuple
 import zlib
 
+from xplane_bridge.common.timing import SECOND_NS
+
 # The first four bytes give the byte order and the nanoseconds per unit of the time's fraction
 # (draft-ietf-opsawg-pcap, section 4).
 _PCAP = {
@@ -209,7 +211,7 @@ def _pcap(source: _Source, order: str, fraction_ns: int) -> Iterator[Packet]:
         _check_size(captured, what, offset)
         data = source.take(captured, what, offset)
         yield Packet(
-            number, offset, seconds * 1_000_000_000 + fraction * fraction_ns, link_type, data,
+            number, offset, seconds * SECOND_NS + fraction * fraction_ns, link_type, data,
             max(size, captured))
         number, offset = number + 1, source.offset
 
@@ -298,7 +300,7 @@ def _interface(body: bytes, order: str, what: str, offset: int) -> _Interface:
         if code == _TIME_RESOLUTION and length == 1:
             ticks_per_second = (2 if value[0] & 0x80 else 10) ** (value[0] & 0x7f)
         elif code == _TIME_OFFSET and length == 8:
-            offset_ns = struct.unpack(f'{order}q', value)[0] * 1_000_000_000
+            offset_ns = struct.unpack(f'{order}q', value)[0] * SECOND_NS
         at += 4 + length + -length % 4
     return _Interface(link_type, snap_length, ticks_per_second, offset_ns)
 
@@ -329,7 +331,7 @@ def _packet(
         stamp_ns = previous_ns
     else:
         stamp_ns = interface.offset_ns + (
-            (high << 32 | low) * 1_000_000_000 // interface.ticks_per_second)
+            (high << 32 | low) * SECOND_NS // interface.ticks_per_second)
     _check_size(captured, what, offset)
     if captured > len(body) - begin:
         raise CaptureError(

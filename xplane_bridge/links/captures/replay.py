@@ -25,6 +25,7 @@ import time
 from typing import Any
 
 from xplane_bridge.common.plain_files import open_regular
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.links.captures.capture import (
     Address,
     CaptureError,
@@ -57,7 +58,7 @@ _SHORTEST_STEP = 1e-4
 _LONGEST_GAP = 86_400.0
 _LONGEST_STEP_BACK = 1.0
 # The seconds of a time in ROS (builtin_interfaces/Time) end on 2038-01-19.
-_END_OF_TIME_NS = 2**31 * 1_000_000_000
+_END_OF_TIME_NS = 2**31 * SECOND_NS
 
 
 @dataclass(slots=True)

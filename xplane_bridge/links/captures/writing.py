@@ -21,6 +21,7 @@ from pathlib import Path
 import socket
 import struct
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.links.captures.capture import Address
 
 # pcap with time stamps in nanoseconds, of raw IP packets.
@@ -53,7 +54,7 @@ class CaptureFile:
         """Append a datagram."""
         size = _IPV4.size + _UDP.size + len(data)
         self._stream.write(b''.join((
-            _RECORD.pack(*divmod(stamp_ns, 1_000_000_000), size, size),
+            _RECORD.pack(*divmod(stamp_ns, SECOND_NS), size, size),
             _IPV4.pack(0x45, 0, min(size, _LARGEST), 0, 0, _LIVES, _UDP_NUMBER, 0,
                        socket.inet_aton(source[0]), self._to[0]),
             _UDP.pack(source[1], self._to[1], _UDP.size + len(data), 0), data)))

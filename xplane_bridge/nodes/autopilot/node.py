@@ -51,6 +51,7 @@ from xplane_bridge.nodes.autopilot.telemetry import Telemetry
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import Status
 from xplane_bridge.nodes.common.running import run
+from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.common.waiting import Waiting
 from xplane_bridge.nodes.vehicle.controls import fill_controls
 from xplane_bridge.nodes.vehicle.updates import nanoseconds
@@ -250,8 +251,7 @@ class AutopilotNode(BridgeNode[Any]):
         else:
             controls = self._cascade.update(measurement, elapsed)
             self._pilot.joystick.follow(controls, elapsed)
-        written = self._command.header.stamp
-        written.sec, written.nanosec = divmod(stamp, 1_000_000_000)
+        write_stamp(self._command, stamp)
         fill_controls(self._command, controls)
         self._publish_command()
         self._updates += 1

@@ -32,6 +32,7 @@ from xplane_bridge.nodes.autopilot.telemetry import Telemetry
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.common.latched import LATCHED
+from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.vehicle.targets import TARGET_MASK
 
 OFF, JOYSTICK = 'off', 'joystick'
@@ -101,8 +102,7 @@ class Reports:
         local, datum = self._telemetry.local, self._telemetry.datum
         message = Path()
         message.header.frame_id = self._telemetry.odom_frame
-        written = message.header.stamp
-        written.sec, written.nanosec = divmod(stamp, 1_000_000_000)
+        write_stamp(message, stamp)
         if follower is not None and local is not None and datum is not None:
             for east, north in follower.drawn():
                 latitude, longitude, _ = local.enu_to_geodetic((east, north, 0.0))
@@ -119,6 +119,5 @@ class Reports:
             'altitude': target.altitude, 'true_heading': target.heading,
             'airspeed': target.airspeed, 'course': target.course, 'climb_rate': target.climb_rate,
         } if level in (Level.PATH, Level.TARGET) else {})
-        written = message.header.stamp
-        written.sec, written.nanosec = divmod(stamp, 1_000_000_000)
+        write_stamp(message, stamp)
         self._target_publisher.publish(message)

@@ -27,6 +27,7 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions.frames import Quaternion, Vector
 
 # A message's fields follow four bytes, and are aligned as from there.
@@ -52,7 +53,7 @@ _FORMATS = {_LITTLE: _formats('<'), _BIG: _formats('>')}
 def stamp_of(data: bytes) -> int:
     """Return the stamp (ns) of a serialised message that begins with a header."""
     seconds, rest = _FORMATS[data[1] & 1][0].unpack_from(data, _BEGIN)
-    return int(seconds * 1_000_000_000 + rest)
+    return int(seconds * SECOND_NS + rest)
 
 
 def attitude(data: bytes) -> tuple[Quaternion, Vector] | None:

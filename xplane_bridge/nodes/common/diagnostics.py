@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from xplane_bridge.common.text import printable
+from xplane_bridge.common.timing import SECOND_NS
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
@@ -46,7 +47,7 @@ def diagnostic_array(name: str, lines: Iterable[Status], stamp_ns: int) -> Diagn
     """Return the lines of the node of that name as a message."""
     message = DiagnosticArray()
     stamp = message.header.stamp
-    stamp.sec, stamp.nanosec = divmod(stamp_ns, 1_000_000_000)
+    stamp.sec, stamp.nanosec = divmod(stamp_ns, SECOND_NS)
     message.status = [
         DiagnosticStatus(
             level=line.level,

@@ -20,13 +20,14 @@ from typing import Any
 
 from rclpy.clock import JumpThreshold
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
 
 
 def write_stamp(message: Any, stamp_ns: int) -> None:
     """Stamp a message that has a header."""
     stamp = message.header.stamp
-    stamp.sec, stamp.nanosec = divmod(stamp_ns, 1_000_000_000)
+    stamp.sec, stamp.nanosec = divmod(stamp_ns, SECOND_NS)
 
 
 class Stamps:

@@ -20,10 +20,12 @@ from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from xplane_bridge.common.timing import SECOND_NS
+
 # More than this many are refused: nobody plans so far ahead.
 _MOST = 100
 # A stamp further ahead of the state than this (ns) is of another clock.
-_FURTHEST = 3600 * 1_000_000_000
+_FURTHEST = 3600 * SECOND_NS
 
 
 @dataclass(order=True, slots=True)

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 
+from xplane_bridge.common.timing import FRAME, HALF_STAMP
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.policy.observation import INDEX, SIZE, SLICES, Vector
@@ -34,7 +35,6 @@ from xplane_bridge.flights.analysis.history import make_flight
 from xplane_bridge.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.flights.analysis.series import Arrivals, Flight, Series
 from xplane_bridge.flights.controller import FLOWN, Law, Piloting
-from xplane_bridge.flights.core_vehicle import FRAME
 from xplane_bridge.flights.observed import target_numbers
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.nodes.flight.controllers import LATCHED
@@ -43,8 +43,6 @@ from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
 
-# Less than what two stamps differ by, in seconds.
-_STAMP_STEP = 0.5e-6
 _START_TIMEOUT = 30.0
 # How often a silence is looked at, in seconds.
 _TICK = 0.1
@@ -145,7 +143,7 @@ class PilotedVehicle(Piloting, Vehicle):
             self._lockstep.command(given)
         elif given:
             self.command(self.make_command(given))
-        self._wait(self._stamp + _STAMP_STEP)
+        self._wait(self._stamp + HALF_STAMP)
         self.time = self.time + FRAME if self.lockstep else self._stamp
 
     def _wait(self, due: float) -> None:
@@ -195,7 +193,7 @@ class PilotedVehicle(Piloting, Vehicle):
         held = super().trim(values)
         if self.lockstep:
             # The trimmed state is sent too, and it is that which waits for a command.
-            self._wait(self._stamp + _STAMP_STEP)
+            self._wait(self._stamp + HALF_STAMP)
         return held
 
     # What is known.

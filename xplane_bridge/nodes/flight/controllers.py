@@ -29,6 +29,7 @@ from rclpy.time import Time
 
 from xplane_bridge.common.supervised import Supervised
 from xplane_bridge.common.text import printable
+from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.flights.analysis.quantities import ORDERED, RELAYED, stamp_of
@@ -46,8 +47,6 @@ _START_TIMEOUT = 60.0
 _TICK = 0.05
 _SHOWN_LINES = 10
 _LONGEST_LINE = 300
-# A target holds from the next state on: nobody can have answered that one yet (s).
-_NEXT = 0.5e-6
 # Seconds until a target has arrived; it does in milliseconds.
 _ACKNOWLEDGED = 5.0
 _CONTROLS = Mask(FlightControls)
@@ -223,8 +222,12 @@ class ControlledVehicle(Vehicle):
         return self._guidance
 
     def _since(self) -> float:
-        """Return the stamp from which on a target holds: the next state's."""
-        return self.monitor.stamps['imu/data'] + _NEXT
+        """
+        Return the stamp from which on a target holds: the next state's.
+
+        Nobody can have answered that one yet.
+        """
+        return self.monitor.stamps['imu/data'] + HALF_STAMP
 
     def _send(self, values: Mapping[str, float], stamp: float) -> None:
         message = AutopilotTarget()

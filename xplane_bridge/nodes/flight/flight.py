@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import time
 
+from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.flights.scenario.scenario import Scenario
 from xplane_bridge.flights.script import Execution, ExperimentError
 from xplane_bridge.nodes.flight.display import View
@@ -27,8 +28,6 @@ from xplane_bridge.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
 
 # How long the flight waits for a message before it checks the time.
 _TICK = 0.02
-# Less than what two stamps differ by, in seconds.
-_STAMP_STEP = 0.5e-6
 
 
 class Run(Execution):
@@ -100,7 +99,7 @@ class Run(Execution):
             self.act(stamp)
             if any(one.event.action == 'trim' for one in self.occurrences[done:]):
                 # The trimmed state is sent too, and it is that which waits for a command.
-                stamp = lockstep.wait(stamp + _STAMP_STEP)
+                stamp = lockstep.wait(stamp + HALF_STAMP)
             if self.is_over:
                 took = time.monotonic() - began
                 self._view.say(f'flown {self.flown:.1f} s in {took:.1f} s: '
@@ -108,12 +107,12 @@ class Run(Execution):
                 return
             if self._ros.commands_itself(stamp, self.engaged):
                 # Another controller than ours still answers the state at which it is released.
-                due = self.due if self.engaged else stamp + _STAMP_STEP
+                due = self.due if self.engaged else stamp + HALF_STAMP
                 lockstep.let_autopilot_command(due)
                 lockstep.wait(due, self._show_progress)
             else:
                 lockstep.command(self.held_controls(stamp) or {})
-                lockstep.wait(stamp + _STAMP_STEP)
+                lockstep.wait(stamp + HALF_STAMP)
 
     def _show_progress(self, stamp: float) -> None:
         self._ros.check_alone()

@@ -31,6 +31,7 @@ from xplane_bridge.msg import AttitudeTarget, AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.common.running import run
+from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.common.waiting import Waiting
 from xplane_bridge.nodes.policy.parameters import PolicyParameters
 from xplane_bridge.nodes.policy.telemetry import Telemetry
@@ -166,8 +167,7 @@ class PolicyNode(BridgeNode[PolicyParameters]):
         self._longest = max(self._longest, took)
         self._actions += 1
         self._refusal = ''
-        written = self._command.header.stamp
-        written.sec, written.nanosec = divmod(stamp, 1_000_000_000)
+        write_stamp(self._command, stamp)
         self._mask.fill(
             self._command, dict(zip(self._policy.action.names, action, strict=True)))
         self._publisher.publish(self._command)

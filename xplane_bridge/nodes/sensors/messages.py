@@ -24,6 +24,7 @@ from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions.vehicle import Air
 from xplane_bridge.msg import AirData
 from xplane_bridge.nodes.vehicle.publisher import AIR, diagonal, IMU, UNKNOWN_VARIANCE, variance
@@ -32,7 +33,6 @@ from xplane_bridge.sensors.gnss import Fix, NO_FIX, Velocity
 from xplane_bridge.sensors.imu import ImuReading, Motion
 from xplane_bridge.sensors.odometry import Pose
 
-_SECOND = 1_000_000_000
 _ABSENT = (-1.0, *[0.0] * 8)
 _ZERO = (0.0, 0.0, 0.0)
 _NOT_TURNED = (1.0, 0.0, 0.0, 0.0)
@@ -134,7 +134,7 @@ class Messages:
         template = self._templates.get(key)
         if template is None:
             template = self._templates[key] = make(*frames)
-        return template.filled(*divmod(stamp, _SECOND), *numbers)
+        return template.filled(*divmod(stamp, SECOND_NS), *numbers)
 
 
 def _make_imu(frame: str) -> Template:

@@ -28,6 +28,7 @@ from std_srvs.srv import SetBool, Trigger
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.state import AircraftState
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.links.udp import resolve
 from xplane_bridge.nodes.common.base import BridgeNode
@@ -185,7 +186,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
     def simulated_stamp(self) -> Time:
         """Return the simulated time, between two frames."""
         seconds, nanoseconds = divmod(
-            round(self.server.simulation.world.total_running_time * 1e9), 1_000_000_000)
+            round(self.server.simulation.world.total_running_time * 1e9), SECOND_NS)
         return Time(sec=seconds, nanosec=nanoseconds)
 
     # In the simulation's thread, or the executor's if that steps.

@@ -22,6 +22,7 @@ from typing import Any
 
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.limits import MAX_LAT_DEG, MAX_SEVERITY, MAX_WIND
+from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.simulator.direct import DIRECT, DirectParameters
 from xplane_bridge.nodes.simulator.properties import PropertyParameters
@@ -76,8 +77,8 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         maximum=2**31 - 1)
 
     frame_rate: float = parameter(
-        60.0, 'Frames per simulated second: in each it moves, reads and answers.', minimum=20.0,
-        maximum=1000.0)
+        FRAME_RATE, 'Frames per simulated second: in each it moves, reads and answers.',
+        minimum=20.0, maximum=1000.0)
     speed: float = parameter(
         1.0, 'Real-time factor, as far as the machine can follow.',
         minimum=0.01, maximum=100.0)

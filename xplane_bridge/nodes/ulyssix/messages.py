@@ -23,6 +23,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from xplane_bridge import msg
 from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.ulyssix.mapped import converter, MappedTopics
 from xplane_bridge.nodes.ulyssix.parameters import UlyssixParameters
 from xplane_bridge.nodes.ulyssix.samples import (
@@ -66,11 +67,10 @@ class Publisher:
         Stamps are the packet's times plus ``shift_ns``, which is due to use_sim_time.
         """
         packet, message = event.packet, self._packet
-        stamp = message.header.stamp
-        stamp.sec, stamp.nanosec = divmod(placed.first_ns + shift_ns, 1_000_000_000)
+        write_stamp(message, placed.first_ns + shift_ns)
         if self._unannounced:
             announcement = msg.UlyssixParameters(names=list(self._unannounced))
-            announcement.header.stamp = stamp
+            announcement.header.stamp = message.header.stamp
             self._parameters.publish(announcement)
             self._unannounced = ()
         message.counter = packet.counter

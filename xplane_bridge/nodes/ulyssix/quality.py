@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.msg import UlyssixQuality
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
@@ -94,7 +95,7 @@ class QualityTopic:
         self._faults = found.faults(before)
         self._jumped = self._jumps > jumps
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(
-            max(stamp_ns, 1), 1_000_000_000)
+            max(stamp_ns, 1), SECOND_NS)
         message.names = list(found.names)
         for name in ('rate', 'expected_rate', 'age', 'unchanged'):
             setattr(message, name, to_array('f', getattr(found, name).astype(np.float32)))

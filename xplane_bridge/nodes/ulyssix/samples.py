@@ -30,6 +30,7 @@ from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.msg import UlyssixPacket, UlyssixSamples
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
+from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.sessions.ulyssix import PacketReceived, Placed
 
 DEPTH = 200
@@ -68,9 +69,8 @@ class SampleTopic:
         else:
             times = times[phase::step]
             first_ns, message.times = int(times[0]), to_array('q', times)
-        stamp = message.header.stamp
         # Not 0 or less, even if samples are older than the start of ROS time.
-        stamp.sec, stamp.nanosec = divmod(max(first_ns + shift_ns, 1), 1_000_000_000)
+        write_stamp(message, max(first_ns + shift_ns, 1))
         fill_values(message, values)
         self._publisher.publish(message)
 

@@ -21,10 +21,9 @@ from typing import Any
 
 from rosgraph_msgs.msg import Clock
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
-
-_SECOND = 1_000_000_000
 
 # Offset between stamps of different poses at the same simulator time. X-Plane sends float32
 # seconds: after the first eight they are further apart, so the next frame is never earlier.
@@ -34,7 +33,7 @@ _STEP_NS = 1_000
 _LATE_NS = 200_000_000
 
 # The maximum of builtin_interfaces/Time.
-_LAST_NS = (2**31 - 1) * _SECOND
+_LAST_NS = (2**31 - 1) * SECOND_NS
 
 # How long diagnostics warn of a jump.
 _ANNOUNCED = 60.0
@@ -79,8 +78,8 @@ class SimulatorTime:
         ``seconds`` is None if this update does not contain it; ``pose`` is compared with ==.
         """
         last = self._simulator_ns
-        if seconds is not None and 0.0 <= seconds * _SECOND < _LAST_NS:
-            now = round(seconds * _SECOND)
+        if seconds is not None and 0.0 <= seconds * SECOND_NS < _LAST_NS:
+            now = round(seconds * SECOND_NS)
         elif last is None:
             return None
         else:
@@ -94,7 +93,7 @@ class SimulatorTime:
         elif before is not None and before[3] == self.jumps and now < before[2] - _LATE_NS:
             # Relative to its own time: the reply about another aircraft may be older.
             self.jumps += 1
-            self.jump_s = (now - last) / _SECOND
+            self.jump_s = (now - last) / SECOND_NS
             self.jumped_ns = self.now_ns
             self._offset_ns = self.now_ns + _STEP_NS - now
             self._simulator_ns, self._paused = now, paused
@@ -143,7 +142,7 @@ class SimulatorClock:
             self._node.warn('jump', self._jump())
         if self._publisher.get_subscription_count():
             clock = self._message.clock
-            clock.sec, clock.nanosec = divmod(simulated.now_ns, _SECOND)
+            clock.sec, clock.nanosec = divmod(simulated.now_ns, SECOND_NS)
             self._publisher.publish(self._message)
         return stamp
 
@@ -151,7 +150,7 @@ class SimulatorClock:
         simulated = self._simulated
         return (
             f"the simulator's time stepped back by {-simulated.jump_s:.3f} s, as after a restart; "
-            f'ROS time continues from {simulated.jumped_ns / _SECOND:.3f} s')
+            f'ROS time continues from {simulated.jumped_ns / SECOND_NS:.3f} s')
 
     def diagnose(self) -> Status:
         """Return the state of /clock for diagnostics."""
@@ -165,9 +164,9 @@ class SimulatorClock:
         else:
             level, sentence = OK, "the simulator's time is published"
         return Status('clock', level, sentence, (
-            ('ROS time, s', f'{simulated.now_ns / _SECOND:.3f}'),
+            ('ROS time, s', f'{simulated.now_ns / SECOND_NS:.3f}'),
             ('jumps', str(simulated.jumps)),
             *((('last jump, s', f'{simulated.jump_s:.3f}'),
-               ('last jump at ROS time, s', f'{simulated.jumped_ns / _SECOND:.3f}'))
+               ('last jump at ROS time, s', f'{simulated.jumped_ns / SECOND_NS:.3f}'))
               if simulated.jumps else ()),
         ))

@@ -28,6 +28,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 from std_msgs.msg import Header
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
@@ -52,7 +53,6 @@ ALL_BUT_FIX = TOPICS[1:]
 # certainty, and -1 for 1. With this variance a filter's gain is practically zero.
 UNKNOWN_VARIANCE = 1e6
 
-_SECOND = 1_000_000_000
 AIR = (
     'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
     'dynamic_pressure', 'temperature', 'density',
@@ -261,7 +261,7 @@ class VehiclePublisher:
         height = msl_to_ellipsoid(
             altitude_msl, self._undulation.height_m(latitude_deg, longitude_deg))
         self._fix_publisher.publish(self._fix.filled(
-            *divmod(stamp_ns, _SECOND), latitude_deg, longitude_deg, height))
+            *divmod(stamp_ns, SECOND_NS), latitude_deg, longitude_deg, height))
 
     def publish(
         self, state: VehicleState, stamp_ns: int, topics: Collection[str] | None = None
@@ -278,7 +278,7 @@ class VehiclePublisher:
         if 'fix' in topics:
             self.publish_fix(
                 state.latitude_deg, state.longitude_deg, state.altitude_msl, stamp_ns)
-        stamp = divmod(stamp_ns, _SECOND)
+        stamp = divmod(stamp_ns, SECOND_NS)
         if self._enu_transforms is not None and state.orientation is not None:
             # Before the messages that need it.
             _write_stamp(self._enu_header, stamp)

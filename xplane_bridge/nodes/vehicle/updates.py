@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from xplane_bridge.common.timing import SECOND_NS
+
 # Updates that may be incomplete at any time: messages of different topics overtake each other.
 _INCOMPLETE = 8
 
@@ -62,4 +64,4 @@ class Updates:
 def nanoseconds(message: Any) -> int:
     """Return the stamp of a message."""
     stamp = message.header.stamp
-    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
+    return int(stamp.sec * SECOND_NS + stamp.nanosec)

@@ -29,6 +29,7 @@ from sensor_msgs.msg import JointState, NavSatFix
 from std_msgs.msg import Header, String
 
 from xplane_bridge.common.data import folder
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions import aircraft_model, frames
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.masks import known_or_nan
@@ -146,7 +147,7 @@ class ViewNode(BridgeNode[ViewParameters]):
         if now - self._shown_at < 0.9 / self.parameters.rate:
             return False
         self._shown_at = now
-        stamp = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
+        stamp = header.stamp.sec * SECOND_NS + header.stamp.nanosec
         throttle = self._controls.get('throttle', math.nan)
         self._propeller = aircraft_model.turned(
             self._propeller, throttle, min((stamp - self._stamp) * 1e-9, 1.0))

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.protocols.ulyssix import COUNTER_MODULUS, DataPacket
 from xplane_bridge.sessions.ulyssix.timeline import Placed
 
@@ -35,10 +36,9 @@ CONSTANT_AFTER = 30.0
 Limits = Callable[[Sequence[str]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 """Lowest and highest good value of each of the named parameters; infinite where there is none."""
 
-_SECOND = 1_000_000_000
 # A step of the publisher's clock against the receiver's, or back. Slow parameters make the first
 # data point of a packet older than that of the previous one, by less.
-_JUMP = 1 * _SECOND
+_JUMP = 1 * SECOND_NS
 # A usual interval is the median of this many packets', renewed after as many.
 _RECENT = 8
 # An interval longer than this many usual ones is a gap. Without time tags the times are those of
@@ -138,7 +138,7 @@ class Quality:
     ) -> None:
         self.time_jumps = 0
         self.latency = self.latency_max = float('nan')
-        self._constant_ns = constant_after * _SECOND
+        self._constant_ns = constant_after * SECOND_NS
         self._limits_of = limits
         self._given: tuple[str, ...] = ()
         self.names: tuple[str, ...] = ()
@@ -220,7 +220,7 @@ class Quality:
     def _follow_clock(self, packet: DataPacket, first_ns: int, received_ns: int) -> None:
         """Compare the publisher's clock with the receiver's, and with itself."""
         latency = received_ns - first_ns
-        self.latency = latency / _SECOND
+        self.latency = latency / SECOND_NS
         self._untold = latency if self._untold is None else max(self._untold, latency)
         if self._before is not None:
             counter, before_ns = self._before
@@ -326,7 +326,7 @@ class Quality:
         since the first sample.
         """
         if renew:
-            self.latency_max = float('nan') if self._untold is None else self._untold / _SECOND
+            self.latency_max = float('nan') if self._untold is None else self._untold / SECOND_NS
             self._untold = None
         return self._reported(self.names, self._state, renew)
 
@@ -342,7 +342,7 @@ class Quality:
         newest = int(state['last_ns'].max(initial=0))
         age = np.where(seen, newest - state['last_ns'], 0)
         period = state['period']
-        stopped = seen & (age > _STOPPED * _SECOND) & (age > _STOPPED_INTERVALS * period)
+        stopped = seen & (age > _STOPPED * SECOND_NS) & (age > _STOPPED_INTERVALS * period)
         known = np.where(period > 0, period, np.inf)
         if renew:
             fresh = seen & (state['told'] > 0) & (state['last_ns'] > state['told_ns'])
@@ -356,13 +356,13 @@ class Quality:
             state['told_ns'] = np.where(advanced, state['last_ns'], state['told_ns'])
         else:
             rate = _per_second(state['samples'] - 1, state['last_ns'] - state['first_ns'])
-        unchanged = np.where(seen, (state['last_ns'] - state['changed_ns']) / _SECOND, 0.0)
-        steady = (unchanged * _SECOND > self._constant_ns) & (self._constant_ns > 0)
+        unchanged = np.where(seen, (state['last_ns'] - state['changed_ns']) / SECOND_NS, 0.0)
+        steady = (unchanged * SECOND_NS > self._constant_ns) & (self._constant_ns > 0)
         constant = np.where(
             steady & ~state['moved'], CONSTANT,
             np.where(steady & ~state['switch'], STUCK, MOVING)).astype(np.uint8)
         return ParameterQuality(
-            names, state['samples'].copy(), rate, _SECOND / known, age / _SECOND,
+            names, state['samples'].copy(), rate, SECOND_NS / known, age / SECOND_NS,
             # Those of one that has stopped are missing already.
             state['gaps'] + np.where(stopped, age // known, 0).astype(np.int64),
             state['late'].copy(), state['invalid'].copy(), state['outside'].copy(),
@@ -372,5 +372,5 @@ class Quality:
 def _per_second(number: NDArray[Any], ns: NDArray[Any]) -> NDArray[np.float64]:
     """Return a rate in Hz, 0 over no time."""
     good = ns > 0
-    rate: NDArray[np.float64] = np.where(good, number, 0) * _SECOND / np.where(good, ns, 1)
+    rate: NDArray[np.float64] = np.where(good, number, 0) * SECOND_NS / np.where(good, ns, 1)
     return rate

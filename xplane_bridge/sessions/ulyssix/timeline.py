@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.protocols.ulyssix import (
     DataPacket,
     decode_bcd,
@@ -34,13 +35,12 @@ from xplane_bridge.protocols.ulyssix import (
 )
 from xplane_bridge.sessions.ulyssix.events import Statistics
 
-_SECOND = 1_000_000_000
-_HOUR = 3600 * _SECOND
+_HOUR = 3600 * SECOND_NS
 _DAY = 1000 * MICROS_PER_DAY
 # A time without a year belongs to the year that brings it nearest, so it is never further off.
 _HALF_YEAR = 183 * _DAY
 # The first data point may be a slow parameter's, and older than the previous packet's.
-_OUT_OF_ORDER = 1 * _SECOND
+_OUT_OF_ORDER = 1 * SECOND_NS
 # Sample times count from 1 January; one day more than a leap year has, for publishers that number
 # days from 1 (docs/wire/ulyssix.md, section 2, row 5).
 _LONGEST_SECONDS = 368 * 86_400
