@@ -29,9 +29,9 @@ from xplane_bridge.flights.analysis.history import (
     quantity,
     statistic,
 )
-from xplane_bridge.flights.analysis.quantities import QUANTITIES
 from xplane_bridge.flights.analysis.series import Arrivals, Flight, Series
 from xplane_bridge.flights.scenario.events import Event, Expectation
+from xplane_bridge.flights.scenario.quantities import QUANTITIES
 from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
 
 NAN = math.nan

@@ -40,7 +40,6 @@ from xplane_bridge.flights.analysis.quantities import (
     EXTRACT,
     is_release,
     ORDERED,
-    QUANTITIES,
     RELAYED,
     stamp_of,
     TARGET,
@@ -49,6 +48,7 @@ from xplane_bridge.flights.analysis.series import Array, Arrivals, Flight, Serie
 from xplane_bridge.flights.recordings.files import beginning, Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
 from xplane_bridge.flights.recordings.topics import RecordingError
+from xplane_bridge.flights.scenario.quantities import known, QUANTITIES, TARGETS
 from xplane_bridge.sensors.topics import SENSED, TRUTH
 
 # Stamps further than this from the recording time are a simulator's own time.
@@ -61,7 +61,6 @@ _MAX_MESSAGES = 10_000_000
 # Of diagnostics: names of values, and characters of each text.
 _MAX_DIAGNOSTICS = 10_000
 _LONGEST_TEXT = 1000
-_TARGETS = ('altitude', 'heading', 'airspeed')
 _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
 # Between two messages no aircraft turns this far (rad): it has been placed.
@@ -280,18 +279,13 @@ def quantity(flight: Flight, name: str) -> Series:
     A name that ends in _deg is in degrees. Raises KeyError for unknown ones.
     """
     plain = name.removesuffix('_deg')
-    if plain.removesuffix('_error') in _TARGETS and plain.endswith('_error'):
+    if plain.removesuffix('_error') in TARGETS and plain.endswith('_error'):
         found = error_of(flight, plain.removesuffix('_error'))
     elif plain in flight.series:
         found = flight.series[plain]
     else:
         raise KeyError(f'there is no quantity {name!r}: expected one of {", ".join(known())}')
     return Series(found.times, np.degrees(found.values)) if plain != name else found
-
-
-def known() -> tuple[str, ...]:
-    """Return the names of all quantities, without those in degrees."""
-    return (*QUANTITIES, *(f'{target}_error' for target in _TARGETS))
 
 
 def statistic(series: Series, kind: str) -> float:
@@ -334,7 +328,7 @@ def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
         'tracking': {
             name: {kind: statistic(error_of(flight, name).between(0.0, end), kind)
                    for kind in ('rms', 'max_abs')}
-            for name in _TARGETS if len(flight.series[f'target_{name}'].times)},
+            for name in TARGETS if len(flight.series[f'target_{name}'].times)},
         'activity': {
             name: _activity(flight.series[f'command_{name}'].between(0.0, end))
             for name in _CONTROLS if len(flight.series[f'command_{name}'].times)},

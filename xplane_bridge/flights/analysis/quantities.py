@@ -92,12 +92,6 @@ EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
     ORDERED: _of_target,
     RELAYED: _of_command,
 }
-QUANTITIES = (
-    'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
-    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip',
-    *_SURFACES, *(f'command_{name}' for name in _SURFACES),
-    'target_altitude', 'target_heading', 'target_airspeed',
-)
 
 
 def is_release(message: Any) -> bool:

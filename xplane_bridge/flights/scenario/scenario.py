@@ -32,7 +32,6 @@ from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import ScenarioError as ScenarioError
 from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.flights.analysis.history import known
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario.events import (
     check_order,
@@ -46,6 +45,7 @@ from xplane_bridge.flights.scenario.events import (
 )
 from xplane_bridge.flights.scenario.events import parse as parse_event
 from xplane_bridge.flights.scenario.excitation import Excitation
+from xplane_bridge.flights.scenario.quantities import known
 
 STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'last', 'change')
 FIGURES = (
@@ -78,7 +78,7 @@ class Criterion:
     """
     Inclusive limits of a statistic of a quantity in a window, or of a figure.
 
-    ``name`` is a quantity of analysis.py with its unit (``_deg`` is in degrees), or, without
+    ``name`` is a quantity of quantities.py with its unit (``_deg`` is in degrees), or, without
     ``statistic``, a figure's dotted name. An omitted end of the window is NaN; the frame at
     ``end`` is not in it, the one at ``begin`` is.
     """

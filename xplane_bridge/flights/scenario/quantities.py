@@ -1,0 +1,35 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The names of the quantities of a flight: what a criterion of a scenario may be about."""
+
+from __future__ import annotations
+
+TARGETS = ('altitude', 'heading', 'airspeed')
+"""What is held, and so has an error."""
+
+_SURFACES = ('elevator', 'aileron', 'rudder', 'throttle')
+
+QUANTITIES = (
+    'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
+    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip',
+    *_SURFACES, *(f'command_{name}' for name in _SURFACES),
+    *(f'target_{name}' for name in TARGETS),
+)
+"""What is recorded of each flight, in SI units and radians."""
+
+
+def known() -> tuple[str, ...]:
+    """Return the names of all quantities, without those in degrees."""
+    return (*QUANTITIES, *(f'{target}_error' for target in TARGETS))
