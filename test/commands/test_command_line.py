@@ -26,9 +26,9 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.common.command_line import without_ros_arguments
-from xplane_bridge.nodes.common.registry import nodes, parameter_table
 from xplane_bridge.nodes.managed.parameter_texts import parse
 from xplane_bridge.nodes.managed.parameters import BadParameterError, describe
+from xplane_bridge.nodes.managed.registry import nodes, parameter_table
 
 
 def entry_points():

@@ -40,8 +40,8 @@ def tables():
     """Return the parameters that each node declares."""
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
-    from xplane_bridge.nodes.common.registry import nodes, parameter_table
     from xplane_bridge.nodes.managed.parameters import Declared
+    from xplane_bridge.nodes.managed.registry import nodes, parameter_table
     return {name: Declared(parameter_table(name)) for name in nodes()}
 
 

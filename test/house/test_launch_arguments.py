@@ -26,8 +26,8 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
 
-from xplane_bridge.nodes.common.registry import nodes, parameter_table
 from xplane_bridge.nodes.managed.parameters import describe
+from xplane_bridge.nodes.managed.registry import nodes, parameter_table
 
 pytestmark = pytest.mark.ros_tools
 

@@ -188,7 +188,7 @@ def test_the_command_runs_its_simulator(capsys):
 def test_the_node_has_its_parameters_and_help(capsys):
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
-    from xplane_bridge.nodes.common.registry import declared_elsewhere, nodes, parameter_table
+    from xplane_bridge.nodes.managed.registry import declared_elsewhere, nodes, parameter_table
     assert nodes()['skylark_node'].example == 'host:=192.168.1.20'
     assert parameter_table('skylark_node').__name__ == 'SkylarkParameters'
     assert 'skylark_node' in declared_elsewhere('rate')

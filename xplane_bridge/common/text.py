@@ -26,6 +26,9 @@ import unicodedata
 LONGEST_TEXT = 200
 """Maximum number of characters of untrusted text shown to people, by default."""
 
+LONGEST_LINE = 1000
+"""The same of a line of the log or of diagnostics, whose sentence may list what it speaks of."""
+
 
 def printable(text: str, limit: int = LONGEST_TEXT) -> str:
     r"""

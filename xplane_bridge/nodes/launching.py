@@ -40,7 +40,6 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from xplane_bridge.control.gains import parameters_of
-from xplane_bridge.nodes.common.registry import parameter_table
 from xplane_bridge.nodes.managed.parameter_texts import parse
 from xplane_bridge.nodes.managed.parameters import (
     BadParameterError,
@@ -48,6 +47,7 @@ from xplane_bridge.nodes.managed.parameters import (
     did_you_mean,
     parameter,
 )
+from xplane_bridge.nodes.managed.registry import parameter_table
 from xplane_bridge.nodes.simulator.direct import DIRECT
 from xplane_bridge.nodes.vehicle.publisher import TopicParameters
 from xplane_bridge.sensors.topics import moved_truth

@@ -29,8 +29,8 @@ from parameter_dumps import dumped, loaded
 from rclpy.lifecycle import TransitionCallbackReturn
 
 from harness import free_port
-from xplane_bridge.nodes.common.registry import nodes, parameter_table
 from xplane_bridge.nodes.managed.parameters import describe
+from xplane_bridge.nodes.managed.registry import nodes, parameter_table
 
 CONFIG = Path(__file__).resolve().parents[3] / 'config'
 EXAMPLES = CONFIG.parent / 'examples'

@@ -79,7 +79,7 @@ def text_parameters(name):
     """Return the names of a node's string parameters."""
     from dataclasses import fields
 
-    from xplane_bridge.nodes.common.registry import parameter_table
+    from xplane_bridge.nodes.managed.registry import parameter_table
     return {field.name for field in fields(parameter_table(f'{name}_node'))
             if field.type in ('str', str)}
 

@@ -31,18 +31,10 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-from xplane_bridge.common.text import printable
+from xplane_bridge.common.text import LONGEST_LINE, printable
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes.common.audience import Audience
-from xplane_bridge.nodes.common.diagnostics import (
-    diagnostic_array,
-    ERROR,
-    LONGEST_LINE,
-    OK,
-    STALE,
-    Status,
-    WARN,
-)
+from xplane_bridge.nodes.common.diagnostics import diagnostic_array, ERROR, OK, STALE, Status, WARN
 from xplane_bridge.nodes.common.latched import LateHearing, once
 from xplane_bridge.nodes.common.services import Action, Service
 from xplane_bridge.nodes.common.stamps import Stamps

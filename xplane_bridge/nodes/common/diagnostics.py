@@ -21,16 +21,13 @@ from dataclasses import dataclass
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from xplane_bridge.common.text import printable
+from xplane_bridge.common.text import LONGEST_LINE, printable
 from xplane_bridge.common.timing import SECOND_NS
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
-
-# Characters of a line of the log or of diagnostics; a sentence may list what it speaks of.
-LONGEST_LINE = 1000
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import traceback
 
-from xplane_bridge.common.text import printable, printable_lines
+from xplane_bridge.common.text import LONGEST_LINE, printable, printable_lines
 from xplane_bridge.links.loop import SessionError
-from xplane_bridge.nodes.common.diagnostics import ERROR, LONGEST_LINE, Status
+from xplane_bridge.nodes.common.diagnostics import ERROR, Status
 
 MOST_IN_A_ROW = 10
 """How many calls of a session may raise in a row until the node ends."""

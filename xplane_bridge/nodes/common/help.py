@@ -24,8 +24,8 @@ from textwrap import wrap
 from typing import Any
 
 from xplane_bridge.common.command_line import without_ros_arguments
-from xplane_bridge.nodes.common.registry import nodes
 from xplane_bridge.nodes.managed.parameters import describe, Described
+from xplane_bridge.nodes.managed.registry import nodes
 
 _WIDTH = 98
 

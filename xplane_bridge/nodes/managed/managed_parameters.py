@@ -22,8 +22,7 @@ from typing import Any, Generic, TypeVar
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.lifecycle import LifecycleNode
 
-from xplane_bridge.common.text import printable
-from xplane_bridge.nodes.common.diagnostics import LONGEST_LINE
+from xplane_bridge.common.text import LONGEST_LINE, printable
 from xplane_bridge.nodes.managed import parameters, qos
 from xplane_bridge.nodes.managed.parameters import BadParameterError, Declared
 from xplane_bridge.nodes.managed.transitions import state_of, UNCONFIGURED

@@ -33,8 +33,7 @@ from rclpy.parameter import Parameter
 import yaml
 
 from xplane_bridge.common.plain_yaml import shown
-from xplane_bridge.nodes.common import registry
-from xplane_bridge.nodes.managed import qos
+from xplane_bridge.nodes.managed import qos, registry
 
 _HIGHEST = 1e300
 # Maximum number of list elements and of characters in a string: more than the datarefs that can be

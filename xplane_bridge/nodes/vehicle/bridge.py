@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import time
 from typing import Any, ClassVar, Generic, TypeVar
 
-from xplane_bridge.common.text import printable
+from xplane_bridge.common.text import LONGEST_LINE, printable
 from xplane_bridge.conversions.plausibility import Plausibility
 from xplane_bridge.links.captures.replay import ReplayLoop
 from xplane_bridge.links.loop import SessionError, SessionLoop
@@ -33,7 +33,7 @@ from xplane_bridge.nodes.common.datagrams import (
     Rates,
     values_status,
 )
-from xplane_bridge.nodes.common.diagnostics import ERROR, LONGEST_LINE, OK, STALE, Status, WARN
+from xplane_bridge.nodes.common.diagnostics import ERROR, OK, STALE, Status, WARN
 from xplane_bridge.nodes.common.faults import Faults, MOST_IN_A_ROW
 from xplane_bridge.nodes.common.lists import named
 from xplane_bridge.nodes.common.stamps import write_stamp

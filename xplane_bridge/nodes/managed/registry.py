@@ -25,7 +25,7 @@ from xplane_bridge.protocols.registry import PROTOCOLS
 
 @dataclass(frozen=True, slots=True)
 class NodeEntry:
-    """A node: its module in this folder, and an example of a parameter."""
+    """A node: its module in nodes/, and an example of a parameter."""
 
     module: str
     example: str
