@@ -38,6 +38,7 @@ from xplane_bridge.campaigns.engines import cluster as cluster_module
 from xplane_bridge.campaigns.engines import inspection
 from xplane_bridge.campaigns.engines.cluster import Cluster
 from xplane_bridge.campaigns.engines.local import EngineError, Local
+from xplane_bridge.campaigns.plan.versions import installed
 
 pytestmark = pytest.mark.xdist_group('cluster')
 
@@ -153,7 +154,7 @@ def test_who_may_not_fly_and_where_nobody_answers_is_said(tmp_path, monkeypatch)
 
 
 def test_a_worker_with_other_sources_or_another_jsbsim_differs():
-    wanted = inspection.installed()
+    wanted = installed()
     assert len(wanted['xplane_bridge']) == 64
     assert not inspection.difference(dict(wanted), wanted)
     assert inspection.difference(wanted | {'jsbsim': '1.1'}, wanted) == (

@@ -35,6 +35,7 @@ from xplane_bridge.campaigns.engines import inspection
 from xplane_bridge.campaigns.engines import worker as pilot
 from xplane_bridge.campaigns.engines.local import EngineError, Fly
 from xplane_bridge.campaigns.plan.task import Task
+from xplane_bridge.campaigns.plan.versions import installed, question
 from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, Row
 from xplane_bridge.common import optional
 
@@ -67,9 +68,9 @@ class Cluster:
             raise EngineError(
                 f'no Dask scheduler answers at {address}: {error}; expected an address such as '
                 'tcp://127.0.0.1:8786, where `dask scheduler` listens') from None
-        self._wanted = inspection.installed()
+        self._wanted = installed()
         self._label = inspection.label(self._wanted)
-        found = self._client.run(inspection.question(), on_error='return')
+        found = self._client.run(question(), on_error='return')
         self.refused = [
             f'{worker} is given no flights: {wrong}' for worker, has in sorted(found.items())
             if (wrong := inspection.difference(has, self._wanted))]

@@ -16,45 +16,18 @@
 """
 What a worker of a cluster has to have in common with a campaign: equal sources, and JSBSim.
 
-What is asked is sent as code, not by name: a worker may not have this package at all.
+What is asked (versions.question) is sent as code, not by name: a worker may not have this package
+at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
+
+from xplane_bridge.campaigns.plan.versions import question
 
 # Of 64 digits of a hash, for people.
 _SHOWN = 12
-
-
-def installed() -> dict[str, str]:
-    """Return the hash of this package's sources, and the version of JSBSim; empty if missing."""
-    return question()()
-
-
-def question() -> Callable[[], dict[str, str]]:
-    """Return installed() as a function that imports nothing of this package."""
-    def ask() -> dict[str, str]:
-        from contextlib import suppress
-        import hashlib
-        from importlib import metadata, util
-        from pathlib import Path
-
-        found = {'xplane_bridge': '', 'jsbsim': ''}
-        spec = util.find_spec('xplane_bridge')
-        if spec is not None and spec.origin is not None:
-            folder, sources = Path(spec.origin).parent, hashlib.sha256()
-            for path in sorted(folder.rglob('*.py')):
-                # Generated ones differ from machine to machine; links may be left of old ones.
-                if path.is_file() and path.relative_to(folder).parts[0] not in (
-                        'msg', 'srv', 'action'):
-                    sources.update(f'{path.relative_to(folder)}\n'.encode() + path.read_bytes())
-            found['xplane_bridge'] = sources.hexdigest()
-        with suppress(metadata.PackageNotFoundError):
-            found['jsbsim'] = metadata.version('jsbsim')
-        return found
-    return ask
 
 
 def difference(has: Any, wanted: dict[str, str]) -> str:

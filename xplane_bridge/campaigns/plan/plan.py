@@ -33,12 +33,16 @@ import os
 import shlex
 from typing import Any
 
-from xplane_bridge.campaigns.engines import inspection
 from xplane_bridge.campaigns.plan import contents, parameters, sections
 from xplane_bridge.campaigns.plan.parameters import Parameter, Samples, Value
 from xplane_bridge.campaigns.plan.sections import Aircraft, Controller, Sampling, Scenario
 from xplane_bridge.campaigns.plan.task import Task
-from xplane_bridge.campaigns.plan.versions import jsbsim_version, package_version, version_of
+from xplane_bridge.campaigns.plan.versions import (
+    installed,
+    jsbsim_version,
+    package_version,
+    version_of,
+)
 from xplane_bridge.common import fields, plain_files, plain_yaml
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import ScenarioError
@@ -163,7 +167,7 @@ class Plan:
             'sampling': _digest(astuple(self.sampling)), 'seeds': _digest(list(self.seeds)),
             **{f'version of {name}': version_of(name) for name in _LIBRARIES},
             'version of xplane_bridge': package_version(),
-            'sources of xplane_bridge': inspection.installed()['xplane_bridge']}
+            'sources of xplane_bridge': installed()['xplane_bridge']}
         for scenario_of, aircraft in product(self.scenarios, self.aircraft):
             for model, path, named, sensors in product(
                     *(self._values(f'initial.{name}', own, scenario_of) for name, own in zip(

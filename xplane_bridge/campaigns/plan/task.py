@@ -20,8 +20,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from xplane_bridge.campaigns.table.rows import PARAMETER, Row
 from xplane_bridge.experiments.settings import NOT_FLOWN
+
+PARAMETER = 'parameter.'
+"""How the names of columns begin that have a parameter of the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Task:
     command: str = ''
 
     def row(self, outcome: str, reason: str = '', code: int = NOT_FLOWN,
-            **more: Any) -> Row:
+            **more: Any) -> dict[str, Any]:
         """Return the flight's row: its inputs, what became of it, and what else is given."""
         return {
             'flight': self.flight, 'key': self.key, 'scenario': self.scenario,

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.report.statistics import (
     CONFIDENCE,
     Interval,
@@ -36,7 +37,7 @@ from xplane_bridge.campaigns.report.statistics import (
 )
 from xplane_bridge.campaigns.table.columns import Array, Columns, short_name
 from xplane_bridge.campaigns.table.criteria import Limits
-from xplane_bridge.campaigns.table.rows import JUDGED, PARAMETER, VALUE
+from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
 from xplane_bridge.flights.analysis.verdict import plain
 
 Rows = NDArray[np.int64]

@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.report.outcomes import Group, Rate, varying
 from xplane_bridge.campaigns.report.sensitivity import Sensitivity
 from xplane_bridge.campaigns.table.columns import Array, Columns
 from xplane_bridge.campaigns.table.criteria import Limits
-from xplane_bridge.campaigns.table.rows import PARAMETER, VALUE
+from xplane_bridge.campaigns.table.rows import VALUE
 from xplane_bridge.common import optional
 
 # Of groups, told apart by more than hue.

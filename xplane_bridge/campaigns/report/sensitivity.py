@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.report.statistics import Interval, rank_correlation
 from xplane_bridge.campaigns.table.columns import Array, Columns
 from xplane_bridge.campaigns.table.criteria import Limits
-from xplane_bridge.campaigns.table.rows import PARAMETER, VALUE
+from xplane_bridge.campaigns.table.rows import VALUE
 
 
 @dataclass(frozen=True, slots=True)

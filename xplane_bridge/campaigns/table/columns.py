@@ -27,16 +27,9 @@ from numpy.typing import NDArray
 
 from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.sections import MOST_FLIGHTS
+from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.table.criteria import Limits
-from xplane_bridge.campaigns.table.rows import (
-    CRASHED,
-    FAILED,
-    HUNG,
-    JUDGED,
-    PARAMETER,
-    PASSED,
-    VALUE,
-)
+from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, JUDGED, PASSED, VALUE
 from xplane_bridge.common import optional
 
 Array = NDArray[np.float64]

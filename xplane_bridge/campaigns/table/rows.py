@@ -38,6 +38,7 @@ import math
 import random
 from typing import Any
 
+from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.common import optional
 
 Row = dict[str, Any]
@@ -51,7 +52,8 @@ passed and missed: it was flown, and all its criteria were met, or not. failed: 
 flown to its end. hung: it took longer than its time limit. crashed: its process died, twice.
 """
 
-PARAMETER, FIGURE, VALUE, JUDGED = GROUPS = ('parameter.', 'figure.', 'value.', 'passed.')
+FIGURE, VALUE, JUDGED = 'figure.', 'value.', 'passed.'
+GROUPS = (PARAMETER, FIGURE, VALUE, JUDGED)
 """How the names of the columns begin that depend on the plan."""
 
 NOT_COMPARED = ('seconds', 'command')
