@@ -17,8 +17,11 @@
 import ast
 from functools import cache
 from graphlib import TopologicalSorter
+import inspect
 from pathlib import Path
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -68,6 +71,22 @@ EXCEPTIONS = {
     'nodes/flight/simulation.py': {'experiments'},
     'nodes/flight/start.py': {'experiments'},
 }
+# Imports that still go up, from one file of the package to another. Each must be there.
+UPWARDS = {
+    ('campaigns.engines.isolated', 'campaigns.fly'),
+    ('flights.scenario.start', 'flights.flight'),
+}
+# Who needs ROS although it is on a floor without: it flies nothing but controllers through ROS,
+# or has an import of EXCEPTIONS. Each must need it.
+NEED_ROS = {
+    'campaigns.engines.isolated', 'commands.check_controller', 'commands.demo', 'experiments.fly'}
+# The folders within a floor, the lowest first; '' is the floor's own files, '*' any other folder:
+# those do not import one another.
+RANKS = {
+    'flights': ('scenario', 'recordings', 'analysis', 'conduct', ''),
+    'campaigns': ('plan', 'table', 'engines', 'report', ''),
+    'nodes': ('managed', 'common', 'vehicle', '*', ''),
+}
 MOST_FILES = 15
 # The modules that each protocol has in each column, whatever else it adds.
 COLUMNS = {
@@ -91,10 +110,7 @@ def imported(file):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f'{file}: a relative import'
-            if node.module == 'xplane_bridge':
-                yield from (f'xplane_bridge.{alias.name}' for alias in node.names)
-            else:
-                yield node.module
+            yield from (f'{node.module}.{alias.name}' for alias in node.names)
 
 
 @cache
@@ -138,6 +154,27 @@ def is_ros(name):
         or package.endswith(('_msgs', '_interfaces')))
 
 
+@cache
+def modules():
+    """Return each module of the package, by its name there, with those that it imports."""
+    files = {
+        '.'.join(file.relative_to(PACKAGE).with_suffix('').parts).removesuffix('.__init__'): file
+        for of_floor in rooms().values() for file in of_floor}
+    found = {}
+    for name, file in files.items():
+        whole = {one.removeprefix('xplane_bridge.') for one in imports(file)}
+        found[name] = {one if one in files else one.rpartition('.')[0] for one in whole} & {
+            *files} - {name}
+    return found
+
+
+def folder_of(name):
+    """Return the floor of a module, and the folder in it; that of a protocol is not divided."""
+    floor, *inner = name.split('.')
+    is_folder = (PACKAGE / name.replace('.', '/')).is_dir()
+    return floor, '/'.join((inner if is_folder else inner[:-1])[:1])
+
+
 def strangers(file, room):
     """Return the floors that a file imports and its floor does not allow, and ROS."""
     found = set()
@@ -158,6 +195,67 @@ def test_a_room_imports_what_the_drawing_allows(room):
     assert found == {
         name: others for name, others in EXCEPTIONS.items()
         if Path(name).with_suffix('').parts[0] == room}
+
+
+def test_no_circle_between_files():
+    TopologicalSorter({
+        name: {other for other in others if (name, other) not in UPWARDS}
+        for name, others in modules().items()}).prepare()
+
+
+def test_no_circle_between_the_folders_of_a_floor():
+    graph = {}
+    for name, others in modules().items():
+        # The list of protocols has to import them.
+        for other in others if name != 'protocols.registry' else ():
+            if (name, other) not in UPWARDS and folder_of(name) != folder_of(other):
+                graph.setdefault(folder_of(name), set()).add(folder_of(other))
+    TopologicalSorter({
+        (floor, own): {other for other in others if other[0] == floor}
+        for (floor, own), others in graph.items()}).prepare()
+
+
+@pytest.mark.parametrize('floor', RANKS)
+def test_a_folder_imports_only_lower_ones_of_its_floor(floor):
+    def rank(folder):
+        ranks = RANKS[floor]
+        return ranks.index(folder if folder in ranks else '*')
+
+    found = {
+        (name, other) for name, others in modules().items() for other in others
+        if (own := folder_of(name)) != (its := folder_of(other))
+        and own[0] == its[0] == floor and rank(own[1]) <= rank(its[1])}
+    assert found == {each for each in UPWARDS if each[0].startswith(f'{floor}.')}
+
+
+def test_all_but_the_nodes_can_be_imported_without_ros():
+    names = [f'xplane_bridge.{name}' for name in modules() if folder_of(name)[0] not in WITH_ROS]
+    code = inspect.getsource(is_ros) + """
+import importlib
+import sys
+
+
+class Refusing:
+    def find_spec(self, name, path=None, target=None):
+        if is_ros(name) or name in GENERATED:
+            raise ModuleNotFoundError(name, name='ROS')
+
+
+GENERATED = {f'xplane_bridge.{name}' for name in ('action', 'msg', 'srv')}
+sys.meta_path.insert(0, Refusing())
+for name in sys.stdin.read().split():
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # Another package that is missing here is no matter of this test.
+        if error.name == 'ROS':
+            print(name.removeprefix('xplane_bridge.'))
+"""
+    found = subprocess.run(
+        [sys.executable, '-P', '-c', code], input='\n'.join(names), capture_output=True, text=True,
+        timeout=60)
+    assert not found.returncode, found.stderr
+    assert {*found.stdout.split()} == NEED_ROS
 
 
 def test_no_folder_is_a_hall():
