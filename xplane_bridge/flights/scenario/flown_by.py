@@ -30,9 +30,9 @@ import shutil
 from typing import Any
 
 from xplane_bridge.common import fields
-from xplane_bridge.common.ament import prefix_of
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.flights.scenario.ament import prefix_of
 
 AUTOPILOT, EXTERNAL = 'autopilot', 'external'
 GUIDANCE = ('course', 'heading')

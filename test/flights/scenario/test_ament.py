@@ -18,7 +18,7 @@ import os
 
 import pytest
 
-from xplane_bridge.common.ament import prefix_of
+from xplane_bridge.flights.scenario.ament import prefix_of
 
 
 @pytest.fixture
