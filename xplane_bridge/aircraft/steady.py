@@ -20,6 +20,7 @@ from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.model import Model, TrimError
 from xplane_bridge.aircraft.state import KNOT, POUND, STANDARD_GRAVITY
 from xplane_bridge.aircraft.trim import trim as own_trim
+from xplane_bridge.common.controls import SURFACES
 
 _FOOT_SQUARED = 0.3048 ** 2
 _SEA_LEVEL_DENSITY = 1.225
@@ -90,7 +91,7 @@ def to_trim_wheels(model: Model, cockpit: Cockpit) -> None:
     """Move what was trimmed to the trim wheels that the model has, and centre those controls."""
     now = cockpit.state(0.0)
     cockpit.move({
-        name: value for axis in ('elevator', 'aileron', 'rudder') if model.has_trim(axis)
+        name: value for axis in SURFACES if model.has_trim(axis)
         for name, value in (
             (axis, 0.0), (f'{axis}_trim', getattr(now, axis) + getattr(now, f'{axis}_trim')))
     }, {}, {})

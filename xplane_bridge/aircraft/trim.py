@@ -35,12 +35,13 @@ from xplane_bridge.aircraft.state import (
     RUDDER_SIGN,
     STANDARD_GRAVITY,
 )
+from xplane_bridge.common.controls import FLOWN
 
 _Array = NDArray[np.float64]
 
 # What is searched for, with its limits, its longest step, and that of its derivative. The last
 # one is the throttle, or, without an engine or with a given throttle, the flight path angle.
-_NAMES = ('angle of attack', 'sideslip', 'elevator', 'aileron', 'rudder', 'throttle')
+_NAMES = ('angle of attack', 'sideslip', *FLOWN)
 _LOW = np.array([-0.3, -0.3, -1.0, -1.0, -1.0, 0.0])
 _HIGH = np.array([0.5, 0.3, 1.0, 1.0, 1.0, 1.0])
 _LONGEST = np.array([0.1, 0.1, 0.3, 0.3, 0.3, 0.2])

@@ -28,6 +28,7 @@ import math
 import time
 
 from xplane_bridge.common import optional
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.conversions import aircraft_model
@@ -55,8 +56,7 @@ _SPACING = 5.0
 # The target is drawn so far ahead (m).
 _AHEAD = 100.0
 
-_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
-_COMMANDS = tuple(f'command_{name}' for name in _CONTROLS)
+_COMMANDS = tuple(f'command_{name}' for name in FLOWN)
 # Name in /state, quantity, factor.
 _STATE = (
     ('altitude_m', 'altitude', 1.0), ('airspeed_m_s', 'airspeed', 1.0),
@@ -94,7 +94,7 @@ class Live:
         self._context = context = foxglove.Context()
         self._scene = Scene(
             aircraft_model.load(folder('view') / 'aircraft.urdf'),
-            {'/state': _STATE_NAMES, '/controls': (*_CONTROLS, *_COMMANDS)}, context)
+            {'/state': _STATE_NAMES, '/controls': (*FLOWN, *_COMMANDS)}, context)
         try:
             self._server = foxglove.start_server(
                 name=name, host=(hidden := hidden_address()), port=0, context=context,
@@ -149,7 +149,7 @@ class Live:
         self._server.broadcast_time(self._now_ns)
         # What a simulator does not report is drawn as it was commanded.
         controls = {name: last(f'command_{name}') if math.isnan(value := last(name)) else value
-                    for name in _CONTROLS}
+                    for name in FLOWN}
         self._propeller = aircraft_model.turned(
             self._propeller, controls['throttle'], flown - self._flown)
         self._flown = flown

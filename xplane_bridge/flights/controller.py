@@ -22,13 +22,13 @@ from collections.abc import Mapping
 import math
 from typing import Protocol
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.targets import check_targets, Target, with_changes
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.flights.script import ExperimentError
 
-FLOWN = ('elevator', 'aileron', 'rudder', 'throttle')
 """The controls that a law or an event commands."""
 
 

@@ -34,6 +34,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.control import envelope, gains
 from xplane_bridge.control.cascade import Cascade
@@ -50,7 +51,7 @@ from xplane_bridge.flights import observed
 from xplane_bridge.flights.analysis.history import make_flight
 from xplane_bridge.flights.analysis.quantities import TARGET
 from xplane_bridge.flights.analysis.series import Arrivals, Flight, Series
-from xplane_bridge.flights.controller import FLOWN, Law, Piloting
+from xplane_bridge.flights.controller import Law, Piloting
 from xplane_bridge.flights.laws import ActionLaw
 from xplane_bridge.flights.observed import Observed
 from xplane_bridge.flights.scenario.events import SENSOR_FAULTS

@@ -23,6 +23,7 @@ from typing import Protocol
 
 import numpy as np
 
+from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.path import PathFollower
@@ -39,7 +40,6 @@ from xplane_bridge.flights.scenario.scenario import Scenario
 _DUE_BEFORE = ROUNDED_TIME - 1e-6
 # Events that a busy machine delays by more than this are reported as late.
 _LATE = 0.5
-_SURFACES = ('elevator', 'aileron', 'rudder')
 # A new course or heading along a route is sent when it differs by more.
 _DIRECTION_STEP = 0.1 * DEGREE
 # How often a route is looked at, and the heading along it computed, in seconds.
@@ -175,7 +175,7 @@ class Execution:
         if now < end - ROUNDED_TIME:
             return dict(event.value)
         self._let_go()
-        return {name: 0.0 for name in event.value if name in _SURFACES}
+        return {name: 0.0 for name in event.value if name in SURFACES}
 
     def excited(self, controls: Mapping[str, float], now: float) -> dict[str, float]:
         """Return controls with the excitations in progress added to them."""

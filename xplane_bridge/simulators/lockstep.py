@@ -20,6 +20,7 @@ throttle were commanded in reply, in one datagram or in several. So a controller
 every frame, and with the same seed always the same ones.
 """
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.world import World
 
@@ -35,7 +36,7 @@ class Lockstep:
     before the new state is one for the old state, and does not count.
     """
 
-    CONTROLS = frozenset({'elevator', 'aileron', 'rudder', 'throttle'})
+    CONTROLS = frozenset(FLOWN)
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint

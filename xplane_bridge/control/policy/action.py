@@ -29,6 +29,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.controls import FLOWN, LIMITS
 from xplane_bridge.control.policy.observation import Field
 
 
@@ -68,9 +69,8 @@ class Action:
         return tuple(found)
 
 
-CONTROLS = Action('controls', 'command/controls', (
-    Field('elevator', '', -1.0, 1.0), Field('aileron', '', -1.0, 1.0),
-    Field('rudder', '', -1.0, 1.0), Field('throttle', '', 0.0, 1.0)))
+CONTROLS = Action('controls', 'command/controls', tuple(
+    Field(name, '', *LIMITS[name]) for name in FLOWN))
 ATTITUDE = Action('attitude', 'attitude', (
     Field('roll', 'rad', -math.pi, math.pi), Field('pitch', 'rad', -math.pi / 2, math.pi / 2),
     Field('throttle', '', 0.0, 1.0)))

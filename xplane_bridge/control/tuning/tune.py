@@ -30,6 +30,7 @@ import math
 
 import numpy as np
 
+from xplane_bridge.common.controls import FLOWN, SURFACES
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.loops import clamp
@@ -44,7 +45,6 @@ BANDWIDTHS = {
 _FREQUENCIES = np.logspace(-2.5, 1.9, 400)
 _OUTPUTS = ('pitch_rate', 'yaw_rate', 'roll_rate', 'roll', 'pitch', 'true_airspeed',
             'flight_path_angle', 'altitude', 'course', 'heading')
-_INPUTS = ('elevator', 'aileron', 'rudder', 'throttle')
 # Integrals begin to act below the crossover by this factor.
 _INTEGRAL_BELOW = 5.0
 _AIRSPEED_INTEGRAL_BELOW = 10.0
@@ -147,7 +147,7 @@ class _Tuner:
         self._limits = limits
         self._speed = model.state('true_airspeed')
         self._has_engine = model.has_input('throttle')
-        self._inputs = _INPUTS if self._has_engine else _INPUTS[:-1]
+        self._inputs = FLOWN if self._has_engine else SURFACES
         self._s = 1j * _FREQUENCIES
         plant = model.responses(_FREQUENCIES, _OUTPUTS, self._inputs)
         plant = plant * np.exp(-self._s * limits.delay)[:, None, None]

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.conversions.vehicle import Controls, EngineControls
 
 _CONTROLS = 'sim/cockpit2/controls/'
@@ -31,7 +32,7 @@ _ACTUATORS = 'sim/cockpit2/engine/actuators/'
 TOE_BRAKES = 'sim/operation/override/override_toe_brakes'
 BRAKES = {
     'brake_left': _CONTROLS + 'left_brake_ratio', 'brake_right': _CONTROLS + 'right_brake_ratio'}
-TRIMS = {f'{axis}_trim': f'{_CONTROLS}{axis}_trim' for axis in ('elevator', 'aileron', 'rudder')}
+TRIMS = {f'{axis}_trim': f'{_CONTROLS}{axis}_trim' for axis in SURFACES}
 LEVERS = {**BRAKES, **TRIMS}
 # Arrays, one value per engine (4.10, 4.11).
 ENGINES = {

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control.policy.load import LoadedPolicy
 from xplane_bridge.episodes.training.holding import Holding
 from xplane_bridge.flights.analysis.history import quantity
@@ -37,7 +38,6 @@ from xplane_bridge.flights.scenario.scenario import parse, Scenario
 
 ERRORS = ('altitude_error', 'heading_error_deg', 'airspeed_error')
 """What is scored, and from when (s) on: the wind takes some time to be flown out."""
-CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 _ENGAGED, _WEATHER = 0.1, 1.0
 _JUDGED = {'altitude_error': 6.0, 'heading_error_deg': 11.0, 'airspeed_error': 6.0}
 # Beyond these a flight is lost, and ends: m, rad, m/s.
@@ -51,7 +51,7 @@ class Score:
     """
     What a flight was like.
 
-    ``errors`` are the root mean squares of ERRORS (m, deg, m/s), ``rates`` those of the CONTROLS'
+    ``errors`` are the root mean squares of ERRORS (m, deg, m/s), ``rates`` those of the controls'
     changes (1/s); ``flown`` is the share of it that was flown before it was lost.
     """
 
@@ -93,7 +93,7 @@ def score(flight: Flight) -> Score:
         found = quantity(flight, name)
         errors.append(_rms(found.values[found.times >= _JUDGED[name]]))
     rates = []
-    for name in CONTROLS:
+    for name in FLOWN:
         found = flight.series[f'command_{name}']
         judged = found.times >= _JUDGED['altitude_error']
         rates.append(_rms(np.diff(found.values[judged]) / np.diff(found.times[judged])))

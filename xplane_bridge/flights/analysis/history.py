@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.common import optional
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.text import printable
 from xplane_bridge.conversions.frames import wrap_angle
 from xplane_bridge.flights.analysis.quantities import (
@@ -61,7 +62,6 @@ _MAX_MESSAGES = 10_000_000
 # Of diagnostics: names of values, and characters of each text.
 _MAX_DIAGNOSTICS = 10_000
 _LONGEST_TEXT = 1000
-_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
 # Between two messages no aircraft turns this far (rad): it has been placed.
 _PLACED = 0.5
@@ -331,7 +331,7 @@ def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
             for name in TARGETS if len(flight.series[f'target_{name}'].times)},
         'activity': {
             name: _activity(flight.series[f'command_{name}'].between(0.0, end))
-            for name in _CONTROLS if len(flight.series[f'command_{name}'].times)},
+            for name in FLOWN if len(flight.series[f'command_{name}'].times)},
         'rates': {topic: _rate(arrivals.stamps - flight.begin, end)
                   for topic, arrivals in flight.topics.items() if topic != TARGET},
         'latency': {

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 import math
 from typing import Any
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.masks import known_or_nan
 
@@ -36,7 +37,6 @@ RELAYED = 'vehicle/command/controls'
 POLICY_TARGET = 'policy/target'
 """Where the autopilot below a policy hears its targets: target is what the policy holds."""
 
-_SURFACES = ('elevator', 'aileron', 'rudder', 'throttle')
 
 
 def _of_fix(message: Any) -> dict[str, float]:
@@ -65,11 +65,11 @@ def _of_air_data(message: Any) -> dict[str, float]:
 
 
 def _of_controls(message: Any) -> dict[str, float]:
-    return {name: known_or_nan(message, name) for name in _SURFACES}
+    return {name: known_or_nan(message, name) for name in FLOWN}
 
 
 def _of_command(message: Any) -> dict[str, float]:
-    return {f'command_{name}': known_or_nan(message, name) for name in _SURFACES}
+    return {f'command_{name}': known_or_nan(message, name) for name in FLOWN}
 
 
 def _of_target(message: Any) -> dict[str, float]:

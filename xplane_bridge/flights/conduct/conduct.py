@@ -30,15 +30,9 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.common.controls import FLOWN, LIMITS
 from xplane_bridge.flights.analysis.verdict import Judgement
 
-AWAITED = ('elevator', 'aileron', 'rudder', 'throttle')
-"""The controls of which each command sets all: a frame in lockstep waits for them."""
-LIMITS = {
-    'elevator': (-1.0, 1.0), 'aileron': (-1.0, 1.0), 'rudder': (-1.0, 1.0),
-    'throttle': (0.0, 1.0), 'flaps': (0.0, 1.0), 'gear': (0.0, 1.0), 'speedbrake': (-0.5, 1.5),
-    'brake_left': (0.0, 1.0), 'brake_right': (0.0, 1.0), 'elevator_trim': (-1.0, 1.0),
-    'aileron_trim': (-1.0, 1.0), 'rudder_trim': (-1.0, 1.0)}
 # States and answers that are remembered: twenty seconds at 50 per second.
 _REMEMBERED = 1000
 # Commands that are still under way when it is released (s).
@@ -210,7 +204,7 @@ class Conduct:
             if not low <= value <= high:
                 self._note('out_of_range', f'{name} is {value:g}')
                 return {}
-        if absent := [name for name in AWAITED if name not in values]:
+        if absent := [name for name in FLOWN if name not in values]:
             self._note('incomplete', f'no {", ".join(absent)}')
         return dict(values)
 

@@ -27,7 +27,8 @@ from collections.abc import Callable, Mapping
 import math
 from threading import RLock
 
-from xplane_bridge.flights.conduct.conduct import AWAITED, Conduct
+from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.flights.conduct.conduct import Conduct
 
 # A lost datagram: the simulator sends its state again, at least this often for this long (s).
 _REPEATED = 20
@@ -115,4 +116,4 @@ class Relay:
         self._standing.update(values)
         self._forwarded, self._forwarded_at, self._repeats = stamp, now, 0
         self._forward(stamp, {
-            **{name: self._standing.get(name, 0.0) for name in AWAITED}, **self._standing})
+            **{name: self._standing.get(name, 0.0) for name in FLOWN}, **self._standing})

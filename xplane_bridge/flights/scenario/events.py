@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xplane_bridge.common import fields
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.common.units import DEGREE
@@ -28,7 +29,7 @@ from xplane_bridge.flights.scenario import excitation
 from xplane_bridge.flights.scenario.excitation import Excitation
 
 TARGETS = ('altitude', 'heading', 'airspeed')
-CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake')
+CONTROLS = (*FLOWN, 'flaps', 'gear', 'speedbrake')
 # Actions that only a simulator of this package supports: no real one's protocol carries them.
 SIMULATED_ONLY = ('wind', 'turbulence', 'engine_failed', 'link_down', 'trim')
 # During these no commands or no telemetry arrive, and lockstep would wait forever.

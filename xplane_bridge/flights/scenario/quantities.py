@@ -16,15 +16,15 @@
 
 from __future__ import annotations
 
+from xplane_bridge.common.controls import FLOWN
+
 TARGETS = ('altitude', 'heading', 'airspeed')
 """What is held, and so has an error."""
-
-_SURFACES = ('elevator', 'aileron', 'rudder', 'throttle')
 
 QUANTITIES = (
     'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
     'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip',
-    *_SURFACES, *(f'command_{name}' for name in _SURFACES),
+    *FLOWN, *(f'command_{name}' for name in FLOWN),
     *(f'target_{name}' for name in TARGETS),
 )
 """What is recorded of each flight, in SI units and radians."""

@@ -21,6 +21,7 @@ from dataclasses import replace
 import time
 from typing import Any
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.conversions import fdmdata as huginn
 from xplane_bridge.conversions.vehicle import Controls, EngineControls
 from xplane_bridge.links.captures.replay import ReplayLoop
@@ -46,7 +47,6 @@ from xplane_bridge.sessions.fdmdata import (
 )
 
 # The controls in the protocol.
-_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 
 # How often to check for subscribers.
 _SUBSCRIBERS_PERIOD = 0.2
@@ -108,7 +108,7 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         self._publisher = Publisher(self, given, undulation)
         self.plausibilities[''] = self._publisher.vehicle.plausibility
         self.gates[''] = CommandGate(
-            self, self._send, lambda: None, clamp=True, takes=_CONTROLS, neutral=self._centre)
+            self, self._send, lambda: None, clamp=True, takes=FLOWN, neutral=self._centre)
         self._engines = EngineGate(
             self, self._send_engines, clamp=True, takes=('throttle',))
         self._commands = FdmdataCommands(self, XmlRpc(resolve(given.host), given.rpc_port))
@@ -153,7 +153,7 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
     # Commands: in the executor.
 
     def _send(self, controls: Controls) -> None:
-        if not controls.given().keys() <= set(_CONTROLS):
+        if not controls.given().keys() <= set(FLOWN):
             self._not_on_the_wire += 1
         self.link.call(self.session.set_controls, huginn.to_huginn(controls))
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.timing import FRAME, HALF_STAMP
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import PathFollower
@@ -34,7 +35,7 @@ from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.flights.analysis.history import make_flight
 from xplane_bridge.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.flights.analysis.series import Arrivals, Flight, Series
-from xplane_bridge.flights.controller import FLOWN, Law, Piloting
+from xplane_bridge.flights.controller import Law, Piloting
 from xplane_bridge.flights.observed import target_numbers
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.nodes.flight.controllers import LATCHED

@@ -27,13 +27,14 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.time import Time
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.supervised import Supervised
 from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.flights.analysis.quantities import ORDERED, RELAYED, stamp_of
-from xplane_bridge.flights.conduct.conduct import Account, AWAITED, Conduct, SAYS
+from xplane_bridge.flights.conduct.conduct import Account, Conduct, SAYS
 from xplane_bridge.flights.conduct.relay import Relay
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
@@ -180,7 +181,7 @@ class ControlledVehicle(Vehicle):
         if self._relay is not None:
             self._relay.start_from({
                 name: 0.0 if math.isnan(value := self.monitor.last(name)) else value
-                for name in AWAITED})
+                for name in FLOWN})
 
     # Commands and targets.
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 import math
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import FlightControls
 from xplane_bridge.nodes.flight.monitor import is_due, MEASURED
@@ -33,7 +34,6 @@ _REPEATED = 20
 # What belongs to a state besides imu/data and controls, if the vehicle has it.
 _COMPLETE = ('fix', 'air_data', 'odom', MEASURED)
 # Controls that a frame waits for.
-_AWAITED = ('elevator', 'aileron', 'rudder', 'throttle')
 
 
 class Lockstep:
@@ -88,11 +88,11 @@ class Lockstep:
     def command(self, changed: Mapping[str, float]) -> None:
         """Complete the frame that waits: keep the controls, with those ``changed``."""
         values = self._standing or {
-            name: self._vehicle.monitor.last(name) for name in _AWAITED}
+            name: self._vehicle.monitor.last(name) for name in FLOWN}
         self._command = self._vehicle.make_command({
             name: 0.0 if math.isnan(value) else value
             for name, value in {**values, **changed}.items()})
-        self._standing = {name: getattr(self._command, name) for name in _AWAITED}
+        self._standing = {name: getattr(self._command, name) for name in FLOWN}
         self._vehicle.command(self._command)
 
     def let_autopilot_command(self, until: float) -> None:

@@ -21,6 +21,7 @@ from dataclasses import replace
 import time
 from typing import Any
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.links.ports import check_port
@@ -55,7 +56,7 @@ from xplane_bridge.sessions.simpit import (
 )
 
 # Vessels have no flaps or speedbrake.
-_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'gear')
+_CONTROLS = (*FLOWN, 'gear')
 # A byte with its start and stop bit.
 _BITS = 10.0
 # Echoes in a row that do not come back in flight: what a plugin cannot read ends its reader, while

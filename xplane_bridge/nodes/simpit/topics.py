@@ -27,6 +27,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Bool, String, UInt8
 
+from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.common.units import DEGREE, STANDARD_GRAVITY
 from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.msg import (
@@ -52,7 +53,6 @@ from xplane_bridge.msg import (
     SimpitVelocities,
 )
 from xplane_bridge.nodes.common.latched import LATCHED
-from xplane_bridge.nodes.vehicle.controls import CONTROLS
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import FlightFlags, GroupState, Message
 

@@ -29,6 +29,7 @@ import time
 from typing import Any, TypeAlias
 
 from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.conversions import simulated
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid
 from xplane_bridge.conversions.vehicle import Controls, EngineControls
@@ -51,7 +52,6 @@ from xplane_bridge.simulators.world import World
 
 WIRE, DIRECT = 'wire', 'direct'
 
-_SURFACES = ('elevator', 'aileron', 'rudder')
 _BRAKES = {'brake_left': 'left_brake', 'brake_right': 'right_brake'}
 # A state that does not change is published again after so many seconds: to whom it is new, and
 # for a command that was lost.
@@ -175,7 +175,7 @@ class Direct:
 
     def _centre(self) -> None:
         """Centre the surfaces that commands have moved, and no others."""
-        self._put({name: 0.0 for name in _SURFACES if (0, name) in self._ledger})
+        self._put({name: 0.0 for name in SURFACES if (0, name) in self._ledger})
 
     def _release(self) -> None:
         """Return what commands have moved to where it was before the first of them."""

@@ -22,6 +22,7 @@ import math
 from operator import attrgetter
 from typing import Any
 
+from xplane_bridge.common.controls import CONTROLS, LIMITS
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import AircraftPose, FlightControls
@@ -29,27 +30,10 @@ from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.vehicle.watchdog import CommandWatchdog
 
-CONTROLS = (
-    'elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'gear', 'speedbrake', 'brake_left',
-    'brake_right', 'elevator_trim', 'aileron_trim', 'rudder_trim')
 CONTROLS_MASK = Mask(FlightControls)
 POSE_MASK = Mask(AircraftPose)
 _BITS = tuple(CONTROLS_MASK.sum_of((name,)) for name in CONTROLS)
 _values = attrgetter(*CONTROLS)
-_LIMITS = {
-    'elevator': (-1.0, 1.0),
-    'aileron': (-1.0, 1.0),
-    'rudder': (-1.0, 1.0),
-    'throttle': (0.0, 1.0),
-    'flaps': (0.0, 1.0),
-    'gear': (0.0, 1.0),
-    'speedbrake': (-0.5, 1.5),
-    'brake_left': (0.0, 1.0),
-    'brake_right': (0.0, 1.0),
-    'elevator_trim': (-1.0, 1.0),
-    'aileron_trim': (-1.0, 1.0),
-    'rudder_trim': (-1.0, 1.0),
-}
 
 
 @dataclass(frozen=True)
@@ -87,7 +71,7 @@ def checked_controls(message: FlightControls, *, clamp: bool = False) -> Control
     values = CONTROLS_MASK.given(message)
     for name, value in values.items():
         if clamp:
-            low, high = _LIMITS[name]
+            low, high = LIMITS[name]
             values[name] = min(max(value, low), high)
         else:
             check_control(name, value)
@@ -96,7 +80,7 @@ def checked_controls(message: FlightControls, *, clamp: bool = False) -> Control
 
 def check_control(name: str, value: float) -> None:
     """Raise ValueError if a control is out of range."""
-    low, high = _LIMITS[name]
+    low, high = LIMITS[name]
     if not low <= value <= high:
         raise ValueError(f'{name} {value:g} is not in {low:g} .. {high:g}')
 

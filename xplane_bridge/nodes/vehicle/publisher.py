@@ -28,6 +28,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 from std_msgs.msg import Header
 
+from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geodesy import LocalFrame
@@ -39,7 +40,7 @@ from xplane_bridge.msg import AirData, EngineControls, FlightControls
 from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode, CaptureParameters
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.managed.parameters import parameter
-from xplane_bridge.nodes.vehicle.controls import CommandParameters, control_numbers, CONTROLS
+from xplane_bridge.nodes.vehicle.controls import CommandParameters, control_numbers
 from xplane_bridge.nodes.vehicle.engines import fill_engines
 from xplane_bridge.nodes.vehicle.plausibility import make_gate
 from xplane_bridge.nodes.vehicle.templates import Template

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.conversions.vehicle import Controls, EngineControls
 from xplane_bridge.conversions.xplane import levers as xplane_levers
 from xplane_bridge.conversions.xplane import state as xplane
@@ -32,7 +33,7 @@ from xplane_bridge.nodes.common.lists import watched
 from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.vehicle.bridge import Bridge, Handler
 from xplane_bridge.nodes.vehicle.clock import SimulatorClock, SimulatorTime
-from xplane_bridge.nodes.vehicle.controls import CommandGate, CONTROLS
+from xplane_bridge.nodes.vehicle.controls import CommandGate
 from xplane_bridge.nodes.vehicle.engines import EngineGate
 from xplane_bridge.nodes.vehicle.publisher import make_undulation
 from xplane_bridge.nodes.xpc.commands import XpcCommands

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
+from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
 from xplane_bridge.sessions.ledger import Entry, name_of
@@ -33,7 +34,6 @@ HANDLES = 'sim/flightmodel/engine/ENGN_thro'
 BRAKES = {f'{side} brake': f'sim/cockpit2/controls/{side}_brake_ratio'
            for side in ('left', 'right')}
 
-SURFACES = ('elevator', 'aileron', 'rudder')
 # The datarefs that CTRL writes, of the user's aircraft and of others.
 _YOKES = dict(zip(SURFACES, (
     f'sim/joystick/yoke_{axis}_ratio' for axis in ('pitch', 'roll', 'heading')), strict=True))

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 import math
 from typing import Any
 
+from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.sessions.base import (
@@ -42,12 +43,7 @@ from xplane_bridge.sessions.xpc.events import (
     Statistics,
 )
 from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
-from xplane_bridge.sessions.xpc.items import (
-    CONTROLS,
-    JOYSTICK_OVERRIDE,
-    Key,
-    SURFACES,
-)
+from xplane_bridge.sessions.xpc.items import CONTROLS, JOYSTICK_OVERRIDE, Key
 from xplane_bridge.sessions.xpc.outbox import Outbox
 from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.requests import period_of, PROBE_CHANNEL, Requests

@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
 from xplane_bridge.sessions.ledger import Entry, Held, Ledger, name_of
@@ -39,7 +40,6 @@ from xplane_bridge.sessions.xpc.items import (
     PAUSE,
     place_of,
     REPORTED,
-    SURFACES,
     TEXT,
     text_of,
     THROTTLE,
