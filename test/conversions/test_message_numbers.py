@@ -20,15 +20,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from xplane_bridge.control.policy.observation import (
-    FIELDS,
-    NAMES,
-    SIZE,
-    SLICES,
-    TARGET_BITS,
-    TOPICS,
-)
-from xplane_bridge.conversions.message_numbers import NUMBERS
+from xplane_bridge.control.policy.observation import FIELDS, NAMES, SIZE, SLICES, TOPICS
+from xplane_bridge.conversions.message_numbers import NUMBERS, TARGET_BITS
 
 
 def _message(topic):

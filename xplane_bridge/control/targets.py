@@ -20,6 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 import math
 
+from xplane_bridge.conversions.message_numbers import TARGET_BITS
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -35,6 +37,10 @@ class Target:
     airspeed: float = math.nan
     course: float = math.nan
     climb_rate: float = math.nan
+
+    def fields(self) -> dict[str, float]:
+        """Return what is held by the names in AutopilotTarget."""
+        return {name: getattr(self, name.removeprefix('true_')) for name in TARGET_BITS}
 
 
 @dataclass(frozen=True, slots=True)

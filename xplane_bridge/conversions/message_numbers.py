@@ -29,7 +29,9 @@ from typing import Any
 
 Numbers = tuple[float, ...]
 
-_TARGETS = ('altitude', 'true_heading', 'airspeed', 'course', 'climb_rate')
+TARGET_BITS: Mapping[str, int] = {
+    'altitude': 1, 'true_heading': 2, 'airspeed': 4, 'course': 8, 'climb_rate': 16}
+"""The fields of AutopilotTarget, in their order, and the bits of those that are set."""
 
 
 def _xyz(vector: Any) -> Numbers:
@@ -78,7 +80,7 @@ def _of_target(message: Any) -> Numbers:
     fields = message.fields
     return _known((float(fields), *(
         getattr(message, name) if fields & getattr(message, name.upper()) else 0.0
-        for name in _TARGETS)))
+        for name in TARGET_BITS)))
 
 
 NUMBERS: Mapping[str, Callable[[Any], Numbers]] = {

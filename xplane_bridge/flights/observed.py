@@ -28,20 +28,19 @@ import numpy as np
 
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.control.measurement import Measurement
-from xplane_bridge.control.policy.observation import known, TARGET_BITS
+from xplane_bridge.control.policy.observation import known
 from xplane_bridge.control.policy.observation import Vector as Observation
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions import frames, simulated
 from xplane_bridge.conversions.frames import Quaternion, Vector
+from xplane_bridge.conversions.message_numbers import TARGET_BITS
 from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.sensors.imu import Motion
 
 _ZERO = (0.0, 0.0, 0.0)
 _NOT_TURNED = (0.0, 0.0, 0.0, 0.0)
-_ALTITUDE, _HEADING, _AIRSPEED, _COURSE, _CLIMB = (
-    TARGET_BITS[name] for name in (
-        'altitude', 'true_heading', 'airspeed', 'course', 'climb_rate'))
+_ALTITUDE, _HEADING, _AIRSPEED, _COURSE, _CLIMB = TARGET_BITS.values()
 
 
 class Observed(NamedTuple):

@@ -91,10 +91,6 @@ SLICES = {
     for topic in TOPICS}
 """Where the fields of a topic are in an observation."""
 
-TARGET_BITS = {
-    'altitude': 1, 'true_heading': 2, 'airspeed': 4, 'course': 8, 'climb_rate': 16}
-"""The bits of ``target.fields``: those of AutopilotTarget."""
-
 Vector = NDArray[np.float64]
 
 

@@ -115,9 +115,6 @@ class Reports:
     def _publish_target(self, level: str, target: Target, stamp: int) -> None:
         message = AutopilotTarget()
         # At the other levels nothing of it is held.
-        TARGET_MASK.fill(message, {
-            'altitude': target.altitude, 'true_heading': target.heading,
-            'airspeed': target.airspeed, 'course': target.course, 'climb_rate': target.climb_rate,
-        } if level in (Level.PATH, Level.TARGET) else {})
+        TARGET_MASK.fill(message, target.fields() if level in (Level.PATH, Level.TARGET) else {})
         write_stamp(message, stamp)
         self._target_publisher.publish(message)

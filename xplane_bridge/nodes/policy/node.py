@@ -124,10 +124,7 @@ class PolicyNode(BridgeNode[PolicyParameters]):
             self.get_logger().info('engaged')
         target = self._target = with_changes(self._target, changes)
         message = AutopilotTarget()
-        TARGET_MASK.fill(message, {
-            'altitude': target.altitude, 'true_heading': target.heading,
-            'airspeed': target.airspeed, 'course': target.course,
-            'climb_rate': target.climb_rate})
+        TARGET_MASK.fill(message, target.fields())
         self._telemetry.observation[SLICES['target']] = NUMBERS['target'](message)
 
     def _release(self) -> None:
