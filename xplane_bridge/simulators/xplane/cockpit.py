@@ -30,10 +30,8 @@ import math
 from xplane_bridge.aircraft.state import AircraftState, EngineState
 from xplane_bridge.simulators.world import OVERRIDES, World
 from xplane_bridge.simulators.xplane.entries import padded, Read, Table, Write
+from xplane_bridge.simulators.xplane.units import INCH_OF_MERCURY, KELVIN, PSI
 
-_INCH_OF_MERCURY = 3386.389
-_PSI = 6894.757293
-_KELVIN = 273.15
 _RPM = math.tau / 60.0
 _WHEELS = 10
 _TANKS = 9
@@ -186,15 +184,15 @@ def _engines(t: Table, world: World) -> None:  # noqa: C901 -- a table of reader
     figures((new + 'prop_speed_rpm',), 'propeller_rpm')
     figures((old + 'POINT_tacrad',), 'propeller_rpm', lambda rpm: rpm * _RPM)
     figures((old + 'ENGN_MPR', new + 'MPR_in_hg'), 'manifold_pressure',
-            lambda pa: pa / _INCH_OF_MERCURY)
+            lambda pa: pa / INCH_OF_MERCURY)
     figures((new + 'power_watts',), 'power')
     for older, name, field in (
             ('ENGN_CHT_c', 'CHT_deg_C', 'cylinder_head_temperature'),
             ('ENGN_EGT_c', 'EGT_deg_C', 'exhaust_gas_temperature'),
             ('ENGN_oil_temp_c', 'oil_temperature_deg_C', 'oil_temperature')):
-        figures((old + older, new + name), field, lambda kelvin: kelvin - _KELVIN)
+        figures((old + older, new + name), field, lambda kelvin: kelvin - KELVIN)
     figures((old + 'ENGN_oil_press_psi', new + 'oil_pressure_psi'), 'oil_pressure',
-            lambda pa: pa / _PSI)
+            lambda pa: pa / PSI)
     for field in ('n1', 'n2'):
         name = field.upper()
         figures((old + f'ENGN_{name}_', new + f'{name}_percent',

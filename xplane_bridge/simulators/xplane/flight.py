@@ -44,10 +44,9 @@ from xplane_bridge.simulators.xplane.entries import (
     replaced,
     Table,
 )
+from xplane_bridge.simulators.xplane.units import INCH_OF_MERCURY, KELVIN
 
-_INCH_OF_MERCURY = 3386.389
 _PSF = 47.880258980
-_KELVIN = 273.15
 _WHEELS = 10
 # Half a step of float32 below 360 degrees.
 _NORTH = 360.0 - 2.0 ** -16
@@ -198,12 +197,12 @@ def _weather(t: Table, world: World) -> None:
         return math.hypot(s().wind_north, s().wind_east)
 
     old, new = 'sim/weather/', 'sim/weather/aircraft/'
-    t.float_(old + 'temperature_ambient_c', lambda: s().temperature - _KELVIN)
-    t.float_(new + 'temperature_ambient_deg_c', lambda: s().temperature - _KELVIN, since=12)
-    t.float_(old + 'temperature_sealevel_c', lambda: s().sea_level_temperature - _KELVIN)
-    t.float_(old + 'barometer_current_inhg', lambda: s().static_pressure / _INCH_OF_MERCURY)
+    t.float_(old + 'temperature_ambient_c', lambda: s().temperature - KELVIN)
+    t.float_(new + 'temperature_ambient_deg_c', lambda: s().temperature - KELVIN, since=12)
+    t.float_(old + 'temperature_sealevel_c', lambda: s().sea_level_temperature - KELVIN)
+    t.float_(old + 'barometer_current_inhg', lambda: s().static_pressure / INCH_OF_MERCURY)
     t.float_(new + 'barometer_current_pas', lambda: s().static_pressure, since=12)
-    t.float_(old + 'barometer_sealevel_inhg', lambda: s().sea_level_pressure / _INCH_OF_MERCURY)
+    t.float_(old + 'barometer_sealevel_inhg', lambda: s().sea_level_pressure / INCH_OF_MERCURY)
     t.float_(new + 'qnh_pas', lambda: s().sea_level_pressure, since=12)
     t.float_(old + 'rho', lambda: s().density)
     t.float_(old + 'sigma', lambda: s().density_ratio)

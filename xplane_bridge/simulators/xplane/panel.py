@@ -29,9 +29,8 @@ from typing import NamedTuple
 from xplane_bridge.aircraft.state import AircraftState, FOOT, KNOT
 from xplane_bridge.simulators.world import THROTTLE_COUNT, World
 from xplane_bridge.simulators.xplane.entries import DatarefType, Read, Table
+from xplane_bridge.simulators.xplane.units import INCH_OF_MERCURY, KELVIN
 
-_KELVIN = 273.15
-_INCH_OF_MERCURY = 3386.389
 # The standard atmosphere below 11 km: temperature over lapse rate in m, and R L / (g M).
 _SCALE = 288.15 / 0.0065
 _EXPONENT = 0.190263
@@ -157,7 +156,7 @@ def _instruments(t: Table, world: World) -> None:
         return world.aircraft.state
 
     def altitude_ft(setting: str) -> float:
-        ratio = max(world.settings[setting][0], 0.0) * _INCH_OF_MERCURY / _STANDARD_PRESSURE
+        ratio = max(world.settings[setting][0], 0.0) * INCH_OF_MERCURY / _STANDARD_PRESSURE
         return (s().pressure_altitude + _SCALE * (math.pow(ratio, _EXPONENT) - 1.0)) / FOOT
 
     for name, side in (('h_ind', ''), ('h_ind2', ''), ('h_ind_copilot', '2'),
@@ -177,7 +176,7 @@ def _instruments(t: Table, world: World) -> None:
         s().wind_north, s().wind_east) / KNOT)
     t.float_(_GAUGES + 'wind_heading_deg_mag', _magnetic(world, lambda: math.atan2(
         -s().wind_east, -s().wind_north)))
-    t.float_(_COCKPIT2 + 'temperature/outside_air_temp_degc', lambda: s().temperature - _KELVIN)
+    t.float_(_COCKPIT2 + 'temperature/outside_air_temp_degc', lambda: s().temperature - KELVIN)
 
 
 def _attitude(t: Table, world: World) -> None:
