@@ -38,7 +38,7 @@ from xplane_bridge.flights.analysis.series import Arrivals, Flight, Series
 from xplane_bridge.flights.controller import Law, Piloting
 from xplane_bridge.flights.observed import target_numbers
 from xplane_bridge.flights.script import ExperimentError
-from xplane_bridge.nodes.flight.controllers import LATCHED
+from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.flight.lockstep import Lockstep
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes

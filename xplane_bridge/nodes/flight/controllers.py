@@ -24,7 +24,6 @@ import time
 
 from rclpy.duration import Duration
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.time import Time
 
 from xplane_bridge.common.controls import FLOWN
@@ -38,12 +37,12 @@ from xplane_bridge.flights.conduct.conduct import Account, Conduct, SAYS
 from xplane_bridge.flights.conduct.relay import Relay
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
+from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.vehicle import is_used_by_another, Vehicle
 
 COMMAND = 'command/controls'
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _START_TIMEOUT = 60.0
 _TICK = 0.05
 _SHOWN_LINES = 10

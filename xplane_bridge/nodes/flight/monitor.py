@@ -28,7 +28,6 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 
@@ -37,9 +36,9 @@ from xplane_bridge.conversions import frames
 from xplane_bridge.flights.analysis.quantities import EXTRACT, stamp_of, TARGET
 from xplane_bridge.flights.scenario.quantities import QUANTITIES
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
+from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.sensors.topics import SENSED, TRUTH
 
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _DEPTH = 50
 _MOST_DIAGNOSTICS = 500
 _LONGEST_SENTENCE = 1000
@@ -159,7 +158,7 @@ class Monitor:
 
         node.create_subscription(
             kind, self.full_name(topic), take_bytes if raw else take,
-            _LATCHED if topic == self._target else _DEPTH, raw=raw)
+            LATCHED if topic == self._target else _DEPTH, raw=raw)
 
     def _on_sensed(self, data: bytes) -> None:
         with self.arrived:

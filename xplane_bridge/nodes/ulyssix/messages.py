@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from xplane_bridge import msg
 from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.ulyssix.mapped import converter, MappedTopics
 from xplane_bridge.nodes.ulyssix.parameters import UlyssixParameters
@@ -34,8 +34,6 @@ from xplane_bridge.nodes.ulyssix.samples import (
     to_array,
 )
 from xplane_bridge.sessions.ulyssix import PacketReceived, Placed
-
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Publisher:
@@ -49,7 +47,7 @@ class Publisher:
             mapped.derived if mapped else (), converter(mapped))
         self._packet = msg.UlyssixPacket()
         self._packets = node.make_publisher(msg.UlyssixPacket, 'packets', DEPTH)
-        self._parameters = node.make_publisher(msg.UlyssixParameters, 'parameters', _LATCHED)
+        self._parameters = node.make_publisher(msg.UlyssixParameters, 'parameters', LATCHED)
         self._unannounced: tuple[str, ...] = ()
 
     def announce(self, names: tuple[str, ...]) -> None:
