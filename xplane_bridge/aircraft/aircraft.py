@@ -39,6 +39,7 @@ from xplane_bridge.aircraft.model import Model
 from xplane_bridge.aircraft.properties import Properties
 from xplane_bridge.aircraft.state import AircraftState, KNOT
 from xplane_bridge.aircraft.weather import calm, Weather
+from xplane_bridge.common.fields import LARGEST_SEED
 
 _SETTLING_TIME = 20.0
 # Rounding errors in a sum of frame times must not cost a step.
@@ -68,7 +69,7 @@ class Aircraft:
         """
         if not 0.0 < dt <= 0.02:
             raise ValueError(f'dt is {dt} s, must be above 0 and at most 0.02')
-        if not 0 <= seed < 2 ** 31:
+        if not 0 <= seed <= LARGEST_SEED:
             raise ValueError(f'seed is {seed}, must be in 0..2**31 - 1')
         self.model, self.aircraft_path, self.outputs = model, aircraft_path, outputs
         self.initial = initial if initial is not None else Initial()

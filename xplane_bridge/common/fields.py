@@ -31,8 +31,15 @@ from xplane_bridge.common.plain_yaml import (
 from xplane_bridge.common.units import DEGREE
 
 __all__ = [
-    'boolean', 'choice', 'items', 'LARGEST', 'mapping', 'number', 'ScenarioError', 'si', 'text',
+    'boolean', 'choice', 'DAY', 'items', 'LARGEST', 'LARGEST_SEED', 'mapping', 'number',
+    'ScenarioError', 'si', 'text',
 ]
+
+LARGEST_SEED = 2 ** 31 - 1
+"""The largest random seed; the smallest is 0."""
+
+DAY = 86_400.0
+"""In seconds: nothing that is flown lasts longer."""
 
 
 def si(name: str, value: float) -> float:

@@ -22,6 +22,7 @@ import ipaddress
 import math
 import socket
 
+from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.links.udp import LinkError, resolve
 from xplane_bridge.simulators.endpoints import Address
 
@@ -84,8 +85,8 @@ def rate(text: str) -> float:
 
 def seed(text: str) -> int:
     """Return a random seed."""
-    return int(number(text, 'a seed, 0..2147483647',
-                      lambda value: value.is_integer() and 0 <= value < 2 ** 31))
+    return int(number(text, f'a seed, 0..{LARGEST_SEED}',
+                      lambda value: value.is_integer() and 0 <= value <= LARGEST_SEED))
 
 
 def port(text: str) -> int:

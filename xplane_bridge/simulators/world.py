@@ -39,6 +39,7 @@ from xplane_bridge.aircraft.geometry import (
     Vector,
 )
 from xplane_bridge.aircraft.state import AircraftState
+from xplane_bridge.common.fields import DAY
 from xplane_bridge.simulators.traffic import FASTEST, OtherAircraft, SLOWEST
 
 AIRCRAFT_COUNT = 20
@@ -54,7 +55,6 @@ _TRAFFIC_HEIGHT_OVER_PARKED = 500.0
 # The local frame's origin is on half degrees, so the nearest one is always within 40 km.
 _ORIGIN_STEP_DEG = 0.5
 _ORIGIN_REACH = 50e3
-_DAY = 86_400.0
 
 OVERRIDES = (
     'override_joystick', 'override_joystick_pitch', 'override_joystick_roll',
@@ -147,7 +147,7 @@ class World:
             self.held[name](frame_seconds)
         self.total_running_time += self.frame_period
         self.flight_time += self.frame_period
-        self.zulu_time = (self.zulu_time + self.frame_period) % _DAY
+        self.zulu_time = (self.zulu_time + self.frame_period) % DAY
         if not self.frozen(0):
             self.aircraft.advance(self.frame_period)
         for n, other in enumerate(self.others, start=1):

@@ -45,7 +45,7 @@ from xplane_bridge.campaigns.plan.versions import (
 )
 from xplane_bridge.common import fields, plain_files, plain_yaml
 from xplane_bridge.common.data import folder
-from xplane_bridge.common.fields import ScenarioError
+from xplane_bridge.common.fields import DAY, ScenarioError
 from xplane_bridge.control.policy.contents import digest
 from xplane_bridge.control.policy.load import load as load_policy
 from xplane_bridge.experiments import settings
@@ -56,7 +56,6 @@ from xplane_bridge.flights.scenario.flown_by import AUTOPILOT
 
 # A flight in one process takes a second or two; through ROS, half a minute.
 _TIME_LIMIT = 600.0
-_LONGEST = 86_400.0
 # Numbers of all samples: they are drawn together.
 _MOST_DRAWN = 20_000_000
 # What computes a flight, besides this package.
@@ -350,7 +349,7 @@ def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
             top['sampling'], sampled, len(seeds)) if 'sampling' in top else Sampling(),
         seeds=seeds,
         time_limit=fields.number(
-            top.get('time_limit', _TIME_LIMIT), 'time_limit', above=0.0, at_most=_LONGEST),
+            top.get('time_limit', _TIME_LIMIT), 'time_limit', above=0.0, at_most=DAY),
         require=fields.number(top.get('require', 0.0), 'require', at_least=0.0, at_most=1.0))
 
 

@@ -25,7 +25,7 @@ from xplane_bridge.campaigns.plan import contents
 from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.parameters import METHODS, whole_number
 from xplane_bridge.common import fields, plain_yaml
-from xplane_bridge.common.fields import ScenarioError
+from xplane_bridge.common.fields import LARGEST_SEED, ScenarioError
 from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.control.policy.contents import digest
 from xplane_bridge.control.policy.load import absolute
@@ -35,7 +35,6 @@ from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.simulators.registry import SIMULATORS
 
 MOST_FLIGHTS = 10_000_000
-_LARGEST_SEED = 2 ** 31 - 1
 # Of a list that is compared with itself.
 _MOST_ITEMS = 5000
 
@@ -163,13 +162,13 @@ def seeds_of(item: Any) -> Sequence[int]:
     """Return random seeds: of a list, or ``count`` from ``first`` on."""
     if isinstance(item, Mapping):
         given = fields.mapping(item, 'seeds', required=('count',), optional=('first',))
-        first = whole_number(given.get('first', 1), 'seeds.first', 0, _LARGEST_SEED)
+        first = whole_number(given.get('first', 1), 'seeds.first', 0, LARGEST_SEED)
         count = whole_number(given['count'], 'seeds.count', 1, MOST_FLIGHTS)
-        if first + count - 1 > _LARGEST_SEED:
+        if first + count - 1 > LARGEST_SEED:
             raise ScenarioError(f'seeds: the last is {first + count - 1}, expected at most '
-                                f'{_LARGEST_SEED}')
+                                f'{LARGEST_SEED}')
         return range(first, first + count)
-    return each(item, 'seeds', lambda one, where: whole_number(one, where, 0, _LARGEST_SEED))
+    return each(item, 'seeds', lambda one, where: whole_number(one, where, 0, LARGEST_SEED))
 
 
 def sampling_of(item: Any, sampled: Sequence[str], seeds: int) -> Sampling:
@@ -187,4 +186,4 @@ def sampling_of(item: Any, sampled: Sequence[str], seeds: int) -> Sampling:
             f'{"sampling.count" if count else "seeds"}: expected a power of 2, without which '
             f'points of Sobol are not balanced, got {drawn}')
     return Sampling(method, count, whole_number(
-        given.get('seed', 0), 'sampling.seed', 0, _LARGEST_SEED))
+        given.get('seed', 0), 'sampling.seed', 0, LARGEST_SEED))

@@ -47,9 +47,6 @@ _LASTING = ('controls', *excitation.KINDS)
 # How long after its end an input's response is looked at (s).
 _FREE_RESPONSE = 5.0
 
-LONGEST = 86_400.0
-"""Seconds: a flight lasts at most a day."""
-
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
@@ -164,7 +161,7 @@ def _times(action: str, given: Mapping[str, Any], where: str) -> tuple[float, fl
         raise ScenarioError(
             f'{where}: {action} need{"s" * (action != "controls")} "for", the seconds to '
             f'{"hold them" if action == "controls" else "fly it"}')
-    return (fields.number(given['for'], f'{where}.for', above=0.0, at_most=LONGEST),
+    return (fields.number(given['for'], f'{where}.for', above=0.0, at_most=fields.DAY),
             fields.number(given.get('free', _FREE_RESPONSE), f'{where}.free', at_least=0.0))
 
 

@@ -38,7 +38,6 @@ from xplane_bridge.flights.scenario.events import (
     CONTROLS,
     engaged_at,
     Event,
-    LONGEST,
     REAL_TIME_ONLY,
     SENSOR_FAULTS,
     SIMULATED_ONLY,
@@ -171,7 +170,7 @@ def parse(name: str, content: Any) -> Scenario:
     """Return the scenario in the content of its file."""
     top = fields.mapping(content, 'the file', required=('duration', 'events', 'criteria'),
                    optional=('description', 'initial', 'route', 'controller', 'sensors'))
-    duration = fields.number(top['duration'], 'duration', above=0.0, at_most=LONGEST)
+    duration = fields.number(top['duration'], 'duration', above=0.0, at_most=fields.DAY)
     events = tuple(sorted(
         (parse_event(item, f'events[{n}]', duration)
          for n, item in enumerate(fields.items(top['events'], 'events'))),

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.nodes.common.base import BaseParameters
 from xplane_bridge.nodes.managed.parameters import parameter
 
@@ -29,7 +30,7 @@ class SensorsParameters(BaseParameters):
     sensors: str = parameter(
         'consumer', 'The sensors: consumer, tactical, perfect, or a file (.yaml) of your own.')
     seed: int = parameter(
-        0, 'Random seed: equal ones give equal errors.', minimum=0, maximum=2**31 - 1)
+        0, 'Random seed: equal ones give equal errors.', minimum=0, maximum=LARGEST_SEED)
     lockstep: bool = parameter(
         False, 'For a simulator in lockstep: imu/data for each state, with its stamp, after all '
         'else that is delivered then; where the IMU has nothing new, its last values.')

@@ -22,6 +22,7 @@ from typing import Any
 
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.limits import MAX_LAT_DEG, MAX_SEVERITY, MAX_WIND
+from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.simulator.direct import DIRECT, DirectParameters
@@ -74,7 +75,7 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         math.nan, 'Initial calibrated airspeed, m/s. NaN: one that is usual for the model.')
     seed: int = parameter(
         0, 'Random seed of turbulence and faults.', minimum=0,
-        maximum=2**31 - 1)
+        maximum=LARGEST_SEED)
 
     frame_rate: float = parameter(
         FRAME_RATE, 'Frames per simulated second: in each it moves, reads and answers.',

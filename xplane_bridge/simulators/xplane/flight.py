@@ -35,6 +35,7 @@ from xplane_bridge.aircraft.state import (
     KNOT,
     STANDARD_GRAVITY,
 )
+from xplane_bridge.common.fields import DAY
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane.entries import (
     DatarefType,
@@ -222,7 +223,7 @@ def _weather(t: Table, world: World) -> None:
 def _time(t: Table, world: World) -> None:
     """Add time (section 3), the version and the aircraft's name."""
     def set_zulu(value: float) -> None:
-        world.zulu_time = value % 86_400.0
+        world.zulu_time = value % DAY
 
     def actual_speed() -> float:
         return 0.0 if world.paused else float(world.sim_speed)
