@@ -33,7 +33,7 @@ import math
 from xplane_bridge.aircraft import limits, steady, terrain
 from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.geometry import matrix_ned_body, transform, transpose
-from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.limits import check_finite, clamp, value_or
 from xplane_bridge.aircraft.model import Model
 from xplane_bridge.aircraft.properties import Properties
@@ -54,7 +54,7 @@ class Aircraft:
     control's range; NaN and infinities raise ValueError.
     """
 
-    def __init__(self, model: str = 'c172p', initial: Initial | None = None,
+    def __init__(self, model: str = DEFAULT_MODEL, initial: Initial | None = None,
                  dt: float = 1.0 / 120.0, seed: int = 0, aircraft_path: str = '',
                  settings: Mapping[str, float] | None = None, *, outputs: bool = False) -> None:
         """

@@ -19,6 +19,9 @@ from dataclasses import dataclass
 from xplane_bridge.aircraft import terrain
 from xplane_bridge.aircraft.limits import check_finite
 
+DEFAULT_MODEL = 'c172p'
+"""The aircraft, of JSBSim's, that is simulated where none is named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Initial:

@@ -29,7 +29,7 @@ import threading
 import time
 
 from xplane_bridge.aircraft.aircraft import Aircraft
-from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.common.command_line import without_ros_arguments
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.common.timing import FRAME_RATE
@@ -162,7 +162,7 @@ def _add_protocol(command: ArgumentParser, protocol: PeerProtocol) -> None:
 
 def _add_aircraft_options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group('aircraft')
-    group.add_argument('--model', default='c172p', help='JSBSim aircraft (%(default)s)')
+    group.add_argument('--model', default=DEFAULT_MODEL, help='JSBSim aircraft (%(default)s)')
     group.add_argument('--aircraft-path', default='', metavar='FOLDER',
                        help="folder of your own aircraft, laid out as JSBSim's")
     group.add_argument('--aircraft-outputs', action='store_true',

@@ -26,6 +26,7 @@ from functools import cached_property
 import math
 from typing import NamedTuple
 
+from xplane_bridge.aircraft.initial import DEFAULT_MODEL
 from xplane_bridge.aircraft.terrain import elevation_m, HIGHEST
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control import gains
@@ -33,7 +34,6 @@ from xplane_bridge.control.policy.observation import INDEX, Vector
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl
 from xplane_bridge.conversions.message_numbers import TARGET_BITS
-from xplane_bridge.experiments.settings import DEFAULT_MODEL
 from xplane_bridge.flights.core_vehicle import tuned, undulation
 from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
 

@@ -31,7 +31,7 @@ from typing import Protocol
 import numpy as np
 
 from xplane_bridge.aircraft.aircraft import Aircraft
-from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
 from xplane_bridge.common.controls import FLOWN
@@ -90,7 +90,7 @@ class CoreVehicle(Piloting):
     """
 
     def __init__(self, initial: Initial, seed: int = 0, law: Law | None = None,
-                 model: str = 'c172p', aircraft_path: str = '',
+                 model: str = DEFAULT_MODEL, aircraft_path: str = '',
                  sensors: Figures | None = None,
                  wire: Callable[[Aircraft], Wire] | None = None, gains_named: str = '') -> None:
         """

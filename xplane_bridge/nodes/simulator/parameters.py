@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import math
 from typing import Any
 
-from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.limits import MAX_LAT_DEG, MAX_SEVERITY, MAX_WIND
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import FRAME_RATE
@@ -59,7 +59,7 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         0, 'UDP port from which X-Plane sends; 0 is the one after port.', minimum=0,
         maximum=65535)
 
-    model: str = parameter('c172p', 'A JSBSim aircraft.')
+    model: str = parameter(DEFAULT_MODEL, 'A JSBSim aircraft.')
     aircraft_path: str = parameter(
         '', "Folder of your own aircraft, laid out as JSBSim's; empty: JSBSim's own.")
     parked: bool = parameter(
