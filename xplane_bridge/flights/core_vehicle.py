@@ -54,9 +54,9 @@ from xplane_bridge.flights.analysis.series import Arrivals, Flight, Series
 from xplane_bridge.flights.controller import Law, Piloting
 from xplane_bridge.flights.laws import ActionLaw
 from xplane_bridge.flights.observed import Observed
-from xplane_bridge.flights.scenario.events import SENSOR_FAULTS
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.flights.sensed import Sensed
+from xplane_bridge.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.sensors.specification import Figures
 
 _MEASURED = (

@@ -22,6 +22,9 @@ from dataclasses import dataclass
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.sensors.specification import Figures, Interval
 
+SENSOR_FAULTS = ('gnss_outage', 'pitot_blocked', 'static_blocked')
+"""What can be broken at any time, and repaired."""
+
 
 @dataclass(slots=True)
 class Faults:

@@ -42,7 +42,7 @@ from typing import Any
 from xplane_bridge.common import fields, optional
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
-from xplane_bridge.flights.scenario.events import SENSOR_FAULTS
+from xplane_bridge.flights.scenario.events import FAILURES
 
 Value = float | str
 METHODS = ('random', 'latin_hypercube', 'sobol')
@@ -50,13 +50,11 @@ METHODS = ('random', 'latin_hypercube', 'sobol')
 _MOST_STEPS = 100_000
 _WIND = ('east', 'north', 'up')
 _TURBULENCE = ('wind', 'severity')
-# Events that can be given a time, or another one.
-_FAILURES = ('engine_failed', *SENSOR_FAULTS)
 _OF_SCENARIO = re.compile(r'(duration|sensors|initial\.\w+|events\.\d+(\.\w+)+)\Z')
 _EXPECTED = (
     f'expected initial.NAME, {", ".join(f"wind.{name}" for name in _WIND)}, '
     f'{", ".join(f"turbulence.{name}" for name in _TURBULENCE)}, '
-    f'{", ".join(f"{name}.at" for name in _FAILURES)}, sensors, duration, or a value of an event '
+    f'{", ".join(f"{name}.at" for name in FAILURES)}, sensors, duration, or a value of an event '
     'such as events.1.change.altitude')
 
 
@@ -135,7 +133,7 @@ def whole_number(value: Any, where: str, at_least: int, at_most: int) -> int:
 
 def _shorthands() -> list[str]:
     return [*(f'wind.{name}' for name in _WIND), *(f'turbulence.{name}' for name in _TURBULENCE),
-            *(f'{name}.at' for name in _FAILURES)]
+            *(f'{name}.at' for name in FAILURES)]
 
 
 def _values(items: Sequence[Any], where: str) -> tuple[Value, ...]:

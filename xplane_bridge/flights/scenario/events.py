@@ -27,6 +27,7 @@ from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.flights.scenario import excitation
 from xplane_bridge.flights.scenario.excitation import Excitation
+from xplane_bridge.sensors.faults import SENSOR_FAULTS
 
 TARGETS = ('altitude', 'heading', 'airspeed')
 CONTROLS = (*FLOWN, 'flaps', 'gear', 'speedbrake')
@@ -34,8 +35,8 @@ CONTROLS = (*FLOWN, 'flaps', 'gear', 'speedbrake')
 SIMULATED_ONLY = ('wind', 'turbulence', 'engine_failed', 'link_down', 'trim')
 # During these no commands or no telemetry arrive, and lockstep would wait forever.
 REAL_TIME_ONLY = ('link_down', 'autopilot_frozen')
-# Faults of sensors_node.
-SENSOR_FAULTS = ('gnss_outage', 'pitot_blocked', 'static_blocked')
+# What breaks, of the aircraft and of its sensors.
+FAILURES = ('engine_failed', *SENSOR_FAULTS)
 # As X-Plane 12.
 _MOST_ENGINES = 16
 _ACTIONS = (

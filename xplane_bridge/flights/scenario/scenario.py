@@ -39,12 +39,12 @@ from xplane_bridge.flights.scenario.events import (
     engaged_at,
     Event,
     REAL_TIME_ONLY,
-    SENSOR_FAULTS,
     SIMULATED_ONLY,
 )
 from xplane_bridge.flights.scenario.events import parse as parse_event
 from xplane_bridge.flights.scenario.excitation import Excitation
 from xplane_bridge.flights.scenario.quantities import known
+from xplane_bridge.sensors.faults import SENSOR_FAULTS
 
 STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'last', 'change')
 FIGURES = (

@@ -23,11 +23,10 @@ from typing import Any
 from xplane_bridge.common.fields import mapping, text
 from xplane_bridge.experiments.settings import NO_SENSORS
 from xplane_bridge.flights.flight import Start
-from xplane_bridge.flights.scenario.events import Event, parse, SENSOR_FAULTS
+from xplane_bridge.flights.scenario.events import Event, FAILURES, parse
 from xplane_bridge.flights.scenario.scenario import parse_initial, Scenario, ScenarioError
 
 OPTIONS = ('initial', 'wind', 'turbulence', 'failures', 'aircraft', 'sensors')
-_FAILURES = ('engine_failed', *SENSOR_FAULTS)
 _SEEDS = 2 ** 31
 
 
@@ -64,7 +63,7 @@ def scenario_of(scenario: Scenario, start: Start) -> Scenario:
             replaced.add(name)
     failures = start.failures
     if failures is not None:
-        replaced.update(_FAILURES)
+        replaced.update(FAILURES)
     kept = [event for event in scenario.events if event.action not in replaced]
     aircraft = {'model': start.aircraft} if start.aircraft else {}
     flown = replace(
@@ -87,10 +86,10 @@ def _failures(value: Any, where: str, duration: float) -> tuple[Event, ...]:
     events = []
     for number, item in enumerate(value):
         event = parse(item, f'{where}[{number}]', duration)
-        if event.action not in _FAILURES:
+        if event.action not in FAILURES:
             raise ScenarioError(
                 f'{where}[{number}]: {event.action} is no failure, expected one of '
-                f'{", ".join(_FAILURES)}')
+                f'{", ".join(FAILURES)}')
         events.append(event)
     return tuple(events)
 

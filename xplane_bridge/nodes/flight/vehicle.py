@@ -38,12 +38,12 @@ from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.flights.analysis.quantities import TARGET
 from xplane_bridge.flights.conduct.conduct import Account
-from xplane_bridge.flights.scenario.events import SENSOR_FAULTS
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.flight.bridges import KEPT
 from xplane_bridge.nodes.flight.monitor import MEASURED, Monitor
 from xplane_bridge.nodes.flight.processes import Processes
+from xplane_bridge.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.srv import StartFlight, Trim
 
 LONGEST_SILENCE = 5.0

@@ -35,6 +35,7 @@ from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.sensors.messages import Messages, true_air, true_fix, true_motion
 from xplane_bridge.nodes.sensors.parameters import SensorsParameters
 from xplane_bridge.nodes.vehicle.updates import nanoseconds
+from xplane_bridge.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.sensors.imu import ImuReading
 from xplane_bridge.sensors.specification import load
 from xplane_bridge.sensors.suite import Suite
@@ -47,7 +48,6 @@ _INCOMPLETE = 8
 _DEPTH = 10
 # Without truth for this long (s) the diagnostics say so.
 _OLDEST = 1.0
-_FAULTS = ('gnss_outage', 'pitot_blocked', 'static_blocked')
 
 
 class SensorsNode(BridgeNode[SensorsParameters]):
@@ -110,7 +110,7 @@ class SensorsNode(BridgeNode[SensorsParameters]):
         self._set_faults(given)
 
     def _set_faults(self, given: SensorsParameters) -> None:
-        for name in _FAULTS:
+        for name in SENSOR_FAULTS:
             setattr(self._suite.faults, name, getattr(given, name))
 
     # The truth.
@@ -203,7 +203,7 @@ class SensorsNode(BridgeNode[SensorsParameters]):
         """Return whether there is a truth, what is delivered, and what is broken on purpose."""
         values = tuple((f'{topic} delivered', str(count))
                        for topic, count in self._delivered.items())
-        broken = [name for name in _FAULTS if getattr(self._suite.faults, name)]
+        broken = [name for name in SENSOR_FAULTS if getattr(self._suite.faults, name)]
         if time.monotonic() - self._heard_at > _OLDEST:
             return (Status(
                 'sensors', STALE, 'no truth arrives; start the bridge with its topics below '
