@@ -12,11 +12,20 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Names of measured quantities as ROS topic names."""
+"""Topics of a vehicle, and names of measured quantities as ROS topic names."""
 
 from collections.abc import Sequence
 import re
 import unicodedata
+
+STATE = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data')
+"""Topics of where a vehicle is and how it moves, which sensors measure."""
+
+AIR = (
+    'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
+    'dynamic_pressure', 'temperature', 'density',
+)
+"""The numbers of air_data."""
 
 # A whole topic name, namespace included, may have 247 characters (rmw).
 _LONGEST = 100

@@ -14,10 +14,12 @@
 
 """Which topics sensors stand in for, and where the truth goes on."""
 
+from xplane_bridge.conversions.topics import STATE
+
 TRUTH = 'truth'
 """A bridge's topics are below this if there are sensors behind it."""
 
-SENSED = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data')
+SENSED = STATE
 """Topics that sensors_node publishes in the bridge's stead."""
 
 

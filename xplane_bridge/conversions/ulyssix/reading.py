@@ -30,13 +30,10 @@ from numpy.typing import NDArray
 
 from xplane_bridge.common import plain_files, plain_yaml
 from xplane_bridge.common.plain_yaml import choice, FieldError, Lines, mapping, number, shown, text
-from xplane_bridge.conversions.topics import topic_names
+from xplane_bridge.conversions.topics import STATE, topic_names
 from xplane_bridge.conversions.ulyssix.expression import Expression
 from xplane_bridge.conversions.ulyssix.quantities import FRAMES, QUANTITIES
 from xplane_bridge.conversions.ulyssix.units import Unit, unit_of
-
-TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data')
-"""The common topics that a map can feed."""
 
 FASTEST = 1000.0
 """The highest rate of a common topic in Hz."""
@@ -321,15 +318,15 @@ class _Reader:
     def _rates(self, common: Any) -> dict[str, float]:
         """Return the rate of each common topic, 0 for the slowest parameter's."""
         with self._at('common'):
-            given = mapping(common, 'common', optional=('rate', 'interpolated', *TOPICS))
+            given = mapping(common, 'common', optional=('rate', 'interpolated', *STATE))
         rate = self._rate(('common',), given)
         return {
             topic: self._rate(('common', topic), given[topic]) if topic in given else rate
-            for topic in TOPICS}
+            for topic in STATE}
 
     def _rate(self, path: tuple[str, ...], value: Any) -> float:
         with self._at(*path):
-            optional = ('rate', 'interpolated', *(TOPICS if len(path) == 1 else ()))
+            optional = ('rate', 'interpolated', *(STATE if len(path) == 1 else ()))
             given = mapping(value, path[-1], optional=optional)
             if 'rate' in given and 'interpolated' in given:
                 raise ValueError('expected either "rate: slowest" or "interpolated" with Hz')

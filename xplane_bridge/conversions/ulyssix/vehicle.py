@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geoid import Undulation
+from xplane_bridge.conversions.topics import AIR
 from xplane_bridge.conversions.ulyssix.quantities import AXES
 from xplane_bridge.conversions.vehicle import Air, VehicleState
 
@@ -32,10 +33,6 @@ _RATES = tuple(f'angular_velocity_{axis}' for axis in AXES)
 _FORCE = tuple(f'linear_acceleration_{axis}' for axis in AXES)
 _ATTITUDE = ('roll', 'pitch', 'heading')
 _VELOCITY = ('velocity_east', 'velocity_north', 'velocity_up')
-_AIR = (
-    'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
-    'dynamic_pressure', 'temperature', 'density',
-)
 _PLACE = ('latitude', 'longitude')
 _PLACES = tuple((*_PLACE, altitude) for altitude in ('altitude_msl', 'altitude_ellipsoid'))
 
@@ -44,7 +41,7 @@ NEEDED: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
     'fix_velocity': ((_VELOCITY,), ()),
     'imu/data': ((_RATES, _FORCE, _ATTITUDE), ()),
     'odom': (tuple((*place, *_ATTITUDE) for place in _PLACES), (*_VELOCITY, *_RATES)),
-    'air_data': (tuple((name,) for name in _AIR), ()),
+    'air_data': (tuple((name,) for name in AIR), ()),
 }
 """The quantities of each topic: one of these sets is required, the others are optional."""
 
@@ -75,7 +72,7 @@ def _state(given: Mapping[str, float], undulation: Undulation) -> VehicleState:
     if math.isnan(latitude + longitude + altitude):
         latitude = longitude = altitude = math.nan
     air: dict[str, Any] = {
-        name: given[name] for name in _AIR if not math.isnan(given.get(name, math.nan))}
+        name: given[name] for name in AIR if not math.isnan(given.get(name, math.nan))}
     return VehicleState(
         latitude, longitude, altitude,
         orientation=None if attitude is None else frames.ned_frd_to_enu_flu(

@@ -35,6 +35,7 @@ from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
 from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.plausibility import NOWHERE
+from xplane_bridge.conversions.topics import AIR
 from xplane_bridge.conversions.vehicle import Air, VehicleState
 from xplane_bridge.msg import AirData, EngineControls, FlightControls
 from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode, CaptureParameters
@@ -54,10 +55,6 @@ ALL_BUT_FIX = TOPICS[1:]
 # certainty, and -1 for 1. With this variance a filter's gain is practically zero.
 UNKNOWN_VARIANCE = 1e6
 
-AIR = (
-    'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
-    'dynamic_pressure', 'temperature', 'density',
-)
 IMU = (
     'orientation', 'orientation_covariance', 'angular_velocity', 'angular_velocity_covariance',
     'linear_acceleration', 'linear_acceleration_covariance',
