@@ -98,7 +98,7 @@ class Gate:
         try:
             if len(self._tasks) <= _MOST:
                 await self._pass(reader, writer)
-        except (OSError, EOFError, TimeoutError, asyncio.TimeoutError, asyncio.LimitOverrunError,
+        except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError,
                 asyncio.CancelledError):
             # Whoever left, was too slow or said too much; or the view ends.
             pass

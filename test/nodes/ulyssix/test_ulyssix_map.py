@@ -14,7 +14,7 @@
 
 """ulyssix_node with a map: the shipped example flown by JSBSim, alarms, integers, mistakes."""
 
-from datetime import datetime, timezone
+from datetime import datetime, UTC
 from pathlib import Path
 import socket
 
@@ -45,7 +45,7 @@ from xplane_bridge.simulators.world import World
 
 EXAMPLE = Path(__file__).resolve().parents[3] / 'config' / 'ulyssix_map.yaml'
 DEEP = QoSProfile(depth=1000)
-BEGIN = datetime(2026, 3, 5, 6, 7, 8, tzinfo=timezone.utc)
+BEGIN = datetime(2026, 3, 5, 6, 7, 8, tzinfo=UTC)
 BEGIN_NS = int(BEGIN.timestamp()) * 10**9
 RATE = 60
 STREAM = ulyssix.Stream()

@@ -15,7 +15,7 @@
 """ulyssix_node through real sockets: every kind of packet, route and fault."""
 
 from contextlib import contextmanager
-from datetime import datetime, timezone
+from datetime import datetime, UTC
 from pathlib import Path
 import signal
 import socket
@@ -82,8 +82,8 @@ class Setup:
 
 def now():
     """Return the time to the second: in ns since 1970, as in a packet, and since 1 January."""
-    date = datetime.now(timezone.utc).replace(microsecond=0)
-    begin = datetime(date.year, 1, 1, tzinfo=timezone.utc)
+    date = datetime.now(UTC).replace(microsecond=0)
+    begin = datetime(date.year, 1, 1, tzinfo=UTC)
     raw = bcd(date.timetuple().tm_yday, date.hour, date.minute, date.second)
     return int(date.timestamp()) * SECOND, raw, int((date - begin).total_seconds())
 

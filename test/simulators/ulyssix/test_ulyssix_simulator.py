@@ -18,7 +18,7 @@ The simulated Ulyssix publisher, against the document and JSBSim's own propertie
 Packets are parsed with struct here, following the document, not with the project's decoder.
 """
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, UTC
 import math
 import struct
 from types import SimpleNamespace
@@ -39,7 +39,7 @@ from xplane_bridge.simulators.server import Simulation
 from xplane_bridge.simulators.world import World
 
 DESTINATION = ('127.0.0.1', 5000)
-BEGIN = datetime(2026, 3, 5, 6, 7, 8, tzinfo=timezone.utc)
+BEGIN = datetime(2026, 3, 5, 6, 7, 8, tzinfo=UTC)
 DAY = 64  # of 5 March: 31 + 28 + 5
 FRAME = 1 / 60
 
@@ -153,7 +153,7 @@ def test_slow_parameters_have_no_samples_in_most_packets_and_an_empty_one_is_not
 
 def test_samples_between_frames_are_on_the_way_and_fit_their_times():
     bench = Bench([('altitude_msl', 500.0)])
-    begin = (BEGIN - datetime(2026, 1, 1, tzinfo=timezone.utc)).total_seconds()
+    begin = (BEGIN - datetime(2026, 1, 1, tzinfo=UTC)).total_seconds()
     packets = [packet for number in range(1, 31)
                for packet in bench.frame(altitude_msl=300.0 * number * FRAME)]
     samples = [sample for packet in packets for sample in packet.parameters[0]]
@@ -205,7 +205,7 @@ def test_the_other_word_order_sends_the_clock_first():
 
 
 def test_at_new_year_each_sample_counts_in_its_own_year():
-    begin = datetime(2025, 12, 31, 23, 59, 59, 980_000, tzinfo=timezone.utc)
+    begin = datetime(2025, 12, 31, 23, 59, 59, 980_000, tzinfo=UTC)
     packets = Bench([('tas', 200.0)], program='dewesoft', begin=begin).run(6)
     assert packet_time(packets[0].date, packets[0].clock) == (365, '23:59:59.980000')
     assert packet_time(packets[1].date, packets[1].clock) == (1, '00:00:00.020000')
@@ -319,7 +319,7 @@ def test_options_that_make_no_sense_are_refused(arguments, capsys):
 
 
 def test_midnight_is_the_next_day():
-    begin = datetime(2026, 3, 5, 23, 59, 59, 990_000, tzinfo=timezone.utc)
+    begin = datetime(2026, 3, 5, 23, 59, 59, 990_000, tzinfo=UTC)
     packets = Bench([('tas', 100.0)], begin=begin).run(4)
     assert [packet_time(p.date, p.clock)[0] for p in packets[:2]] == [DAY, DAY + 1]
     assert packets[1].parameters[0][0][1] == pytest.approx(

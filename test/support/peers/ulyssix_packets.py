@@ -14,7 +14,7 @@
 
 """Ulyssix packets packed with struct alone, as an independent check of the decoder."""
 
-from datetime import datetime, timezone
+from datetime import datetime, UTC
 import struct
 
 SECOND = 1_000_000_000
@@ -26,7 +26,7 @@ INTEGER, TAGGED, NAMES = 4, 1, 2
 
 
 def utc(*date, ns=0):
-    return int(datetime(*date, tzinfo=timezone.utc).timestamp()) * SECOND + ns
+    return int(datetime(*date, tzinfo=UTC).timestamp()) * SECOND + ns
 
 
 def bcd(day, hour, minute, second, micros=0, order='first_word_high'):

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import datetime, UTC
 import json
 import math
 from pathlib import Path
@@ -149,7 +149,7 @@ class Mf4Output:
         try:
             if self._start_ns is not None:
                 self._file.header.start_time = datetime.fromtimestamp(
-                    math.floor(self._start_ns / 1e3) / 1e6, timezone.utc)
+                    math.floor(self._start_ns / 1e3) / 1e6, UTC)
                 self._file.header.comment = json.dumps(dict(self._about))
                 self._file.save(self.paths[0], overwrite=True, compression=2)
         finally:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import datetime, UTC
 import errno
 from pathlib import Path
 import sys
@@ -157,7 +157,7 @@ class _Job:
         session = _session(given)
         self._output: Output = make_output(
             self._to, given.layout, about(given.capture or '', {
-                'map': given.map, 'recorded': datetime.now(timezone.utc).isoformat()}))
+                'map': given.map, 'recorded': datetime.now(UTC).isoformat()}))
         self._recorder = Recorder(
             session, self._output, PERIODS[self._to.suffix.lower()], given=chart,
             only=given.only, constant_after=given.constant_after,
@@ -400,7 +400,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _iso(ns: int) -> str:
-    return datetime.fromtimestamp(ns / 1e9, timezone.utc).isoformat()
+    return datetime.fromtimestamp(ns / 1e9, UTC).isoformat()
 
 
 def _print_line(stream: TextIO, text: str) -> None:

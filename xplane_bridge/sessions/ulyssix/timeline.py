@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, UTC
 from functools import lru_cache
 from typing import Any
 
@@ -44,7 +44,7 @@ _OUT_OF_ORDER = 1 * SECOND_NS
 # Sample times count from 1 January; one day more than a leap year has, for publishers that number
 # days from 1 (docs/wire/ulyssix.md, section 2, row 5).
 _LONGEST_SECONDS = 368 * 86_400
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +290,7 @@ def _since_day_0(time: PacketTime) -> int:
 @lru_cache(maxsize=16)
 def _start(year: int) -> int:
     """Return the beginning of a year in ns since 1970, for the year's own zone."""
-    return (datetime(year, 1, 1, tzinfo=timezone.utc) - _EPOCH) // timedelta(microseconds=1) * 1000
+    return (datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) * 1000
 
 
 def _year_of(ns: int) -> int:

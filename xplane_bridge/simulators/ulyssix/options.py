@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, UTC
 import ipaddress
 
 from xplane_bridge.links.udp import resolve
@@ -34,7 +34,7 @@ from xplane_bridge.simulators.ulyssix.publisher import (
     Stream,
 )
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -93,7 +93,7 @@ def _parameter(text: str) -> tuple[str, float]:
 
 def _time(text: str) -> int:
     try:
-        moment = datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
+        moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
     except ValueError:
         raise ArgumentTypeError(f'{text!r} is not like 2025-12-31T23:59:55') from None
     return (moment - _EPOCH) // timedelta(microseconds=1) * 1000

@@ -22,7 +22,7 @@ No real publisher could be examined; this one follows the document as docs/wire/
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, UTC
 import math
 from typing import Any
 
@@ -60,7 +60,7 @@ _ANGLES = {
 # After a longer gap between frames than this, the missed samples are left out.
 _LONGEST_GAP = 0.5
 _TOLERANCE = 1e-6
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Channel:
@@ -225,7 +225,7 @@ def _date(micros: int) -> datetime:
 
 
 def _micros(year: int) -> int:
-    return (datetime(year, 1, 1, tzinfo=timezone.utc) - _EPOCH) // timedelta(microseconds=1)
+    return (datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
 def _packet_time(micros: int, word_order: WordOrder) -> PacketTime:
