@@ -27,8 +27,9 @@ from tables import Goals, show
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.common.timing import FRAME
-from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario.scenario import load
+from xplane_bridge.places import open_flight
 from xplane_bridge.simulators.world import World
 
 ROUNDS = 5
@@ -53,10 +54,11 @@ def microseconds(work: Callable[[], Any], times: int) -> float:
 
 def flown(name: str) -> float:
     """Return the processor time of a frame of a scenario, in microseconds."""
-    run = CoreRun(load(str(SCENARIOS / f'{name}.yaml')))
+    flight = open_flight(Order(load(str(SCENARIOS / f'{name}.yaml'))))
+    flight.start()
     begin = process_time()
-    run.fly()
-    return (process_time() - begin) / (run.flown / FRAME) * 1e6
+    flight.fly()
+    return (process_time() - begin) / (flight.flown / FRAME) * 1e6
 
 
 def one_process(goals: Goals) -> None:

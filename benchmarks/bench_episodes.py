@@ -85,7 +85,7 @@ def one_core(goals: Goals) -> None:
     for name, given in (
             *((f'level {level}', {'level': level}) for level in ACTIONS),
             ('controls, sensors consumer', {'sensors': 'consumer'}),
-            ("controls, wire='xpc'", {'wire': 'xpc'}),
+            ("controls, rounding='xpc'", {'rounding': 'xpc'}),
             ('controls, frames_per_step=12', {'frames_per_step': 12})):
         env = FlightEnv(termination=endless, **given)
         action = np.array(ACTIONS[given.get('level', 'controls')])

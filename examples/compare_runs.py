@@ -27,7 +27,7 @@ import sys
 import numpy as np
 
 from xplane_bridge.flights.analysis.history import figures, load
-from xplane_bridge.flights.analysis.series import Flight, Series
+from xplane_bridge.flights.analysis.series import History, Series
 
 QUANTITIES = ('altitude', 'heading', 'airspeed', 'roll', 'pitch', 'command_elevator',
               'command_throttle')
@@ -39,7 +39,7 @@ def known(series: Series) -> Series:
     return Series(series.times[finite], series.values[finite])
 
 
-def differences(first: Flight, second: Flight) -> dict[str, tuple[float, float]]:
+def differences(first: History, second: History) -> dict[str, tuple[float, float]]:
     """Return the rms and the largest difference of each quantity, at the times of the first."""
     found = {}
     for name in QUANTITIES:
@@ -55,7 +55,7 @@ def differences(first: Flight, second: Flight) -> dict[str, tuple[float, float]]
     return found
 
 
-def draw(flights: dict[str, Flight], path: str) -> None:
+def draw(flights: dict[str, History], path: str) -> None:
     """Plot both flights to a PNG file."""
     import matplotlib
     matplotlib.use('Agg')

@@ -24,16 +24,16 @@ from dataclasses import dataclass
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
+from xplane_bridge.commands import options
 from xplane_bridge.commands.experiment import outputs
 from xplane_bridge.common.command_line import refuse_existing
-from xplane_bridge.experiments.settings import Settings
+from xplane_bridge.flights.order import DIRECT
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, GUIDANCE, TIMEOUT
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.nodes.launching import checked_description
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.simulators.registry import SIMULATORS
 
-DEFAULT = Settings()
 SWITCHES = {
     'lockstep': ('--lockstep', True), 'record': ('--no-record', False),
     'force': ('--force', True)}
@@ -44,26 +44,26 @@ class Arguments:
     """Arguments of this file: options of the command experiment."""
 
     scenario: str = parameter('steps', 'Name of a scenario of this package, or a file.')
-    sim: str = parameter(DEFAULT.sim, 'Simulator to fly.', choices=tuple(SIMULATORS))
+    sim: str = parameter(options.SIM, 'Simulator to fly.', choices=(*SIMULATORS, DIRECT))
     host: str = parameter(
-        DEFAULT.host, 'Address of a real simulator. Empty: start one of this package.')
+        '', 'Address of a real simulator. Empty: start one of this package.')
     port: int = parameter(
-        DEFAULT.port, "The real simulator's UDP port; 0 is the default one.", minimum=0,
+        0, "The real simulator's UDP port; 0 is the default one.", minimum=0,
         maximum=65535)
-    speed: float = parameter(DEFAULT.speed, 'Real-time factor.', minimum=0.01, maximum=100.0)
+    speed: float = parameter(1.0, 'Real-time factor.', minimum=0.01, maximum=100.0)
     lockstep: bool = parameter(
-        DEFAULT.lockstep, 'A frame advances when its command has arrived: the same random '
+        False, 'A frame advances when its command has arrived: the same random '
         'seed gives the same flight, as fast as possible.')
     seed: int = parameter(
-        DEFAULT.seed, 'Random seed of turbulence and faults.', minimum=0, maximum=2**31 - 1)
+        0, 'Random seed of turbulence and faults.', minimum=0, maximum=2**31 - 1)
     loss: float = parameter(
-        DEFAULT.loss, 'Probability of losing a datagram, each way.', minimum=0.0, maximum=1.0)
+        0.0, 'Probability of losing a datagram, each way.', minimum=0.0, maximum=1.0)
     delay: float = parameter(
-        DEFAULT.delay, 'Delay of a datagram in seconds, each way.', minimum=0.0, maximum=60.0)
+        0.0, 'Delay of a datagram in seconds, each way.', minimum=0.0, maximum=60.0)
     jitter: float = parameter(
-        DEFAULT.jitter, 'Maximum additional delay in seconds.', minimum=0.0, maximum=60.0)
+        0.0, 'Maximum additional delay in seconds.', minimum=0.0, maximum=60.0)
     sensors: str = parameter(
-        DEFAULT.sensors, 'Sensors between bridge and controller: consumer, tactical, perfect, a '
+        '', 'Sensors between bridge and controller: consumer, tactical, perfect, a '
         'file (.yaml), or none. Empty: as the scenario says.')
     controller: str = parameter(
         AUTOPILOT, 'What flies: a command line that starts your controller, external (started '
@@ -71,7 +71,7 @@ class Arguments:
     controller_launch: str = parameter(
         '', 'Package and launch file that start your controller, instead of a command line.')
     policy: str = parameter(
-        DEFAULT.policy, 'Policy that flies, instead of a controller: file.onnx, '
+        '', 'Policy that flies, instead of a controller: file.onnx, '
         'file.py:attribute, package.module:attribute, or the name of one of this package.')
     controller_timeout: float = parameter(
         TIMEOUT, 'Silence of your controller, in seconds, that ends the flight.', minimum=0.01,
@@ -79,9 +79,9 @@ class Arguments:
     guidance: str = parameter(
         GUIDANCE[0], 'By what your controller is given a route.', choices=GUIDANCE)
     model: str = parameter(
-        DEFAULT.model, "JSBSim aircraft. Empty: the scenario's, or c172p.")
+        '', "JSBSim aircraft. Empty: the scenario's, or c172p.")
     aircraft_path: str = parameter(
-        DEFAULT.aircraft_path, "Folder of your own aircraft, laid out as JSBSim's.")
+        '', "Folder of your own aircraft, laid out as JSBSim's.")
     output: str = parameter(
         '', 'Prefix of the files .mcap, .png, .json, .log. Empty: sim_scenario_seed, with the '
         'time instead of the seed for a real simulator.')

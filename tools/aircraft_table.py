@@ -37,12 +37,12 @@ from experiment_table import markdown, put
 from xplane_bridge.commands import tune as tune_command
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.control.cascade import Cascade
-from xplane_bridge.control.envelope import load as load_envelope
 from xplane_bridge.control.gains import load as load_gains
-from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.flight import State
+from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario.events import Event
 from xplane_bridge.flights.scenario.scenario import Criterion, load, Scenario
+from xplane_bridge.places import open_flight
 
 SCENARIOS = ('steps', 'racetrack', 'turbulence')
 # The true airspeed (m/s) that the scenarios are written for.
@@ -122,15 +122,17 @@ def true_airspeed_ratio(altitude: float) -> float:
 
 def fly(aircraft: Flown, scenarios: Mapping[str, Scenario]) -> dict[str, Any]:
     """Return what came out of each scenario: the results by name, or why it was not flown."""
-    gains, envelope = load_gains(aircraft.model), load_envelope(aircraft.model)
+    gains = load_gains(aircraft.model)
     throttle = gains.cruise_throttle if gains.has_engine else 0.0
     found: dict[str, Any] = {}
     for name, scenario in scenarios.items():
         print(f'{aircraft.model} through {name} ...', flush=True)
         try:
-            run = CoreRun(scaled(scenario, aircraft, throttle), law=Cascade(gains, envelope))
-            run.fly()
-            found[name] = run.evaluate()
+            with open_flight(Order(scaled(scenario, aircraft, throttle))) as flight:
+                if flight.fly() is State.FAILED:
+                    found[name] = flight.why
+                else:
+                    found[name] = flight.result()
         except Exception as error:
             # Whatever it is, the others are flown, and the table says it.
             found[name] = f'{type(error).__name__}: {error}'

@@ -12,46 +12,40 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The rooms that an episode may be flown in, by name."""
+"""Where a flight is flown: decided here, and only here."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
-from xplane_bridge.control.policy.action import LEVELS
-from xplane_bridge.flights.core_flight import CoreFlight
-from xplane_bridge.flights.flight import Flight
-from xplane_bridge.flights.scenario.scenario import Scenario
-from xplane_bridge.simulators.registry import SIMULATORS
-
-ROOMS = ('core', 'ros')
+from xplane_bridge.flights.controller import ControlLaw
+from xplane_bridge.flights.core import CoreFlight
+from xplane_bridge.flights.flight import Display, Flight, Silent
+from xplane_bridge.flights.order import CORE, Order, OrderError, refusals
 
 
-def make_flight(
-    room: str, scenario: Scenario, level: str, frames_per_step: int = 1, wire: str = '',
-    sim: str = 'xpc',
+def open_flight(
+    order: Order, display: Display | None = None, law: ControlLaw | None = None
 ) -> Flight:
     """
-    Return a flight in a room: ``core``, which may round as ``wire``, or ``ros``, with ``sim``.
+    Return a flight of an order, which has not begun.
 
-    Raises ValueError for what there is not, ImportError without ROS.
+    ``law`` flies in this process instead of the autopilot. Raises OrderError, a ValueError, with
+    every reason why the order cannot be flown, and ImportError without what it needs.
     """
-    if level not in LEVELS:
-        raise ValueError(f'level: got {level!r}, expected one of {", ".join(LEVELS)}')
-    if isinstance(frames_per_step, bool) or not (
-            isinstance(frames_per_step, int) and frames_per_step > 0):
-        raise ValueError(
-            f'frames_per_step: expected a whole number above 0, got {frames_per_step!r}')
-    for what, name in (('wire', wire), ('sim', sim)):
-        if name and name not in SIMULATORS:
-            raise ValueError(f'{what}: got {name!r}, expected one of {", ".join(SIMULATORS)}')
-    if room == 'core':
-        return CoreFlight(scenario, LEVELS[level], frames_per_step, wire)
-    if room != 'ros':
-        raise ValueError(f'room: got {room!r}, expected one of {", ".join(ROOMS)}')
-    if wire:
-        raise ValueError(f'wire: {wire!r} belongs to room core; in room ros it is that of sim')
-    # ROS is imported in this room only.
-    flight: Flight = import_module('xplane_bridge.nodes.flight.ros_flight').RosFlight(
-        scenario, LEVELS[level], frames_per_step, sim)
+    sentences = refusals(order, strange=False, own_law=law is not None)
+    if law is not None and order.sim != CORE:
+        sentences.append(f'a law of your own is flown in {CORE}, not on {order.sim}')
+    if sentences:
+        raise OrderError(sentences)
+    if order.sim == CORE:
+        return CoreFlight(order, display or Silent(), law)
+    try:
+        # ROS is imported for these only.
+        module = import_module('xplane_bridge.nodes.flight.flight')
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f'a flight on {order.sim} needs ROS 2 and a workspace in which this package is built: '
+            f'there is no module {error.name}; {CORE} needs neither') from error
+    flight: Flight = module.RosFlight(order, display or Silent())
     return flight

@@ -35,8 +35,10 @@ from xplane_bridge.control.policy.observation import FIELDS, INDEX, NAMES
 from xplane_bridge.episodes import ID
 from xplane_bridge.episodes.environment import FlightEnv
 from xplane_bridge.episodes.reward import seen, Step
-from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.flight import State
+from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.places import open_flight
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = {
@@ -140,20 +142,21 @@ def test_an_episode_is_the_experiment(short, name, seed):
     """The cascade's commands as actions give its flight, and the same judgements."""
     chosen = short if name == 'short' else scenario.load(
         str(ROOT / f'xplane_bridge/data/scenarios/{name}.yaml'))
-    run = CoreRun(chosen, seed)
+    flight = open_flight(Order(chosen, seed=seed))
     commands = []
-    while run.look():
-        engaged, command = run.engaged, run.fly_on()
+    state = flight.start()
+    while state is State.READY:
+        engaged, state = flight.script.engaged, flight.step()
         if engaged:
-            commands.append((
-                command.elevator, command.aileron, command.rudder, command.throttle))
+            commands.append([flight.vehicle.last(f'command_{name}') for name in (
+                'elevator', 'aileron', 'rudder', 'throttle')])
     env = FlightEnv(chosen)
     env.reset(seed=seed)
     for number, command in enumerate(commands, start=1):
         _, reward, terminated, truncated, info = env.step(command)
         assert 0.0 < reward <= 1.0
         assert (terminated, truncated) == (False, number == len(commands))
-    wanted = run.evaluate().judgements
+    wanted = flight.result().judgements
     assert info['judgements'] == [
         {'criterion': one.criterion, 'value': one.value, 'passed': one.passed}
         for one in wanted]
@@ -168,7 +171,7 @@ def test_the_observation_is_jsbsims(short):
     env = FlightEnv(short)
     flown(env, 1, 90)
     observation = env.step(LEVEL_ACTIONS['controls'])[0]
-    aircraft = env._flight._run.vehicle.aircraft
+    aircraft = env._flight.vehicle.aircraft
     of = dict(zip(NAMES, observation, strict=True))
 
     def value(name, factor=1.0):
@@ -224,8 +227,7 @@ def test_each_option_has_its_effect_in_its_episode_only(short, options):
     plain = flown(env, 7, 40)
     assert flown(env, 7, 40, **options)[-2:] != plain[-2:]
     assert flown(env, 7, 40) == plain
-    flight = env._flight
-    assert flight.scenario.initial == short.initial
+    assert env._flight.order.scenario.initial == short.initial
 
 
 def test_an_option_takes_the_place_of_the_scenarios_events(short):
@@ -295,11 +297,14 @@ def test_the_reward_is_scaled_by_the_criteria(short):
 
 @pytest.mark.parametrize(('given', 'said'), [
     ({'scenario': 'nowhere'}, "there is no scenario 'nowhere'"),
-    ({'room': 'cellar'}, "room: got 'cellar', expected one of core, ros"),
+    ({'sim': 'cellar'}, "there is no simulator 'cellar': expected one of xpc, .*, core"),
     ({'level': 'rates'}, "level: got 'rates', expected one of controls, attitude, target"),
-    ({'wire': 'rope'}, "wire: got 'rope'"), ({'frames_per_step': 0}, 'above 0, got 0'),
+    ({'rounding': 'rope'}, "rounding: got 'rope'"), ({'frames_per_step': 0}, 'above 0, got 0'),
     ({'render_mode': 'human'}, "render_mode: got 'human'"),
-    ({'room': 'ros', 'wire': 'xpc'}, "wire: 'xpc' belongs to room core"),
+    ({'sim': 'xpc', 'rounding': 'xpc'}, "rounding 'xpc' belongs to core"),
+    # The names of 0.2.
+    ({'room': 'ros', 'sim': 'xpc'}, "room: this is now sim: 'core' .* the name of a simulator"),
+    ({'wire': 'xpc'}, 'wire: this is now rounding'),
 ])
 def test_mistakes_are_said_when_it_is_made(given, said):
     with pytest.raises(ValueError, match=said):

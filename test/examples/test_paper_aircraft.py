@@ -19,6 +19,7 @@ import importlib.util
 import json
 from pathlib import Path
 
+from orders import flown
 import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
@@ -26,7 +27,6 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.aircraft.studies.linearize import linearize
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.control import gains
-from xplane_bridge.flights.core import CoreRun
 from xplane_bridge.flights.scenario.scenario import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,8 +69,7 @@ def test_its_own_gains_fly_it_through_a_scenario():
     assert gains.file_of('navion') is None
     assert gains.file_of('c172p', path).parent.name == 'gains'
     scenario = load(str(ROOT / 'xplane_bridge/data/scenarios/steps.yaml'))
-    run = CoreRun(replace(scenario, initial={
+    flight = flown(replace(scenario, initial={
         **scenario.initial, 'model': 'navion', 'aircraft_path': path}))
-    assert run.vehicle.law.gains == gains.load(AIRCRAFT / 'navion' / 'navion.yaml')
-    run.fly()
-    assert [judgement for judgement in run.evaluate().judgements if not judgement.passed] == []
+    assert flight.vehicle.law.gains == gains.load(AIRCRAFT / 'navion' / 'navion.yaml')
+    assert [one for one in flight.result().judgements if not one.passed] == []

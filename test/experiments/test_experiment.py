@@ -26,6 +26,7 @@ import time
 
 import experiment_table
 import numpy as np
+from orders import flown
 from process_table import running
 import pytest
 
@@ -41,20 +42,16 @@ from std_srvs.srv import SetBool
 from harness import process
 from xplane_bridge.commands import experiment as main
 from xplane_bridge.common.units import DEGREE, KNOT
-from xplane_bridge.experiments import fly as experiment
 from xplane_bridge.experiments import report
-from xplane_bridge.experiments.settings import (
-    Experiment,
-    Files,
-    NOT_FLOWN,
-    PASSED,
-    Settings,
-)
-from xplane_bridge.flights import core
+from xplane_bridge.experiments.settings import Experiment, Files, NOT_FLOWN, PASSED
 from xplane_bridge.flights.analysis import history as analysis
+from xplane_bridge.flights.flight import Silent
+from xplane_bridge.flights.order import Keep, Link, Order
 from xplane_bridge.flights.scenario import scenario
-from xplane_bridge.nodes.flight import bridges as peers
+from xplane_bridge.flights.scenario.start import simulated_start
+from xplane_bridge.nodes.flight import launch
 from xplane_bridge.nodes.flight.bridges import bridge_parameters, free_ports
+from xplane_bridge.nodes.flight.flight import RosFlight
 from xplane_bridge.nodes.flight.vehicle import Vehicle
 from xplane_bridge.simulators.registry import SIMULATORS
 
@@ -167,26 +164,27 @@ def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path, capsys):
 
 def there_is_no_verdict_on_half_a_recording(prefix, capsys):
     """Report on a flight that got further than its recording."""
-    run = core.CoreRun(scenario.load(f'{prefix}.yaml'), 7)
-    run.fly()
-    flown = json.loads(prefix.with_suffix('.json').read_text())
-    run.begin = flown['begin']
-    made = Experiment(
-        run.scenario, Settings('xpc'), Files('', '', '', f'{prefix}.log'), '/experiment', '')
-    recording = str(prefix.with_suffix('.mcap'))
-    newest = flown['begin'] + flown['flown']
-    run.newest = {'imu/data': newest, 'odom': newest}
-    assert report.report(made, recording, run, PASSED) == PASSED
-    run.newest['odom'] += 0.5
-    assert report.report(made, recording, run, PASSED) == NOT_FLOWN
+    said = json.loads(prefix.with_suffix('.json').read_text())
+    order = Order(
+        scenario.load(f'{prefix}.yaml'), 'xpc', seed=7, link=Link(namespace='/experiment'),
+        keep=Keep(recording=str(prefix.with_suffix('.mcap'))))
+    through_ros = RosFlight(order, Silent())
+    through_ros.close()
+    through_ros.script = flown(order.scenario, 7).script
+    through_ros.script.begin = said['begin']
+    newest = said['begin'] + said['flown']
+    through_ros._heard = {'imu/data': newest, 'odom': newest}
+    made = Experiment(order, Files(log=f'{prefix}.log'), '')
+    assert report.report(made, through_ros, PASSED) == PASSED
+    through_ros._heard['odom'] += 0.5
+    assert report.report(made, through_ros, PASSED) == NOT_FLOWN
     assert 'the recording lacks the end of odom (0.5' in capsys.readouterr().err
 
 
 def flies_as_in_one_process(prefix, seed):
     """Compare a flight in lockstep, through xpc, with that without ROS: what the wire rounds."""
-    run = core.CoreRun(scenario.load(f'{prefix}.yaml'), seed)
-    run.fly()
-    alone = run.vehicle.flight()
+    flight = flown(scenario.load(f'{prefix}.yaml'), seed)
+    alone = flight.history()
     through_ros = analysis.load(f'{prefix}.mcap')
     # X-Plane sends these in single precision, in these units.
     wire = {'roll': DEGREE, 'pitch': DEGREE, 'heading': DEGREE, 'airspeed': KNOT}
@@ -196,14 +194,14 @@ def flies_as_in_one_process(prefix, seed):
         f'command_{name}': 1e-6 for name in ('elevator', 'aileron', 'rudder', 'throttle')}
     for name in (*wire, *bounds):
         # Until the trim: the gusts after it are others where the state is rounded.
-        mine, other = (flight.series[name].between(-1.0, 3.59) for flight in (alone, through_ros))
+        mine, other = (one.series[name].between(-1.0, 3.59) for one in (alone, through_ros))
         assert len(mine.times) == len(other.times) >= 3.5 * 60
         bound = bounds.get(name) or 2.0 * wire[name] * float(np.spacing(
             np.float32(np.abs(mine.values).max() / wire[name])))
         assert np.abs(mine.values - other.values).max() <= bound, name
         # Single precision seconds, and the first stamp, which is not 0.
         assert np.abs(mine.times - other.times).max() <= 2e-6
-    assert [one.at for one in run.occurrences] == pytest.approx(
+    assert [one.at for one in flight.script.occurrences] == pytest.approx(
         [event['at'] for event in json.loads(
             (prefix.with_suffix('.json')).read_text())['events']], abs=2e-6)
 
@@ -384,12 +382,12 @@ def test_two_experiments_do_not_fly_one_vehicle(tmp_path, ros):
 def test_the_recorder_is_rosbag2_where_all_of_it_is(monkeypatch):
     monkeypatch.setattr(shutil, 'which', lambda name: f'/opt/{name}')
     found = dict.fromkeys(['ros2bag', 'rosbag2_storage_mcap'], '/opt')
-    monkeypatch.setattr(experiment, 'get_packages_with_prefixes', lambda: found)
-    assert experiment.recorder('a.mcap', '/uav') == [
+    monkeypatch.setattr(launch, 'get_packages_with_prefixes', lambda: found)
+    assert launch.recorder('a.mcap', '/uav') == [
         '/opt/ros2', 'bag', 'record', '--storage', 'mcap', '--output', 'a.mcap', '--regex',
         '^(/uav/.*|/diagnostics|/clock|/tf|/tf_static)$']
     del found['rosbag2_storage_mcap']
-    assert experiment.recorder('a.mcap', '/uav')[0] == 'record'
+    assert launch.recorder('a.mcap', '/uav')[0] == 'record'
 
 
 def test_a_recording_that_is_none_is_said(tmp_path):
@@ -402,11 +400,11 @@ def test_a_recording_that_is_none_is_said(tmp_path):
 
 def test_altitudes_of_a_scenario_are_those_of_fix_from_the_beginning():
     # The undulation by EGM96 is 47.40 m at the home airfield and 17.33 m at the other place.
-    assert peers.simulated_start({'altitude': 1500.0})['altitude'] == pytest.approx(
+    assert simulated_start({'altitude': 1500.0})['altitude'] == pytest.approx(
         1500.0 - 47.40, abs=0.8)
     given = {'altitude': 100.0, 'latitude_deg': -0.466744, 'longitude_deg': 0.0023}
-    assert peers.simulated_start(given) == given | {'altitude': pytest.approx(82.67, abs=0.8)}
-    assert peers.simulated_start({'parked': True}) == {'parked': True}
+    assert simulated_start(given) == given | {'altitude': pytest.approx(82.67, abs=0.8)}
+    assert simulated_start({'parked': True}) == {'parked': True}
 
 
 def test_parameters_of_the_bridge():

@@ -38,11 +38,15 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from tornado import websocket
 
 from xplane_bridge.commands import experiment as main
+from xplane_bridge.common.interrupts import Interrupts
 from xplane_bridge.conversions import aircraft_model
+from xplane_bridge.experiments.display import View
+from xplane_bridge.experiments.fly import conduct
 from xplane_bridge.experiments.live import Live
-from xplane_bridge.experiments.settings import Experiment, Files, NOT_FLOWN, PASSED, Settings
-from xplane_bridge.flights import core
+from xplane_bridge.experiments.settings import Experiment, Files, NOT_FLOWN, PASSED
+from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.places import open_flight
 
 ROOT = Path(__file__).resolve().parents[2]
 # Opcodes of the protocol's binary messages.
@@ -111,21 +115,19 @@ def flown(tmp_path):
     """Fly as --live does; return the viewer, the exit code, and the flight."""
     path = tmp_path / 'flight.yaml'
     path.write_text(FLIGHT)
-    wanted = scenario.load(str(path))
+    order = Order(scenario.load(str(path)))
     with Live(0, 'a flight') as live:
         viewer = Viewer(live.address)
         assert viewer.subscribed.wait(30.0)
-        display = core.Watched(live, speed=8.0)
-        run = core.CoreRun(wanted, display=display)
-        display.begin(run)
-        code = core._fly(Experiment(
-            wanted, Settings('core'), Files('', '', '', ''), '/', ''), run, display)
+        view = View(live, pace=8.0)
+        flight = open_flight(order, view)
+        code = conduct(flight, view, Experiment(order, Files(), ''), Interrupts())
     viewer.thread.join(30.0)
-    return viewer, code, run
+    return viewer, code, flight
 
 
 def test_a_viewer_sees_the_aircraft_its_path_its_target_and_its_numbers(tmp_path):
-    viewer, code, run = flown(tmp_path)
+    viewer, code, flight = flown(tmp_path)
     assert code == PASSED
     server = viewer.opened[0]
     assert (server['op'], server['name'], server['capabilities']) == (
@@ -141,11 +143,11 @@ def test_a_viewer_sees_the_aircraft_its_path_its_target_and_its_numbers(tmp_path
     assert (stamps[-1] - stamps[0]) * 1e-9 == pytest.approx(
         states[-1]['flight_time_s'] - states[0]['flight_time_s'], abs=1e-6)
     assert viewer.times[-1] == stamps[-1]
-    last, vehicle = states[-1], run.vehicle
+    last, vehicle = states[-1], flight.vehicle
     assert last['flight_time_s'] == 8.0
     assert last['target_altitude_m'] == vehicle.last('target_altitude')
-    assert states[0]['altitude_m'] == pytest.approx(vehicle.flight().series['altitude'].values[0],
-                                                    abs=1.0)
+    assert states[0]['altitude_m'] == pytest.approx(
+        flight.history().series['altitude'].values[0], abs=1.0)
     assert 85.0 < last['heading_deg'] < 95.0
     assert {'elevator', 'throttle'} <= set(heard['/controls'][-1])
     # NaN is not in JSON: before it is engaged there is no target.

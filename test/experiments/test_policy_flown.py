@@ -17,12 +17,13 @@
 import json
 from pathlib import Path
 
+from orders import order_of
 import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.commands import experiment as main
-from xplane_bridge.experiments.settings import complete, NOT_FLOWN, PASSED, Settings
+from xplane_bridge.experiments.settings import NOT_FLOWN, PASSED
 from xplane_bridge.flights.scenario import scenario
 
 pytestmark = pytest.mark.xdist_group('controllers')
@@ -78,8 +79,8 @@ def test_a_policy_flies_instead_of_the_scenario_s_controller():
         'duration': 9.0, 'events': [],
         'controller': {'command': 'mine', 'guidance': 'course', 'timeout': 9},
         'criteria': [{'quantity': 'roll', 'statistic': 'max', 'at_most': 1.0}]})
-    found = complete(Settings(policy=EXAMPLE), given)
-    assert (found.controller, found.guidance, found.controller_timeout) == (
+    found = order_of(given, policy=EXAMPLE).flown_by
+    assert (found.command, found.guidance, found.timeout) == (
         'autopilot', 'heading', 9)
     assert found.foreign
 

@@ -32,7 +32,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from harness import process
 from xplane_bridge.experiments import live
-from xplane_bridge.nodes.flight.display import View
+from xplane_bridge.experiments.display import View
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.record.definitions import message_class
 

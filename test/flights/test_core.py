@@ -21,6 +21,7 @@ import subprocess
 import sys
 
 import numpy as np
+from orders import flown
 import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
@@ -31,9 +32,9 @@ from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
-from xplane_bridge.flights import core
 from xplane_bridge.flights import script as execution
-from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.core import CoreFlight
+from xplane_bridge.flights.flight import Silent
 from xplane_bridge.flights.scenario import scenario
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,21 +73,17 @@ def experiment(tmp_path, *arguments, text=SHORT):
 def test_the_scenarios_meet_their_criteria(name):
     if name == 'frequency_response':
         pytest.importorskip('scipy', reason='its criteria need scipy')
-    run = CoreRun(packaged(name))
-    run.fly()
-    missed = [str(one) for one in run.evaluate().judgements if not one.passed]
-    assert run.flown == run.scenario.duration
+    flight = flown(packaged(name))
+    missed = [str(one) for one in flight.result().judgements if not one.passed]
+    assert flight.flown == flight.order.scenario.duration
     assert not missed
 
 
 def test_one_engine_of_an_airliner_fails():
-    flight = scenario.parse('asymmetric', {
+    state = flown(scenario.parse('asymmetric', {
         'duration': 4.0, 'initial': {'model': '737'},
         'criteria': [{'figure': 'duration', 'at_least': 0.0}],
-        'events': [{'at': 0.5, 'engine_failed': [1]}]})
-    run = CoreRun(flight)
-    run.fly()
-    state = run.vehicle.state
+        'events': [{'at': 0.5, 'engine_failed': [1]}]})).vehicle.state
     assert [engine.running for engine in state.engines] == [True, False]
     assert state.psi > math.radians(90.5)
 
@@ -94,24 +91,22 @@ def test_one_engine_of_an_airliner_fails():
 def test_the_same_seed_gives_the_same_flight(tmp_path):
     flights = []
     for seed in (7, 7, 8):
-        run = CoreRun(scenario.load(str(short(tmp_path))), seed)
-        run.fly()
+        flight = flown(scenario.load(str(short(tmp_path))), seed)
         flights.append([
-            series.values.tobytes() for series in run.vehicle.flight().series.values()])
+            series.values.tobytes() for series in flight.history().series.values()])
     assert flights[0] == flights[1]
     assert flights[0] != flights[2]
 
 
-def flown(text, sensors, tmp_path, seed=7):
-    """Return the flight, and what the law last believed."""
-    run = CoreRun(scenario.load(str(short(tmp_path, text))), seed, sensors=sensors)
-    run.fly()
-    return run.vehicle.flight().series, run.vehicle._now
+def sensed(text, sensors, tmp_path, seed=7):
+    """Return what was flown, and what the law last believed."""
+    flight = flown(scenario.load(str(short(tmp_path, text))), seed, sensors=sensors)
+    return flight.history().series, flight.vehicle._now
 
 
 def test_perfect_sensors_fly_as_the_truth_does_and_others_do_not(tmp_path):
     truth, perfect, consumer, again = (
-        flown(SHORT, name, tmp_path)[0] for name in ('none', 'perfect', 'consumer', 'consumer'))
+        sensed(SHORT, name, tmp_path)[0] for name in ('none', 'perfect', 'consumer', 'consumer'))
     for name in ('roll', 'command_elevator', 'altitude'):
         assert truth[name].values == pytest.approx(perfect[name].values, abs=1e-6)
         assert consumer[name].values.tobytes() == again[name].values.tobytes()
@@ -131,7 +126,7 @@ events:
 criteria:
   - {quantity: airspeed, statistic: max, at_most: 80.0}
 """
-    series, believed = flown(text, '', tmp_path)
+    series, believed = sensed(text, '', tmp_path)
     altitude, airspeed = series['altitude'].values, series['airspeed'].values
     # By the barometer: the standard atmosphere's metres are those of the day.
     assert altitude[-1] > 1215.0
@@ -168,7 +163,7 @@ def test_events_happen_at_their_frame_however_time_is_rounded(tmp_path):
                    {'at': 10.0, 'wind': [1.0, 0.0, 0.0]},
                    {'at': 900.0, 'turbulence': [1.0, 1.0]}]})
     for rounded in (float, np.float32):
-        run = execution.Execution(flight, vehicle, vehicle, core.Silent())
+        run = execution.Script(flight, vehicle, vehicle, Silent())
         # The first stamp of a bridge is 1 us.
         run.begin = 1e-6
         seconds = 0.0
@@ -182,6 +177,11 @@ def test_events_happen_at_their_frame_however_time_is_rounded(tmp_path):
         assert run.is_over
 
 
+def elevator(flight):
+    """Return what was commanded of the elevator, frame by frame."""
+    return flight.history().series['command_elevator'].values.tolist()
+
+
 def test_another_law_flies(tmp_path):
     class Counting(Cascade):
         updates = 0
@@ -192,10 +192,9 @@ def test_another_law_flies(tmp_path):
             return super().update(now, dt)
 
     law = Counting()
-    run = CoreRun(scenario.load(str(short(tmp_path))), law=law)
-    commands = list(run.frames())
+    commands = elevator(flown(scenario.load(str(short(tmp_path))), law=law))
     assert len(commands) == 3 * 60
-    assert commands[0].elevator == 0.08
+    assert commands[0] == 0.08
     # Engaged at 0.6 s, it commands in that frame; the last state needs no command.
     assert law.updates == 180 - 36
     assert law.target.heading == pytest.approx(math.radians(230.0), abs=0.05)
@@ -212,14 +211,13 @@ def test_a_law_is_held_to_the_contract_of_a_controller_through_ros(tmp_path, bad
             self.count += 1
             return Controls(0.1 if self.count < 50 else bad, 0.0, 0.0, 0.7)
 
-    run = CoreRun(scenario.load(str(short(tmp_path))), law=Mine())
-    commands = list(run.frames())
-    assert {one.elevator for one in commands[36:]} == {0.1}
-    missed = [one for one in run.evaluate().judgements if not one.passed]
+    flight = flown(scenario.load(str(short(tmp_path))), law=Mine())
+    assert set(elevator(flight)[36:]) == {0.1}
+    missed = [one for one in flight.result().judgements if not one.passed]
     assert [one.criterion for one in missed] == [f'controller: commands {what} at most 0']
     assert missed[0].value == 144 - 49
     assert 'first at 1.4 s' in str(missed[0])
-    found = run.evaluate().figures['controller']
+    found = flight.result().figures['controller']
     assert (found['commands'], found['answered'], found['states']) == (144, 144, 144)
 
 
@@ -231,9 +229,8 @@ def test_a_law_that_keeps_the_contract_is_said_to(tmp_path):
         def update(self, now, dt):
             return Controls(0.0, 0.0, 0.0, 0.7)
 
-    run = CoreRun(scenario.load(str(short(tmp_path))), law=Mine())
-    run.fly()
-    judgements = {one.criterion: one.passed for one in run.evaluate().judgements}
+    result = flown(scenario.load(str(short(tmp_path))), law=Mine()).result()
+    judgements = {one.criterion: one.passed for one in result.judgements}
     assert judgements['controller: keeps its contract'] is True
 
 
@@ -288,12 +285,14 @@ def test_what_cannot_be_flown_is_refused(arguments, text, sentence, tmp_path, ca
 
 
 def test_interrupted_it_reports_what_was_flown(tmp_path, monkeypatch, capsys):
-    def interrupted(run):
-        for frame, _ in enumerate(run.frames()):
-            if frame == 90:
-                raise KeyboardInterrupt
+    step = CoreFlight._step
 
-    monkeypatch.setattr(CoreRun, 'fly', interrupted)
+    def interrupted(flight, action):
+        if flight.flown >= 1.5 - 1e-9:
+            raise KeyboardInterrupt
+        return step(flight, action)
+
+    monkeypatch.setattr(CoreFlight, '_step', interrupted)
     assert experiment(tmp_path) == INTERRUPTED
     figures = json.loads((tmp_path / 'out.json').read_text())
     assert not figures['complete']

@@ -17,6 +17,7 @@
 from pathlib import Path
 import shutil
 
+from orders import check, order_of
 import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
@@ -24,14 +25,11 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.campaigns.plan import plan as plans
 from xplane_bridge.campaigns.plan.plan import PlanError
 from xplane_bridge.control import gains
-from xplane_bridge.control.policy import action
-from xplane_bridge.experiments import settings
-from xplane_bridge.experiments.settings import Settings
-from xplane_bridge.flights.core import CoreRun
-from xplane_bridge.flights.core_flight import CoreFlight
 from xplane_bridge.flights.core_vehicle import tuned
-from xplane_bridge.flights.flight import Start
+from xplane_bridge.flights.flight import State
+from xplane_bridge.flights.order import FlownBy, Order
 from xplane_bridge.flights.scenario.scenario import parse, ScenarioError
+from xplane_bridge.places import open_flight
 
 SENTENCE = (
     'no gains are known for navion, and the autopilot flies no aircraft with those of another '
@@ -59,12 +57,19 @@ def flight(untuned, events=None, **initial):
         **({} if events is None else {'events': events})})
 
 
+def law(scenario):
+    """Return the law that flies a scenario."""
+    flown = open_flight(Order(scenario))
+    assert flown.start() is State.READY
+    return flown.vehicle.law
+
+
 def test_it_is_refused_in_core_and_through_ros_before_the_flight(untuned):
     for sim in ('core', 'xpc', 'xplane12'):
         with pytest.raises(ScenarioError, match=SENTENCE):
-            settings.check(Settings(sim=sim), flight(untuned))
-    with pytest.raises(ValueError, match=SENTENCE):
-        CoreRun(flight(untuned))
+            check(order_of(flight(untuned), sim=sim))
+        with pytest.raises(ValueError, match=SENTENCE):
+            open_flight(Order(flight(untuned), sim))
 
 
 def test_a_campaign_refuses_it_with_its_plan(untuned):
@@ -81,30 +86,30 @@ aircraft: [{model: navion, aircraft_path: aircraft}]
 
 def test_an_episode_above_the_controls_refuses_it(untuned):
     with pytest.raises(ValueError, match=SENTENCE):
-        CoreFlight(flight(untuned), action.ATTITUDE).reset(Start())
-    assert CoreFlight(flight(untuned), action.CONTROLS).reset(Start()).size
+        open_flight(Order(flight(untuned), flown_by=FlownBy(actions='attitude')))
+    episode = open_flight(Order(flight(untuned), flown_by=FlownBy(actions='controls')))
+    assert episode.start() is State.READY
+    assert episode.observation().size
 
 
 def test_gains_that_are_named_fly_it(untuned):
-    run = CoreRun(flight(untuned, gains='c310'))
-    assert run.vehicle.law.gains == gains.load('c310')
+    assert law(flight(untuned, gains='c310')).gains == gains.load('c310')
     own = untuned.parent / 'own.yaml'
     shutil.copy(gains.file_of('c310'), own)
-    run = CoreRun(flight(untuned, gains=str(own)))
-    assert run.vehicle.law.gains == gains.load('c310')
+    assert law(flight(untuned, gains=str(own))).gains == gains.load('c310')
     for sim in ('core', 'xpc'):
-        settings.check(Settings(sim=sim, gains='c172p'), flight(untuned))
+        check(order_of(flight(untuned), sim=sim, gains='c172p'))
         with pytest.raises(ScenarioError, match='there are no gains none: expected a file'):
-            settings.check(Settings(sim=sim, gains='none'), flight(untuned))
+            check(order_of(flight(untuned), sim=sim, gains='none'))
 
 
 def test_where_no_autopilot_flies_none_are_needed(untuned):
     released = flight(untuned, [{'at': 0.5, 'doublet': {'axis': 'elevator', 'amplitude': 0.02},
                                  'for': 1.0}])
-    CoreRun(released)
+    assert open_flight(Order(released)).start() is State.READY
     for sim in ('core', 'xpc'):
-        settings.check(Settings(sim=sim), released)
-    settings.check(Settings(sim='xpc', controller='mine'), flight(untuned))
+        check(order_of(released, sim=sim))
+    check(order_of(flight(untuned), sim='xpc', controller='mine'))
 
 
 def test_gains_that_were_changed_are_read_again(untuned):

@@ -17,11 +17,13 @@
 import math
 from pathlib import Path
 
+from orders import flown
 import pytest
 
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.flights.route import RouteFlight
 from xplane_bridge.flights.scenario.scenario import load, parse, Route, ScenarioError
+from xplane_bridge.flights.scenario.start import scenario_of, Start
 
 ROOT = Path(__file__).resolve().parents[2]
 SQUARE = ((2500.0, 0.0), (2500.0, 2200.0), (0.0, 2200.0), (0.0, 0.0))
@@ -111,10 +113,7 @@ class Foreign:
     (Foreign, (0.0, 0.0, 0.0), 30.0)])
 def test_racetrack_is_flown_within_metres_of_its_path(law, wind, most):
     pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
-    from xplane_bridge.flights.core import CoreRun
-    run = CoreRun(load(str(ROOT / 'xplane_bridge/data/scenarios' / 'racetrack.yaml')), law=law())
-    run.vehicle.disturb('wind', wind)
-    run.fly()
-    result = run.evaluate()
+    scenario = load(str(ROOT / 'xplane_bridge/data/scenarios' / 'racetrack.yaml'))
+    result = flown(scenario_of(scenario, Start(wind=wind)), law=law()).result()
     assert result.figures['route']['reached'] == 4
     assert result.figures['route']['cross_track'] < most

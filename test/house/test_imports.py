@@ -59,26 +59,12 @@ ALLOWED = {
 }
 WITH_ROS = {'nodes'}
 # What still stands on another floor than its own; ROS among them. Each must be needed.
-EXCEPTIONS = {
-    'campaigns/engines/isolated.py': {'nodes'},
-    'experiments/fly.py': {'ROS', 'nodes'},
-    'flights/core.py': {'experiments', 'nodes'},
-    'flights/scenario/start.py': {'experiments'},
-    'flights/stepped.py': {'experiments'},
-    'nodes/flight/display.py': {'experiments'},
-    'nodes/flight/ros_flight.py': {'experiments'},
-    'nodes/flight/simulation.py': {'experiments'},
-    'nodes/flight/start.py': {'experiments'},
-}
+EXCEPTIONS: dict[str, set[str]] = {}
 # Imports that still go up, from one file of the package to another. Each must be there.
-UPWARDS = {
-    ('campaigns.engines.isolated', 'campaigns.fly'),
-    ('flights.scenario.start', 'flights.flight'),
-}
+UPWARDS = set()
 # Who needs ROS although it is on a floor without: it flies nothing but controllers through ROS,
 # or has an import of EXCEPTIONS. Each must need it.
-NEED_ROS = {
-    'campaigns.engines.isolated', 'commands.check_controller', 'commands.demo', 'experiments.fly'}
+NEED_ROS = {'commands.check_controller'}
 # The folders within a floor, the lowest first; '' is the floor's own files, '*' any other folder:
 # those do not import one another.
 RANKS = {

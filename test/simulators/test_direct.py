@@ -26,7 +26,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.conversions import air, simulated
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.flights.rounding import make_wire
+from xplane_bridge.flights.rounding import rounding_of
 from xplane_bridge.simulators.direct import DirectFrontend
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.server import Simulation
@@ -86,12 +86,12 @@ def fly_direct(rounded):
 def fly_through_xpc():
     """Return the states of the aircraft behind the wire, and what the bridge has of them."""
     flown = aircraft()
-    wire = make_wire('xpc', flown)
-    states, seen = [flown.state], [wire.state()]
+    rounding = rounding_of('xpc', flown)
+    states, seen = [flown.state], [rounding.state()]
     for frame in range(FRAMES):
-        wire.fly_on(Controls(**command_of(frame)), FRAME)
+        rounding.fly_on(Controls(**command_of(frame)), FRAME)
         states.append(flown.state)
-        seen.append(wire.state())
+        seen.append(rounding.state())
     return states, seen
 
 

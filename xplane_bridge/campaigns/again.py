@@ -19,13 +19,15 @@ from __future__ import annotations
 from pathlib import Path
 import sys
 
-from xplane_bridge.campaigns.fly import fly, run_of
+from xplane_bridge.campaigns.fly import fly, order_of
 from xplane_bridge.campaigns.plan.plan import Plan
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
-from xplane_bridge.experiments.settings import CORE, MISSED
-from xplane_bridge.flights.script import ExperimentError
+from xplane_bridge.experiments.settings import MISSED
+from xplane_bridge.flights.flight import State
+from xplane_bridge.flights.order import CORE
+from xplane_bridge.places import open_flight
 
 
 def again(plan: Plan, flight: int, folder: Path) -> int:
@@ -66,10 +68,12 @@ def draw(task: Task, path: Path) -> None:
         raise ValueError(f'it was flown on {task.simulator}; it is drawn when it is flown')
     try:
         from xplane_bridge.experiments.picture import draw_flight
-        run = run_of(task)
-        run.fly()
-    except (ExperimentError, ImportError) as error:
+        flight = open_flight(order_of(task))
+    except ImportError as error:
         raise ValueError(str(error)) from None
-    draw_flight(run.vehicle.flight(), str(path),
-                f'{task.scenario}, flown by {task.controller}, seed {task.seed}', run.route,
-                run.evaluate().windows)
+    with flight:
+        if flight.fly() is State.FAILED:
+            raise ValueError(flight.why)
+        draw_flight(flight.history(), str(path),
+                    f'{task.scenario}, flown by {task.controller}, seed {task.seed}',
+                    flight.script.route, flight.result().windows)

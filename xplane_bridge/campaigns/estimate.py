@@ -21,15 +21,16 @@ from statistics import fmean
 import time
 from typing import NamedTuple
 
-from xplane_bridge.campaigns.fly import run_of
+from xplane_bridge.campaigns.fly import order_of
 from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.plan import Plan
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.progress import duration
 from xplane_bridge.campaigns.table.folder import Folder
-from xplane_bridge.experiments.settings import CORE
+from xplane_bridge.flights.flight import State
+from xplane_bridge.flights.order import CORE
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT
-from xplane_bridge.flights.script import ExperimentError
+from xplane_bridge.places import open_flight
 
 # Simulated seconds that are flown to see how fast that goes.
 _MEASURED = 10.0
@@ -109,14 +110,18 @@ def measured(plan: Plan, flight: int, trust: bool) -> tuple[float, str]:
         return _CORE_START + lasts / _CORE_SPEED, 'assumed; --trust measures it'
     begin = time.perf_counter()
     try:
-        run = run_of(task)
-        started = time.perf_counter()
-        while run.look() and run.flown < _MEASURED:
-            run.fly_on()
-    except (ExperimentError, ImportError, ValueError) as error:
+        flown = open_flight(order_of(task))
+    except (ImportError, ValueError) as error:
         return time.perf_counter() - begin, f'it fails: {error}'
-    flying = time.perf_counter() - started
-    return started - begin + flying * lasts / max(run.flown, 1.0), 'measured'
+    with flown:
+        state = flown.start()
+        started = time.perf_counter()
+        while state is State.READY and flown.flown < _MEASURED:
+            state = flown.step()
+        flying = time.perf_counter() - started
+        if state is State.FAILED:
+            return time.perf_counter() - begin, f'it fails: {flown.why}'
+    return started - begin + flying * lasts / max(flown.flown, 1.0), 'measured'
 
 
 def _is_own(task: Task) -> bool:

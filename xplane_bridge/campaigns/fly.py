@@ -12,89 +12,113 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""
-Fly one flight of a campaign; whatever happens to it is a row.
-
-In core it is flown in this process; on a simulator through ROS, in lockstep: ros_flight.py.
-"""
+"""Fly one flight of a campaign, wherever it is to be flown; whatever happens to it is a row."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 import hashlib
 import math
 import time
 
 import numpy as np
 
-from xplane_bridge.campaigns.plan.contents import POLICY
+from xplane_bridge.campaigns.engines import isolated
+from xplane_bridge.campaigns.plan.plan import order_of as planned
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.plan.versions import jsbsim_version, package_version
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import Row
-from xplane_bridge.experiments.settings import CORE, MISSED, PASSED
-from xplane_bridge.flights.analysis.series import Flight
-from xplane_bridge.flights.core import CoreRun
-from xplane_bridge.flights.laws import PolicyLaw
+from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
+from xplane_bridge.flights.analysis.series import History
+from xplane_bridge.flights.flight import Fault, Flight
+from xplane_bridge.flights.order import CORE, Keep, Order
+from xplane_bridge.flights.result import Result
 from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.flights.scenario.events import CONTROLS
 from xplane_bridge.flights.script import ExperimentError
+from xplane_bridge.places import open_flight
+
+FRAMES_PER_SECOND = 60.0
+
+# Topics that each frame has, as far as a simulator publishes them.
+_STATES = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
+_COMMAND = 'command/controls'
 
 
 def fly(task: Task) -> Row:
     """Fly a task wherever it is to be flown; return its row."""
     begin = time.monotonic()
-    if task.simulator == CORE:
-        found = _in_core(task)
-    else:
-        from xplane_bridge.campaigns.engines import isolated as ros_flight
-        found = ros_flight.fly(task)
+    # Through ROS a flight has processes, which must end with it, and a domain of its own.
+    found = _in_core(task) if task.simulator == CORE else isolated.fly(task)
     return found | {'version': package_version(), 'jsbsim': jsbsim_version(),
                     'seconds': time.monotonic() - begin}
 
 
 def _in_core(task: Task) -> Row:
-    flight, run = None, None
     try:
-        run = run_of(task)
-        run.fly()
-        flight = run.vehicle.flight()
-        result = run.evaluate()
+        flight = open_flight(order_of(task))
     except Exception as error:
         # A foreign policy may raise anything.
-        if run is None:
-            return task.row(rows.FAILED, _said(error))
-        return task.row(
-            rows.FAILED, f'{"" if flight else f"at {run.flown:.1f} s: "}{_said(error)}',
-            trajectory=trajectory(flight or run.vehicle.flight()))
+        return task.row(rows.FAILED, said(error))
+    with flight:
+        flight.fly()
+        return row_of(task, flight)
+
+
+def row_of(task: Task, flight: Flight) -> Row:
+    """Return the row of a flight that is over, or has failed."""
+    if not flight.began:
+        return task.row(rows.FAILED, flight.why)
+    error = flight.error
+    history: History | None = None
+    result: Result | None = None
+    try:
+        history = flight.history()
+        if error is None or flight.fault is Fault.CONTROLLER:
+            result = flight.result()
+    except Exception as raised:
+        error = raised
+    flown = trajectory(history, flight) if history is not None else ''
+    if result is None:
+        at = f'at {flight.flown:.1f} s: ' if error is flight.error else ''
+        return task.row(rows.FAILED, f'{at}{said(error)}', NOT_FLOWN, trajectory=flown)
     missed = [one.criterion for one in result.judgements if not one.passed]
+    passed = error is None and not missed
     return task.row(
-        rows.MISSED if missed else rows.PASSED, '; '.join(missed), MISSED if missed else PASSED,
+        rows.PASSED if passed else rows.MISSED,
+        '; '.join(missed) if error is None else said(error), PASSED if passed else MISSED,
         **rows.judged((one.criterion, one.value, one.passed) for one in result.judgements),
-        **rows.figures_of(result.figures), trajectory=trajectory(flight))
+        **rows.figures_of(result.figures), trajectory=flown)
 
 
-def run_of(task: Task) -> CoreRun:
-    """Return a flight in this process that is about to begin; ValueError if it cannot."""
-    return CoreRun(scenario.parse(task.scenario, task.content), task.seed, _law_of(task))
+def order_of(task: Task, keep: Keep | None = None) -> Order:
+    """Return the order of a task: through ROS in lockstep. ScenarioError for its scenario."""
+    flown = scenario.parse(task.scenario, task.content)
+    order = planned(flown, task.simulator, task.controller)
+    return replace(
+        order, flown_by=replace(order.flown_by, digest=task.digest),
+        seed=task.seed, keep=keep or Keep(),
+        link=replace(order.link, namespace=f'/flight_{task.key[:8]}'))
 
 
-def _law_of(task: Task) -> PolicyLaw | None:
-    """Return the policy of a task, None for the autopilot."""
-    if not task.controller.startswith(POLICY):
-        return None
-    from xplane_bridge.control.policy.load import load
-    # Anew for each flight, so that none begins with what another left.
-    policy = load(task.controller.removeprefix(POLICY))
-    if task.digest and policy.digest != task.digest:
-        raise ValueError(
-            f'{task.controller} is no more what it was when the campaign began, or it is another '
-            'one on this machine: its files differ, or what they import')
-    return PolicyLaw(policy)
+def is_complete(flight: Flight) -> bool:
+    """Return whether the figures are made of all frames that were flown, through ROS."""
+    if flight.lacking():
+        return False
+    frames = round(flight.flown * FRAMES_PER_SECOND)
+    rates = flight.result().figures['rates']
+    return all(
+        rates[topic]['messages'] == frames + 1 for topic in _STATES if topic in rates
+    ) and rates.get(_COMMAND, {'messages': 0})['messages'] >= frames
 
 
-def trajectory(flight: Flight) -> str:
+def trajectory(history: History, flight: Flight | None = None) -> str:
     """Return the SHA-256 of all that was measured, commanded and wanted, with its times."""
     found = hashlib.sha256()
-    for name, series in sorted(flight.series.items()):
+    if flight is not None and flight.order.sim != CORE:
+        history = _flown_part(history, flight.flown)
+    for name, series in sorted(history.series.items()):
         found.update(name.encode())
         for column in (series.times, series.values):
             # Zeros have a sign, NaNs a payload; neither is flown.
@@ -103,9 +127,23 @@ def trajectory(flight: Flight) -> str:
     return found.hexdigest()
 
 
-def _said(error: Exception) -> str:
-    if isinstance(error, ExperimentError | ValueError | ImportError):
-        return str(error)
+def _flown_part(history: History, flown: float) -> History:
+    """
+    Return what was measured and commanded until ``flown`` (s): the same in every equal flight.
+
+    Not so the recording as a whole: its messages have the times at which they happened to arrive,
+    a state may be repeated, and for the last one no command is awaited. The controls as reported
+    are left out: X-Plane's native interface sends them apart from the state, sooner or later.
+    """
+    end = flown - 0.5 / FRAMES_PER_SECOND
+    return replace(history, series={
+        name: series.between(0.0, end) for name, series in history.series.items()
+        if name not in CONTROLS and not name.startswith('target_')})
+
+
+def said(error: Exception | None) -> str:
+    """Return the sentence of an error."""
+    if error is None or isinstance(error, ExperimentError | ValueError | ImportError):
+        return str(error or '')
     text = error.args[0] if isinstance(error, KeyError) and error.args else error
     return f'{type(error).__name__}: {text}'
-

@@ -23,14 +23,14 @@ import os
 import sys
 import tempfile
 
-from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
     refuse_existing,
     without_ros_arguments,
 )
-from xplane_bridge.experiments import settings as settings_module
-from xplane_bridge.experiments.fly import attempt
+from xplane_bridge.common.interrupts import Interrupts
+from xplane_bridge.experiments.display import View
+from xplane_bridge.experiments.fly import conduct
 from xplane_bridge.experiments.settings import (
     Experiment,
     Files,
@@ -38,93 +38,104 @@ from xplane_bridge.experiments.settings import (
     MISSED,
     NOT_FLOWN,
     PASSED,
-    Settings,
 )
 from xplane_bridge.flights.conduct import checklist
+from xplane_bridge.flights.flight import Flight
+from xplane_bridge.flights.order import (
+    DIRECT,
+    flown_by_of,
+    Keep,
+    Link,
+    Order,
+    OrderError,
+    refusals,
+)
 from xplane_bridge.flights.scenario import flown_by as controller
-from xplane_bridge.flights.scenario.scenario import Scenario, ScenarioError
-from xplane_bridge.nodes.flight.display import View
-from xplane_bridge.nodes.flight.flight import Run
-from xplane_bridge.nodes.flight.vehicle import Vehicle
+from xplane_bridge.flights.scenario.scenario import ScenarioError
+from xplane_bridge.nodes.flight.flight import RosFlight
 from xplane_bridge.simulators.registry import SIMULATORS
 
 
-class QuietView(View):
-    """Prints what happens, without the progress in between."""
+class Listening(View):
+    """Prints what happens; ``heard`` has the topics that the controller subscribes to."""
 
-    def __enter__(self) -> QuietView:
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: set[str] = set()
+        self._listened: RosFlight | None = None
+
+    def __enter__(self) -> Listening:
         return self
 
+    def begin(self, flight: Flight) -> None:
+        """Listen to this flight."""
+        assert isinstance(flight, RosFlight)
+        self._listened = flight
+
     def update(self, phase: str, progress: float) -> None:
-        """Do nothing."""
-
-
-class CheckRun(Run):
-    """A flight, and in ``heard`` the topics that its controller subscribes to."""
-
-    def __init__(self, vehicle: Vehicle, scenario: Scenario, view: View) -> None:
-        super().__init__(vehicle, scenario, view)
-        self.heard: set[str] = set()
-
-    def act(self, now: float) -> None:
-        """Execute all events that are due."""
-        super().act(now)
-        # Once it is engaged it has subscribed to all that it needs.
-        if self.engaged and not self.heard:
-            self.heard = self._ros.heard_by_others(checklist.HEARS)
-
-    def values(self, quantity: str, begin: float, end: float) -> list[float]:
-        """Return what was measured of a quantity in a window of the scenario."""
-        times, values = self._telemetry.since(quantity, self.begin + begin)
-        return [value for time, value in zip(times, values, strict=True)
-                if time <= self.begin + end]
+        """Ask who has subscribed, once the controller is engaged: then it needs no more."""
+        flight = self._listened
+        if flight is not None and flight.script.engaged and not self.heard:
+            self.heard = flight.heard_by_others(checklist.HEARS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Check a controller; 0 if it keeps its contract, 1 if not, 2 if it could not be flown."""
     arguments = _parser().parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
-    flight = checklist.scenario()
-    settings = settings_module.complete(Settings(
-        sim=arguments.sim, lockstep=arguments.lockstep, controller=arguments.controller,
-        controller_launch=tuple(arguments.controller_launch),
-        controller_timeout=arguments.controller_timeout, sensors=arguments.sensors), flight)
+    scenario = checklist.scenario()
     try:
         if not (arguments.controller or arguments.controller_launch):
             raise ScenarioError('expected a command line, external, or --controller-launch')
-        settings_module.check(settings, flight)
-        optional.require('check_controller', 'jsbsim', extra='fly')
-        files = _files(arguments)
+        order = Order(
+            scenario, arguments.sim, flown_by_of(
+                scenario, arguments.controller, tuple(arguments.controller_launch),
+                timeout=arguments.controller_timeout),
+            sensors=arguments.sensors,
+            link=Link(lockstep=arguments.lockstep, namespace=arguments.namespace))
+        if sentences := refusals(order):
+            raise OrderError(sentences)
+        keep = _files(arguments)
+        view = Listening()
+        flight = RosFlight(replace(order, keep=keep), view)
     except (ImportError, OSError, ScenarioError) as error:
         print(f'check_controller: {error}', file=sys.stderr)
         return NOT_FLOWN
-    experiment = Experiment(
-        flight, settings, files, f'/{arguments.namespace.strip("/")}', '')
-    run, code = attempt(experiment, '', CheckRun, QuietView)
-    if not isinstance(run, CheckRun) or run.account is None or code == INTERRUPTED:
+    with flight:
+        code = conduct(flight, view, Experiment(order, Files(), ''), Interrupts())
+    account = flight.script.account if flight.flown else None
+    if account is None or code == INTERRUPTED:
         return code
-    found = checklist.findings(run.account, run.heard, run.begin, run.flown, run.values)
-    print(f'\n{run.account.name}, on {arguments.sim}'
+    script, telemetry = flight.script, flight.telemetry
+
+    def values(quantity: str, begin: float, end: float) -> list[float]:
+        """Return what was measured of a quantity in a window of the scenario."""
+        times, measured = telemetry.since(quantity, script.begin + begin)
+        return [value for time, value in zip(times, measured, strict=True)
+                if time <= script.begin + end]
+
+    found = checklist.findings(account, view.heard, script.begin, script.flown, values)
+    print(f'\n{account.name}, on {arguments.sim}'
           + (' in lockstep' if arguments.lockstep else '')
-          + (f' behind sensors ({arguments.sensors})' if experiment.sensors else ''))
+          + (f' behind sensors ({arguments.sensors})' if order.sensed_by else ''))
     for one in found:
         print(f'  {one}')
     if any(one.passed is False for one in found):
-        print(f'  logs: {files.log}, {files.controller_log}', flush=True)
+        print(f'  logs: {keep.log}, {keep.controller_log}', flush=True)
         return MISSED
     if code == PASSED:
         print('  it keeps the contract (docs/reference/controllers.md)', flush=True)
     return code
 
 
-def _files(arguments: argparse.Namespace) -> Files:
+def _files(arguments: argparse.Namespace) -> Keep:
     """Return where the logs go. Raises FileExistsError if they are there."""
-    files = Files('', '', '', f'{arguments.output}.log')
     if not arguments.output:
         folder = tempfile.mkdtemp(prefix='check_controller_')
-        return replace(files, log=os.path.join(folder, 'check.log'))
-    refuse_existing((files.log, files.controller_log), arguments.force)
-    return files
+        return Keep(log=os.path.join(folder, 'check.log'))
+    keep = Keep(log=f'{arguments.output}.log')
+    refuse_existing((keep.log, keep.controller_log), arguments.force)
+    return keep
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -138,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--controller-timeout', type=float, default=controller.TIMEOUT,
                         metavar='S',
                         help='silence, in seconds, that ends the flight (%(default)g)')
-    parser.add_argument('--sim', default='xpc', choices=tuple(SIMULATORS),
+    parser.add_argument('--sim', default='xpc', choices=(*SIMULATORS, DIRECT),
                         help='simulator (%(default)s)')
     parser.add_argument('--lockstep', action='store_true',
                         help='each frame waits for its command, as fast as possible')

@@ -35,8 +35,8 @@ from xplane_bridge.experiments.settings import (
     INTERRUPTED,
     NOT_FLOWN,
     PASSED,
-    Settings,
 )
+from xplane_bridge.flights.order import Keep, Link, Order
 from xplane_bridge.flights.scenario.scenario import find, load
 
 _SIMULATED = 'a JSBSim c172p behind X-Plane Connect'
@@ -69,9 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'demo: {error}', file=sys.stderr)
         return NOT_FLOWN
     code = fly(Experiment(
-        load(find('steps')),
-        Settings(host=arguments.host, port=arguments.port),
-        files, '/demo',
+        Order(load(find('steps')), options.SIM, keep=Keep(files.recording, files.log), link=Link(
+            arguments.host, arguments.port, namespace='/demo')), files,
         f'xplane_bridge: {f"X-Plane at {arguments.host}" if arguments.host else _SIMULATED}, '
         'flown by ROS topics', arguments.live))
     return PASSED if code == INTERRUPTED and arguments.by_launch else code

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import replace
+import math
 import sys
 
 from xplane_bridge.commands import options
@@ -29,15 +30,15 @@ from xplane_bridge.common.command_line import (
     refuse_existing,
     without_ros_arguments,
 )
-from xplane_bridge.experiments import settings as settings_module
+from xplane_bridge.experiments.fly import fly, tell
 from xplane_bridge.experiments.settings import (
     Experiment,
     Files,
     INTERRUPTED,
     NOT_FLOWN,
     PASSED,
-    Settings,
 )
+from xplane_bridge.flights.order import CORE, Keep, Order, OrderError, refusals
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario import scenario as scenarios
 from xplane_bridge.flights.scenario.scenario import ScenarioError
@@ -46,30 +47,21 @@ from xplane_bridge.flights.scenario.scenario import ScenarioError
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly a scenario; 0 if its criteria are met, 1 if not, 2 if it could not be flown."""
     arguments = _parsed(sys.argv[1:] if argv is None else argv)
-    namespace = f'/{arguments.namespace.strip("/")}'
-    settings = options.from_options(arguments)
     try:
-        if not settings.in_process:
-            from xplane_bridge.nodes.flight.namespace import check_namespace
-            check_namespace(namespace)
-        scenario, settings = _flown(arguments, settings)
-        settings_module.check(settings, scenario, bool(arguments.live))
-        scenario = settings_module.with_aircraft(scenario, settings)
-        files = _files(arguments, scenario, settings)
+        order, pace = _ordered(arguments)
+        if sentences := refusals(order):
+            raise OrderError(sentences)
+        files = _files(arguments, order)
         refuse_existing(files.results(), arguments.force)
     except (ScenarioError, FileExistsError) as error:
-        print(f'experiment: {error}', file=sys.stderr)
+        tell(str(error))
         return NOT_FLOWN
-    experiment = Experiment(
-        scenario, settings, files, namespace,
-        f'{scenario.name} on {settings.host or settings.sim}' + (
-            f', flown by {controller.described(asdict(settings))}' if settings.foreign else ''),
-        arguments.live)
-    if settings.in_process:
-        from xplane_bridge.flights import core
-        return core.fly(experiment)
-    from xplane_bridge.experiments.fly import fly
-    code = fly(experiment)
+    flown_by = order.flown_by
+    code = fly(Experiment(
+        replace(order, keep=Keep(files.recording, files.log)), files,
+        f'{order.scenario.name} on {order.link.host or order.sim}' + (
+            f', flown by {controller.described(order.figures())}' if flown_by.foreign else ''),
+        arguments.live, pace))
     return PASSED if code == INTERRUPTED and arguments.by_launch else code
 
 
@@ -80,34 +72,42 @@ def outputs(argv: Sequence[str]) -> list[str]:
     Raises ScenarioError for an unknown scenario.
     """
     arguments = _parsed(argv)
-    return _files(
-        arguments, *_flown(arguments, options.from_options(arguments))).results()
+    return _files(arguments, _ordered(arguments)[0]).results()
 
 
-def _flown(
-    arguments: argparse.Namespace, settings: Settings
-) -> tuple[scenarios.Scenario, Settings]:
-    scenario = scenarios.load(scenarios.find(arguments.scenario))
-    return scenario, settings_module.complete(settings, scenario)
+def _ordered(arguments: argparse.Namespace) -> tuple[Order, float]:
+    """Return the order, and how many times faster than real time a flight in core is watched."""
+    order = options.order_of(
+        arguments, scenarios.load(scenarios.find(arguments.scenario)))
+    if order.sim != CORE:
+        return order, 0.0
+    speed = order.link.speed
+    if not 0.0 < speed < math.inf:
+        raise ScenarioError(f'speed is {speed}, expected above 0')
+    link = replace(order.link, namespace='')
+    if arguments.live:
+        # Without anybody who watches it is refused.
+        return replace(order, link=replace(link, speed=1.0)), speed
+    return replace(order, link=link), 0.0
 
 
-def _files(
-    arguments: argparse.Namespace, scenario: scenarios.Scenario, settings: Settings
-) -> Files:
+def _files(arguments: argparse.Namespace, order: Order) -> Files:
     """Return where the results go; by default the names hold what distinguishes the flight."""
-    flown = [settings.sim, scenario.name]
-    if settings.model:
-        flown.append(settings.model)
-    if settings.foreign:
-        flown.append(controller.short_name(asdict(settings)))
+    flown = [order.sim, order.scenario.name]
+    if arguments.model:
+        flown.append(arguments.model)
+    if order.flown_by.foreign:
+        flown.append(controller.short_name(order.figures()))
     # A real simulator flies no flight twice.
     prefix = arguments.output or (
-        dated('_'.join(flown)) if settings.host else '_'.join([*flown, f'seed{settings.seed}']))
+        dated('_'.join(flown)) if order.link.host else
+        '_'.join([*flown, f'seed{order.seed}']))
     # Without ROS there are no messages to record, and no processes.
-    recorded = not (settings.in_process or arguments.no_record)
+    in_core = order.sim == CORE
     return Files(
-        f'{prefix}.mcap' if recorded else '', '' if arguments.no_picture else f'{prefix}.png',
-        f'{prefix}.json', '' if settings.in_process else f'{prefix}.log')
+        '' if in_core or arguments.no_record else f'{prefix}.mcap',
+        '' if arguments.no_picture else f'{prefix}.png', f'{prefix}.json',
+        '' if in_core else f'{prefix}.log')
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:

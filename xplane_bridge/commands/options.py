@@ -17,19 +17,29 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import replace
 
-from xplane_bridge.experiments.settings import CORE, LIVE_PORT, NO_SENSORS, NO_WEB, Settings
+from xplane_bridge.experiments.settings import LIVE_PORT
+from xplane_bridge.flights.order import CORE, DIRECT, flown_by_of, Link, NO_WEB, Order
 from xplane_bridge.flights.scenario import flown_by as controller
+from xplane_bridge.flights.scenario.scenario import Scenario, ScenarioError
+from xplane_bridge.flights.scenario.start import NO_SENSORS
 from xplane_bridge.sensors.specification import presets
 from xplane_bridge.simulators.registry import SIMULATORS
 
+SIM = 'xpc'
+"""Where an experiment is flown by default."""
+
+_AIRCRAFT = ('model', 'aircraft_path', 'gains')
+# Those that only a simulated aircraft has.
+_SIMULATED = ('model', 'aircraft_path')
+
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options for Settings."""
-    default = Settings()
-    parser.add_argument('--sim', default=default.sim, metavar='SIM',
-                        help=f'{", ".join(SIMULATORS)}, or {CORE}: in this process, without ROS '
-                        '(%(default)s)')
+    """Add the options that make an order of a scenario."""
+    parser.add_argument('--sim', default=SIM, metavar='SIM',
+                        help=f'{", ".join(SIMULATORS)}; {DIRECT}: simulator_node without a '
+                        f'protocol; {CORE}: in this process, without ROS (%(default)s)')
     parser.add_argument('--host', default='',
                         help='address of a real simulator, instead of a simulated peer')
     parser.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")
@@ -65,7 +75,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def add_controller_options(parser: ArgumentParser) -> None:
-    """Add the options for the controller of Settings."""
+    """Add the options for the controller of an order."""
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument('--controller', default='', metavar='COMMAND',
                         help='what flies: a command line that starts your controller, external '
@@ -84,14 +94,28 @@ def add_controller_options(parser: ArgumentParser) -> None:
                         f'({controller.GUIDANCE[0]})')
 
 
-def from_options(arguments: Namespace) -> Settings:
-    """Return the settings given by the options."""
-    given = {name: getattr(arguments, name) for name in Settings.__slots__}
-    return Settings(**given | {'controller_launch': tuple(given['controller_launch'])})
+def order_of(arguments: Namespace, scenario: Scenario) -> Order:
+    """
+    Return the order of a scenario by the options.
+
+    Raises ScenarioError for an aircraft that a real simulator would have to change to.
+    """
+    given = {name: value for name in _AIRCRAFT if (value := getattr(arguments, name))}
+    if arguments.host and (wanted := [name for name in _SIMULATED if name in given]):
+        raise ScenarioError(
+            f'a real simulator ({arguments.host}) does not support {", ".join(wanted)}: its '
+            'protocol has none of that; omit --host to fly a simulator of this package')
+    scenario = replace(scenario, initial={**scenario.initial, **given})
+    return Order(
+        scenario, arguments.sim, flown_by_of(
+            scenario, arguments.controller, tuple(arguments.controller_launch), arguments.policy,
+            arguments.controller_timeout, arguments.guidance),
+        arguments.seed, arguments.sensors, link=Link(**{
+            name: getattr(arguments, name) for name in Link.__slots__}))
 
 
 def add_live_option(parser: ArgumentParser) -> None:
-    """Add the option for Experiment.live."""
+    """Add the option for the live view."""
     parser.add_argument(
         '--live', nargs='?', type=_port, const=LIVE_PORT, default=0, metavar='PORT',
         help='show the flight live in Foxglove or Lichtblick, at ws://127.0.0.1:PORT '

@@ -26,6 +26,7 @@ A scenario as a Gymnasium environment.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,20 @@ from xplane_bridge.episodes.reward import (
     Termination,
     TrackingReward,
 )
-from xplane_bridge.flights.flight import Start
+from xplane_bridge.flights.flight import Flight, State
+from xplane_bridge.flights.order import (
+    CORE,
+    FlownBy,
+    goes_in_lockstep,
+    Link,
+    Order,
+    OrderError,
+    refusals,
+)
 from xplane_bridge.flights.scenario import scenario as scenarios
 from xplane_bridge.flights.scenario.scenario import Scenario
-from xplane_bridge.flights.scenario.start import start_of
-from xplane_bridge.places import make_flight
+from xplane_bridge.flights.scenario.start import scenario_of, Start, start_of
+from xplane_bridge.places import open_flight
 
 try:
     import gymnasium
@@ -55,6 +65,10 @@ except ImportError as error:
     raise missing('an environment', 'gymnasium', extra='train') from error
 
 _SEEDS = 2 ** 31
+# Arguments of 0.2.
+_RENAMED = {
+    'room': "sim: 'core' (the default), or the name of a simulator, then through ROS",
+    'wire': 'rounding'}
 
 
 def box(fields: Sequence[Field]) -> Box:
@@ -74,8 +88,9 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
     """
     Fly a scenario, frame by frame.
 
-    ``scenario`` is the name of one, a file, or a Scenario; ``room`` 'core' (in this process;
-    ``wire`` rounds as that simulator's protocol) or 'ros' (with ``sim`` and its bridge).
+    ``scenario`` is the name of one, a file, or a Scenario; ``sim`` is 'core' (in this process;
+    ``rounding`` names a simulator as whose protocol it rounds), or a simulator: through ROS and
+    its bridge, in lockstep where its protocol has time.
     ``level`` is that of control.action. A step is ``frames_per_step`` frames of 1/60 s with one
     action. ``reward`` and ``termination`` take the place of the scenario's (judging.py), and
     ``sensors`` and ``aircraft`` that of its own. Raises ValueError with a sentence for what
@@ -88,12 +103,17 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
     metadata = {'render_modes': ['ansi'], 'render_fps': 60}
 
     def __init__(
-        self, scenario: str | Scenario = 'turbulence', room: str = 'core',
-        level: str = 'controls', wire: str = '', sim: str = 'xpc', frames_per_step: int = 1,
+        self, scenario: str | Scenario = 'turbulence', sim: str = CORE,
+        level: str = 'controls', rounding: str = '', frames_per_step: int = 1,
         reward: Reward | None = None, termination: Termination | None = None,
         sensors: str | None = None, aircraft: str | None = None,
-        render_mode: str | None = None,
+        render_mode: str | None = None, **given: object,
     ) -> None:
+        for old, new in _RENAMED.items():
+            if old in given:
+                raise ValueError(f'{old}: this is now {new}')
+        if given:
+            raise TypeError(f'FlightEnv has no argument {", ".join(given)}')
         if render_mode not in (None, 'ansi'):
             raise ValueError(f'render_mode: got {render_mode!r}, expected None or ansi')
         self.render_mode = render_mode
@@ -101,7 +121,17 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
             scenario = scenarios.load(scenarios.find(scenario))
         self._duration = scenario.duration
         self._usual = Start(aircraft=aircraft or '', sensors=sensors or '')
-        self._flight = make_flight(room, scenario, level, frames_per_step, wire, sim)
+        if isinstance(frames_per_step, bool) or not (
+                isinstance(frames_per_step, int) and frames_per_step > 0):
+            raise ValueError(
+                f'frames_per_step: expected a whole number above 0, got {frames_per_step!r}')
+        self._frames = frames_per_step
+        self._order = Order(
+            scenario, sim, FlownBy(actions=level), sensors=sensors or '', rounding=rounding,
+            link=Link(lockstep=goes_in_lockstep(sim)))
+        if sentences := refusals(self._order):
+            raise OrderError(sentences)
+        self._flight: Flight | None = None
         self._action = LEVELS[level]
         self._given_reward, self._given_termination = reward, termination
         self._reward: Reward
@@ -124,12 +154,19 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         flown = int(self.np_random.integers(_SEEDS)) if seed is None else seed
         start = start_of(flown, options or {}, self._usual, self._duration)
         self._truth = None
-        observation = self._flight.reset(start)
-        scenario = self._flight.scenario
+        self.close()
+        scenario = scenario_of(self._order.scenario, start)
+        flight = self._flight = open_flight(replace(
+            self._order, scenario=scenario, seed=start.seed,
+            sensors=start.sensors or self._order.sensors))
+        if flight.start() is State.FAILED:
+            assert flight.error is not None
+            raise flight.error
         self._reward = self._given_reward or TrackingReward(scenario)
         self._termination = self._given_termination or EnvelopeLeft(scenario)
-        self._truth = self._flight.truth()
-        return observation, {'seed': flown, **self._info()}
+        observation = flight.observation()
+        self._truth = flight.truth()
+        return observation, {'seed': flown, **_info(flight)}
 
     def step(
         self, action: NDArray[Any]
@@ -142,17 +179,24 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         Raises ValueError for an action of a wrong shape or with a number that is not finite.
         """
         values = self._action.checked(action)
-        before = self._truth
-        if before is None:
+        before, flight = self._truth, self._flight
+        if before is None or flight is None:
             raise ValueError('no episode has begun, or it is over: call reset() first')
-        observation, over = self._flight.step(values)
-        after = self._truth = self._flight.truth()
-        step = Step(self._flight.scenario, self._flight.time, before, values, after)
+        for _ in range(self._frames):
+            if flight.step(values) is not State.READY:
+                break
+        if flight.error is not None:
+            self._truth = None
+            raise flight.error
+        over = flight.state is State.OVER
+        observation = flight.observation()
+        after = self._truth = flight.truth()
+        step = Step(flight.order.scenario, flight.time, before, values, after)
         reason = self._termination(step)
-        info = self._info()
+        info = _info(flight)
         if reason or over:
             self._truth = None
-            judgements = self._flight.judgements()
+            judgements = flight.result().judgements
             info |= {
                 'reason': reason or 'the scenario is flown to its end',
                 'passed': over and all(one.passed for one in judgements),
@@ -163,7 +207,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
 
     def render(self) -> str | None:
         """Return the state in one line, if render_mode is ansi."""
-        if self.render_mode is None or self._truth is None:
+        if self.render_mode is None or self._truth is None or self._flight is None:
             return None
         now = seen(self._truth)
         return (f'{self._flight.time:7.2f} s  altitude {now.altitude:7.1f} m  airspeed '
@@ -172,7 +216,9 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
 
     def close(self) -> None:
         """End the flight."""
-        self._flight.close()
+        if self._flight is not None:
+            self._flight.close()
 
-    def _info(self) -> dict[str, Any]:
-        return {'time': self._flight.time, 'engaged': self._flight.is_engaged}
+
+def _info(flight: Flight) -> dict[str, Any]:
+    return {'time': flight.time, 'engaged': flight.script.engaged}

@@ -42,7 +42,7 @@ from xplane_bridge.experiments.live_gate import Gate, hidden_address
 from xplane_bridge.experiments.live_scene import Scene
 from xplane_bridge.experiments.settings import Experiment
 from xplane_bridge.flights.route import Telemetry
-from xplane_bridge.flights.script import Execution
+from xplane_bridge.flights.script import Script
 
 _HOST = '127.0.0.1'
 _PACKAGE = 'foxglove-sdk'
@@ -109,7 +109,7 @@ class Live:
                 f'port {port} cannot be opened for the live view ({error}): is another one '
                 'running, or foxglove_bridge? Choose another with --live PORT') from None
         self.address = f'ws://{_HOST}:{self._gate.port}'
-        self._flight: Execution | None = None
+        self._flight: Script | None = None
         self._telemetry: Telemetry | None = None
         self._shown_at = self._slow_at = -math.inf
         self._began_ns = time.time_ns()
@@ -127,7 +127,7 @@ class Live:
         self._server.stop()
         self._gate.close()
 
-    def begin(self, flight: Execution, telemetry: Telemetry) -> None:
+    def begin(self, flight: Script, telemetry: Telemetry) -> None:
         """Show this flight, and what its telemetry says, from now on."""
         self._flight, self._telemetry = flight, telemetry
         self._began_ns = self._now_ns = time.time_ns()

@@ -26,7 +26,7 @@ import numpy as np
 from xplane_bridge.common import optional
 from xplane_bridge.flights.analysis.frequency_response import COHERENT
 from xplane_bridge.flights.analysis.history import latency_of
-from xplane_bridge.flights.analysis.series import Flight, Series
+from xplane_bridge.flights.analysis.series import History, Series
 from xplane_bridge.flights.analysis.windows import Window
 from xplane_bridge.flights.route import RouteFlight
 
@@ -39,7 +39,7 @@ _DEGREES = 180.0 / math.pi
 
 
 def draw_flight(
-    flight: Flight, path: str, title: str, route: RouteFlight | None = None,
+    flight: History, path: str, title: str, route: RouteFlight | None = None,
     inputs: Sequence[Window] = (),
 ) -> None:
     """
@@ -89,7 +89,7 @@ def draw_flight(
     pyplot.close(figure)
 
 
-def _draw_path(axes: Any, flight: Flight, route: RouteFlight | None) -> None:
+def _draw_path(axes: Any, flight: History, route: RouteFlight | None) -> None:
     east, north = flight.series['east'], flight.series['north']
     altitude = flight.series['altitude']
     colours = np.interp(east.times, altitude.times, altitude.values) if (
@@ -114,7 +114,7 @@ def _draw_path(axes: Any, flight: Flight, route: RouteFlight | None) -> None:
     axes.grid(alpha=0.3)
 
 
-def _draw_response(axes: Any, flight: Flight, name: str, factor: float, label: str) -> None:
+def _draw_response(axes: Any, flight: History, name: str, factor: float, label: str) -> None:
     measured, target = flight.series[name], flight.series[f'target_{name}']
     axes.plot(measured.times, measured.values * factor, color=_MEASURED, label='measured')
     if len(target.times) and len(measured.times):
@@ -165,7 +165,7 @@ def _draw_bode(axes: Any, inputs: Sequence[Window]) -> None:
         axes['magnitude'].legend(loc='best', frameon=False)
 
 
-def _draw_latency(axes: Any, flight: Flight) -> None:
+def _draw_latency(axes: Any, flight: History) -> None:
     axes.set_ylabel('latency, ms')
     axes.set_xlabel('time, s')
     axes.grid(alpha=0.3)

@@ -17,65 +17,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 import json
-import math
 import os
 import shutil
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
-from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.analysis import verdict
-from xplane_bridge.flights.analysis.series import Arrivals, Flight
+from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.analysis.verdict import FlownStep, Judgement
-from xplane_bridge.flights.analysis.windows import Window, windows
+from xplane_bridge.flights.analysis.windows import Window
+from xplane_bridge.flights.flight import Flight
 from xplane_bridge.flights.recordings import rosbag2
-from xplane_bridge.flights.scenario.events import Event
-from xplane_bridge.flights.script import Execution
+from xplane_bridge.flights.script import Script
 
 
-class Result(NamedTuple):
-    """What came out of a flight: flown steps, test inputs, figures by name, judged criteria."""
-
-    steps: list[FlownStep]
-    windows: list[Window]
-    figures: dict[str, Any]
-    judgements: list[Judgement]
-
-
-def report(experiment: Experiment, recording: str, run: Execution, code: int) -> int:
-    """Print and write the results of a recording; return the experiment's exit code."""
+def report(experiment: Experiment, flown: Flight, code: int) -> int:
+    """Print and write the results of a flight; return the experiment's exit code."""
+    run = flown.script
     try:
-        flight = analysis.load(recording, experiment.namespace, run.begin)
+        flight = flown.history()
     except (ImportError, OSError, ValueError) as error:
         print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN if code == PASSED else code
-    if lacking := _lacking(run, flight):
+    if lacking := flown.lacking():
         print(f'experiment: the recording lacks the end of {lacking}: the figures are of what was '
               'recorded, and there is no verdict', file=sys.stderr, flush=True)
         code = NOT_FLOWN if code in (PASSED, MISSED) else code
-    return report_on(experiment, flight, run, code)
-
-
-def _lacking(run: Execution, flight: Flight) -> str:
-    """Return how much of which topics was heard in flight and is not recorded."""
-    nothing = Arrivals(np.full(1, -math.inf), np.empty(0))
-    missing = {
-        topic: stamp - float(flight.topics.get(topic, nothing).stamps.max())
-        for topic, stamp in run.newest.items()}
-    return ', '.join(f'{topic} ({seconds:.3f} s)' for topic, seconds in missing.items()
-                     if seconds > ROUNDED_TIME)
-
-
-def report_on(experiment: Experiment, flight: Flight, run: Execution, code: int) -> int:
-    """Print and write the results of a flight; return the experiment's exit code."""
     try:
-        steps, inputs, figures, judgements = evaluate(run, flight)
+        steps, inputs, figures, judgements = flown.result()
     except KeyError as error:
         print(f'experiment: scenario {run.scenario.name}: {error.args[0]}', file=sys.stderr)
         return NOT_FLOWN
@@ -98,19 +69,6 @@ def report_on(experiment: Experiment, flight: Flight, run: Execution, code: int)
     return code if code not in (PASSED, MISSED) else max(code, _judged(judgements))
 
 
-def evaluate(run: Execution, flight: Flight) -> Result:
-    """Return what came out of a flight. Raises KeyError for a criterion of an unknown figure."""
-    steps = _flown_steps(run, flight)
-    flown = [step for _, step in steps]
-    inputs = windows(run.scenario, run.occurrences, flight, run.flown)
-    figures = _figures(run, flight, flown)
-    figures['windows'] = {window.name: window.figures() for window in inputs}
-    judgements = verdict.judge(run.scenario, flight, figures, run.flown, steps)
-    if run.account is not None:
-        judgements += run.account.judgements(run.begin)
-    return Result(flown, inputs, figures, judgements)
-
-
 def clear(files: Files) -> None:
     """
     Remove the files of an earlier experiment with the same names.
@@ -124,16 +82,6 @@ def clear(files: Files) -> None:
             os.remove(path)
 
 
-def _flown_steps(run: Execution, flight: Flight) -> list[tuple[Event, FlownStep]]:
-    """Return the steps that were expected to be flown, and how they were."""
-    steps = []
-    for occurrence in run.occurrences:
-        if occurrence.event.expect is not None:
-            with suppress(ValueError):
-                steps.append((occurrence.event, verdict.flown_step(flight.series, occurrence)))
-    return steps
-
-
 def _judged(judgements: Sequence[Judgement]) -> int:
     """Print the judgements; return the exit code that follows."""
     for judgement in judgements:
@@ -144,31 +92,8 @@ def _judged(judgements: Sequence[Judgement]) -> int:
     return PASSED
 
 
-def _figures(
-    run: Execution, flight: Flight, steps: Sequence[FlownStep]
-) -> dict[str, Any]:
-    figures = analysis.figures(flight, run.flown)
-    if run.scenario.route is not None:
-        across = [abs(value) for value in run.route.across] if run.route is not None else []
-        figures['route'] = {
-            'reached': len(run.route.passed) if run.route is not None else 0,
-            'cross_track': max(across, default=math.nan),
-            'cross_track_rms': math.hypot(*across) / math.sqrt(len(across) or math.nan),
-        }
-    if run.account is not None:
-        figures['controller'] = run.account.figures(run.begin)
-    # What else runs on this machine shows in the latencies.
-    figures['load'] = {'average': os.getloadavg()[0], 'cores': os.cpu_count()}
-    figures['steps'] = [
-        {'quantity': step.quantity, 'begin': step.begin, 'start': step.start,
-         'target': step.target, 'rise': step.response.rise, 'settling': step.response.settling,
-         'overshoot': step.response.overshoot, 'error': step.response.error}
-        for step in steps]
-    return figures
-
-
 def _lines(
-    figures: dict[str, Any], steps: Sequence[FlownStep], flight: Flight
+    figures: dict[str, Any], steps: Sequence[FlownStep], flight: History
 ) -> list[str]:
     """Return the summary of the flight, line by line."""
     lines = [str(step) for step in steps]
@@ -204,7 +129,7 @@ def _lines(
     return lines + ([f'link: {", ".join(link)}'] if link else [])
 
 
-def _recorded(files: Files, flight: Flight) -> str:
+def _recorded(files: Files, flight: History) -> str:
     """Return how much was recorded, and how much was lost if the recorder reports it."""
     with open(files.log, encoding='utf-8') as log:
         for line in log:
@@ -214,7 +139,7 @@ def _recorded(files: Files, flight: Flight) -> str:
 
 
 def _draw(
-    flight: Flight, experiment: Experiment, run: Execution, inputs: Sequence[Window]
+    flight: History, experiment: Experiment, run: Script, inputs: Sequence[Window]
 ) -> None:
     path, title = experiment.files.picture, experiment.title
     if run.account is not None and (wrong := run.account.wrong(run.begin)):
@@ -230,11 +155,11 @@ def _draw(
 
 
 def _write(
-    experiment: Experiment, run: Execution, complete: bool, judgements: Sequence[Judgement],
+    experiment: Experiment, run: Script, complete: bool, judgements: Sequence[Judgement],
     figures: dict[str, Any],
 ) -> None:
     content = {
-        'scenario': experiment.scenario.name, 'settings': experiment.settings.figures(),
+        'scenario': run.scenario.name, 'settings': experiment.order.figures(),
         'begin': run.begin, 'flown': run.flown, 'complete': complete,
         'passed': complete and all(judgement.passed for judgement in judgements),
         'criteria': [

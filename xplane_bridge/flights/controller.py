@@ -32,7 +32,7 @@ from xplane_bridge.flights.script import ExperimentError
 """The controls that a law or an event commands."""
 
 
-class Law(Protocol):
+class ControlLaw(Protocol):
     """A control law, such as control.cascade.Cascade."""
 
     target: Target
@@ -44,7 +44,7 @@ class Law(Protocol):
         """Return the controls for a measurement taken ``dt`` seconds after the last."""
 
 
-class Piloting(ABC):
+class FlownByLaw(ABC):
     """
     A vehicle with a law: either that commands it, or events do.
 
@@ -52,7 +52,7 @@ class Piloting(ABC):
     (``reported_controls``), and notes each new target (``keep_target``).
     """
 
-    law: Law
+    law: ControlLaw
     _engaged = False
     _standing: Mapping[str, float] = {}
     _observed_at = math.nan

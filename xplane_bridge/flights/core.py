@@ -13,26 +13,17 @@
 # limitations under the License.
 
 """
-A scenario flown in this process, without ROS: the simulated aircraft, a control law, the events.
-
-    from xplane_bridge.flights.core import CoreRun
-    from xplane_bridge.flights.scenario.scenario import find, load
-
-    run = CoreRun(load(find('steps')))
-    run.fly()
-    print(run.evaluate().judgements)
+A flight in this process, without ROS: the simulated aircraft, a control law, the events.
 
 Each frame is that of a flight through ROS in lockstep: the state is measured, what is due happens,
-the law commands, and the aircraft flies on with that command. What a wire rounds is not rounded
-here, unless one is given.
+the law commands, and the aircraft flies on with that command. What a protocol rounds is not
+rounded here, unless the order names one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
-import math
-import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 import time
 from typing import Any
 
@@ -40,118 +31,127 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.control.cascade import Cascade
-from xplane_bridge.control.policy.action import CONTROLS
+from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
-from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.experiments import report
-from xplane_bridge.experiments.live import Live, served
-from xplane_bridge.experiments.settings import (
-    DEFAULT_MODEL,
-    Experiment,
-    gains_of,
-    INTERRUPTED,
-    NO_SENSORS,
-    NOT_FLOWN,
-    PASSED,
-)
-from xplane_bridge.flights.controller import Law
-from xplane_bridge.flights.core_vehicle import CoreVehicle, Wire
+from xplane_bridge.control.policy.observation import Vector
+from xplane_bridge.flights.analysis.series import History
+from xplane_bridge.flights.controller import ControlLaw
+from xplane_bridge.flights.core_vehicle import CoreVehicle, Rounding
+from xplane_bridge.flights.flight import Display, Flight, State
+from xplane_bridge.flights.frames import Frames
 from xplane_bridge.flights.laws import ActionLaw, PolicyLaw
-from xplane_bridge.flights.scenario.scenario import Scenario, ScenarioError
-from xplane_bridge.flights.script import Display, ExperimentError
+from xplane_bridge.flights.order import FlownBy, Order
+from xplane_bridge.flights.rounding import rounding_of
+from xplane_bridge.flights.scenario.scenario import ScenarioError
+from xplane_bridge.flights.scenario.start import simulated_start
+from xplane_bridge.flights.script import Script
 from xplane_bridge.flights.sensed import figures_of
-from xplane_bridge.flights.stepped import SteppedRun
-from xplane_bridge.nodes.flight.bridges import simulated_start
 
 
-class Silent:
-    """Shows nothing of a flight."""
-
-    def say(self, text: str) -> None:
-        """Do nothing."""
-
-    def update(self, phase: str, progress: float) -> None:
-        """Do nothing."""
-
-
-class Printed(Silent):
-    """Prints what happens in a flight."""
-
-    def say(self, text: str) -> None:
-        """Print a line."""
-        print(text, flush=True)
-
-
-class Watched(Printed):
-    """Prints what happens, shows it live, and holds the flight back to ``speed`` x real time."""
-
-    def __init__(self, live: Live, speed: float) -> None:
-        self._live = live
-        self._speed = speed
-        self._begin = math.nan
-        self._duration = math.nan
-
-    def begin(self, run: CoreRun) -> None:
-        """Show this flight, which begins now."""
-        self._live.begin(run, run.vehicle)
-        self._duration = run.scenario.duration
-        self._begin = time.monotonic()
-
-    def say(self, text: str) -> None:
-        """Print a line, and log it."""
-        super().say(text)
-        self._live.say(text)
-
-    def update(self, phase: str, progress: float) -> None:
-        """Show the state, and wait until it is due."""
-        self._live.update(progress)
-        due = self._begin + progress * self._duration / self._speed
-        time.sleep(max(0.0, due - time.monotonic()))
-
-
-class CoreRun(SteppedRun):
+class CoreFlight(Flight):
     """
-    Fly a scenario in this process.
+    A flight in this process.
 
-    ``vehicle`` is what flies; another law than the autopilot's may be given, other sensors (name
-    or file, 'none') than the scenario's, and a wire that rounds (see CoreVehicle). What a law of
-    your own commands is judged as docs/reference/controllers.md has it: out of range, or not
-    finite, it is counted, and the aircraft keeps the command before. Raises ScenarioError for a
-    scenario that needs real time or other sensors, and ValueError if the initial state cannot be
-    trimmed, or if the autopilot is to fly an aircraft without gains.
+    ``vehicle`` is what flies, from start() on. ``law`` takes the place of the autopilot: what it
+    commands is judged as docs/reference/controllers.md has it: out of range, or not finite, it
+    is counted, and the aircraft keeps the command before.
     """
 
-    def __init__(self, scenario: Scenario, seed: int = 0, law: Law | None = None,
-                 display: Display | None = None, sensors: str = '',
-                 wire: Callable[[Aircraft], Wire] | None = None) -> None:
-        if scenario.needs_real_time():
-            raise ScenarioError(
-                f'scenario {scenario.name} works in real time only, because of '
-                f'{", ".join(scenario.needs_real_time())}')
+    vehicle: CoreVehicle
+
+    def __init__(self, order: Order, display: Display, law: ControlLaw | None = None) -> None:
+        super().__init__(order, display)
+        self._law = law
+        self._observed: Vector | None = None
+        self._used = 0.0
+
+    @property
+    def time(self) -> float:
+        """Return the time of the scenario in s."""
+        return self.vehicle.time if self.began else 0.0
+
+    def observation(self) -> Vector:
+        """Return what a policy is told of the observed state (control.observation.FIELDS)."""
+        self._check_began()
+        if self._observed is None:
+            self._observed = self.vehicle.observation()
+        # The caller may change what it is given.
+        return self._observed.copy()
+
+    def truth(self) -> Vector:
+        """Return the observation as it would be without sensors."""
+        self._check_began()
+        return self.vehicle.truth() if self.vehicle.has_sensors else self.observation()
+
+    def history(self) -> History:
+        """Return all that was measured, commanded and wanted."""
+        self._check_began()
+        return self.vehicle.history()
+
+    def _start(self) -> State:
+        self._began = time.process_time()
+        order, scenario = self.order, self.order.scenario
+        law = self._law or law_of(order.flown_by)
         initial = scenario.initial
-        sensors = sensors or scenario.sensors
-        self.vehicle = CoreVehicle(
-            start_of(initial), seed, law, initial.get('model', DEFAULT_MODEL),
-            initial.get('aircraft_path', ''),
-            figures_of(sensors) if sensors not in ('', NO_SENSORS) else None, wire,
+        rounding: Callable[[Aircraft], Rounding] | None = (
+            partial(rounding_of, order.rounding) if order.rounding else None)
+        vehicle = self.telemetry = self.vehicle = CoreVehicle(
+            start_of(initial), order.seed, law, order.model, initial.get('aircraft_path', ''),
+            figures_of(order.sensed_by) if order.sensed_by else None, rounding,
             initial.get('gains', ''))
-        if scenario.engages() and (law is None or (
-                isinstance(law, ActionLaw) and law.action is not CONTROLS)):
-            gains_of(initial)
-        super().__init__(scenario, self.vehicle, self.vehicle, display or Silent())
-        self.begin = 0.0
-        if law is not None and not isinstance(law, Cascade | ActionLaw):
-            self.hold_to_contract(type(law).__name__)
+        script = self.script = Script(scenario, vehicle, vehicle, self._display)
+        script.begin = 0.0
+        self._frames = Frames(
+            script, vehicle,
+            '' if isinstance(law, Cascade | ActionLaw | None) else type(law).__name__)
+        self._actions = law if isinstance(law, ActionLaw) else None
+        self._display.begin(self)
+        going = self._frames.look()
+        if order.flown_by.actions:
+            while going and not script.engaged:
+                self._frames.fly_on()
+                going = self._frames.look()
+            if not going:
+                raise never_engaged(scenario.name)
+        return State.READY if going else State.OVER
 
-    def fly(self) -> None:
-        """Fly it to its end; raise ExperimentError if that is not possible."""
-        for _ in self.frames():
-            pass
+    def _step(self, action: Sequence[float] | None) -> State:
+        if action is not None and self._actions is not None:
+            self._actions.given = tuple(action)
+        self._observed = None
+        self._frames.fly_on()
+        return State.READY if self._frames.look() else State.OVER
 
-    def frames(self) -> Iterator[Controls]:
-        """Fly it frame by frame, yielding the command that each was flown with."""
-        while self.look():
-            yield self.fly_on()
+    def _end(self) -> None:
+        if self.state is not State.CLOSED and self.flown and not self._used:
+            self._used = time.process_time() - self._began
+            self._display.say(
+                f'{self.flown:.1f} s flown in {self._used:.2f} s of processor time')
+
+
+def law_of(flown_by: FlownBy) -> ActionLaw | None:
+    """
+    Return the law of an order, None for the autopilot.
+
+    Raises ValueError for a policy that cannot be loaded, or is not what it was.
+    """
+    if flown_by.actions:
+        return ActionLaw(LEVELS[flown_by.actions])
+    if not flown_by.policy:
+        return None
+    # Anew for each flight, so that none begins with what another left.
+    policy = load_policy(flown_by.policy)
+    if flown_by.digest and policy.digest != flown_by.digest:
+        raise ScenarioError(
+            f'policy {flown_by.policy} is no more what it was when the campaign began, or it is '
+            'another one on this machine: its files differ, or what they import')
+    return PolicyLaw(policy)
+
+
+def never_engaged(name: str) -> ScenarioError:
+    """Return the error of a scenario in which no action counts."""
+    return ScenarioError(
+        f'scenario {name} never engages a controller: an episode needs the event engage')
 
 
 def start_of(initial: Mapping[str, Any]) -> Initial:
@@ -165,43 +165,3 @@ def start_of(initial: Mapping[str, Any]) -> Initial:
         heading_deg=given.get('heading_deg', default.heading_deg),
         airspeed_kt=given['airspeed'] / KNOT if 'airspeed' in given else default.airspeed_kt,
         parked=given.get('parked', default.parked))
-
-
-def fly(experiment: Experiment) -> int:
-    """
-    Fly a scenario in this process; write the files, print the report.
-
-    Return PASSED, MISSED, NOT_FLOWN (with the reason on stderr) or INTERRUPTED.
-    """
-    settings = experiment.settings
-    with ExitStack() as stack:
-        try:
-            live = stack.enter_context(served(experiment))
-            display = Printed() if live is None else Watched(live, settings.speed)
-            run = CoreRun(experiment.scenario, settings.seed,
-                          PolicyLaw(load_policy(settings.policy)) if settings.policy else None,
-                          display, settings.sensors)
-        except (ImportError, ValueError) as error:
-            print(f'experiment: {error}', file=sys.stderr, flush=True)
-            return NOT_FLOWN
-        return _fly(experiment, run, display)
-
-
-def _fly(experiment: Experiment, run: CoreRun, display: Printed) -> int:
-    report.clear(experiment.files)
-    if isinstance(display, Watched):
-        display.begin(run)
-    code, begin = PASSED, time.process_time()
-    try:
-        run.fly()
-    except KeyboardInterrupt:
-        print('interrupted; the results so far follow', flush=True)
-        code = INTERRUPTED
-    except (ExperimentError, ValueError) as error:
-        print(f'experiment: {error}', file=sys.stderr, flush=True)
-        code = NOT_FLOWN
-    used = time.process_time() - begin
-    if not run.flown:
-        return code
-    print(f'{run.flown:.1f} s flown in {used:.2f} s of processor time', flush=True)
-    return report.report_on(experiment, run.vehicle.flight(), run, code)

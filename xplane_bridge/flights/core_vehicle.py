@@ -15,7 +15,7 @@
 """
 An aircraft flown in this process: what is observed of it, and what a control law commands.
 
-A wire in between may round both (``Wire``), and sensors may stand before the law.
+A protocol in between may round both (``Rounding``), and sensors may stand before the law.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.flights import observed
 from xplane_bridge.flights.analysis.history import make_flight
 from xplane_bridge.flights.analysis.quantities import TARGET
-from xplane_bridge.flights.analysis.series import Arrivals, Flight, Series
-from xplane_bridge.flights.controller import Law, Piloting
+from xplane_bridge.flights.analysis.series import Arrivals, History, Series
+from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.flights.laws import ActionLaw
 from xplane_bridge.flights.observed import Observed
 from xplane_bridge.flights.script import ExperimentError
@@ -69,7 +69,7 @@ _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 _TOPICS = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
 undulation = cache(undulation_source)
 
-class Wire(Protocol):
+class Rounding(Protocol):
     """An aircraft behind a simulator's protocol, which rounds its state and its commands."""
 
     def state(self) -> VehicleState:
@@ -79,20 +79,21 @@ class Wire(Protocol):
         """Command it; it then flies that long."""
 
 
-class CoreVehicle(Piloting):
+class CoreVehicle(FlownByLaw):
     """
     An aircraft with its control law, and what was measured, commanded and wanted so far.
 
     ``observe`` measures the current state; then either ``command_of_law`` or ``own_command``
     returns what ``fly_on`` flies a frame with. ``state`` is the aircraft's, ``time`` in seconds
     since the initial state. With ``sensors`` the law knows only what they deliver; all else here
-    is the truth, or what a ``wire`` leaves of it.
+    is the truth, or what a ``rounding`` leaves of it.
     """
 
-    def __init__(self, initial: Initial, seed: int = 0, law: Law | None = None,
+    def __init__(self, initial: Initial, seed: int = 0, law: ControlLaw | None = None,
                  model: str = DEFAULT_MODEL, aircraft_path: str = '',
                  sensors: Figures | None = None,
-                 wire: Callable[[Aircraft], Wire] | None = None, gains_named: str = '') -> None:
+                 rounding: Callable[[Aircraft], Rounding] | None = None,
+                 gains_named: str = '') -> None:
         """
         Trim the aircraft; ValueError if that is not possible.
 
@@ -100,7 +101,7 @@ class CoreVehicle(Piloting):
         nothing may be engaged that needs some.
         """
         self.aircraft = Aircraft(model, initial, seed=seed, aircraft_path=aircraft_path)
-        self.law: Law = law or Cascade(*tuned(model, aircraft_path, gains_named))
+        self.law: ControlLaw = law or Cascade(*tuned(model, aircraft_path, gains_named))
         if isinstance(law, ActionLaw):
             law.place(self.observation, Cascade(*tuned(model, aircraft_path, gains_named)))
         self.time = 0.0
@@ -112,7 +113,7 @@ class CoreVehicle(Piloting):
         self._local: LocalFrame | None = None
         self._sensors, self._seed = sensors, seed
         self._sensed: Sensed | None = None
-        self._wire = None if wire is None else wire(self.aircraft)
+        self._rounding = None if rounding is None else rounding(self.aircraft)
         self._seen: VehicleState | None = None
         self._place = (math.nan, math.nan, math.nan)
         self._measured: list[tuple[float, ...]] = []
@@ -134,7 +135,7 @@ class CoreVehicle(Piloting):
     def observe(self) -> None:
         """Measure the current state."""
         state = self.aircraft.state
-        seen = self._seen = None if self._wire is None else self._wire.state()
+        seen = self._seen = None if self._rounding is None else self._rounding.state()
         if seen is None:
             lat_deg, lon_deg, altitude = state.lat_deg, state.lon_deg, state.altitude_msl
         else:
@@ -183,8 +184,8 @@ class CoreVehicle(Piloting):
         """Fly a frame with a command."""
         self._commanded.append((
             self.time, command.elevator, command.aileron, command.rudder, command.throttle))
-        if self._wire is not None:
-            self._wire.fly_on(command, FRAME)
+        if self._rounding is not None:
+            self._rounding.fly_on(command, FRAME)
         else:
             self.aircraft.set_controls(**command.given())
             self.aircraft.advance(FRAME)
@@ -281,7 +282,7 @@ class CoreVehicle(Piloting):
             values = np.unwrap(values).tolist()
         return [row[0] for row in rows], values
 
-    def flight(self) -> Flight:
+    def history(self) -> History:
         """Return all that was measured, commanded and wanted, as a recording would have it."""
         series: dict[str, Series] = {}
         topics: dict[str, Arrivals] = {}

@@ -12,74 +12,234 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A flight that waits for actions: what every room of episodes offers."""
+"""
+A flight: an order being flown, in this process or through ROS; ``places.open_flight`` makes one.
+
+    with open_flight(Order(load(find('steps')))) as flight:
+        flight.fly()
+        print(flight.state, flight.result().judgements)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+import math
+from types import TracebackType
+from typing import Protocol, Self
 
 from xplane_bridge.control.policy.observation import Vector
-from xplane_bridge.flights.analysis.verdict import Judgement
-from xplane_bridge.flights.scenario.events import Event
-from xplane_bridge.flights.scenario.scenario import Scenario
+from xplane_bridge.flights.analysis.series import History
+from xplane_bridge.flights.order import Order
+from xplane_bridge.flights.result import evaluate, Result
+from xplane_bridge.flights.route import Telemetry
+from xplane_bridge.flights.scenario.scenario import ScenarioError
+from xplane_bridge.flights.script import ControllerError, Progress, Script
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class State(StrEnum):
+    """How far a flight is; see Flight."""
+
+    NEW = 'new'
+    READY = 'ready'
+    OVER = 'over'
+    FAILED = 'failed'
+    CLOSED = 'closed'
+
+
+class Fault(StrEnum):
+    """What made a flight fail: its order, its controller, or something else on the way."""
+
+    ORDER = 'order'
+    FLIGHT = 'flight'
+    CONTROLLER = 'controller'
+
+
+class Display(Progress, Protocol):
+    """Where a flight is shown."""
+
+    def begin(self, flight: Flight) -> None:
+        """Show this flight from now on; it has a script and telemetry."""
+
+
+class Silent:
+    """Shows nothing of a flight."""
+
+    def begin(self, flight: Flight) -> None:
+        """Do nothing."""
+
+    def say(self, text: str) -> None:
+        """Do nothing."""
+
+    def update(self, phase: str, progress: float) -> None:
+        """Do nothing."""
+
+
+class Flight(ABC):
     """
-    How an episode begins; what is not given is the scenario's.
+    An order being flown: NEW, by start() READY, by step() at last OVER, by close() CLOSED.
 
-    ``initial`` as in a scenario's file. ``wind`` (east, north, up, m/s) and ``turbulence`` (wind
-    at 20 ft in m/s, severity) hold from time 0 on. ``failures`` are events, of engines and
-    sensors. ``aircraft`` is a model of JSBSim's, ``sensors`` a name or file, or 'none'.
+    It is FAILED where it cannot go on: ``error`` says why, ``fault`` by whom. ``script`` has what
+    has happened so far, ``telemetry`` the newest of what was measured. One thread owns it. Use it
+    as a context manager.
     """
 
-    seed: int = 0
-    initial: Mapping[str, Any] = field(default_factory=dict)
-    wind: tuple[float, ...] | None = None
-    turbulence: tuple[float, ...] | None = None
-    failures: tuple[Event, ...] | None = None
-    aircraft: str = ''
-    sensors: str = ''
+    script: Script
+    telemetry: Telemetry
 
+    def __init__(self, order: Order, display: Display) -> None:
+        self.order = order
+        self.state = State.NEW
+        self.error: Exception | None = None
+        self._display = display
 
-class Flight(Protocol):
-    """
-    A scenario that is flown by actions.
+    def __enter__(self) -> Self:
+        return self
 
-    ``scenario`` is the one that is flown, with what its start has changed; ``time`` is its time
-    (s). ``is_engaged``: whether actions count now; else the scenario's own controls fly.
-    """
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     @property
-    def scenario(self) -> Scenario:
-        """Return the scenario as it is flown."""
+    def why(self) -> str:
+        """Return the sentence why it FAILED, '' if it has not."""
+        return '' if self.error is None else _said(self.error)
 
     @property
+    def fault(self) -> Fault | None:
+        """Return what made it FAIL, None if nothing has."""
+        if self.error is None:
+            return None
+        if isinstance(self.error, ControllerError):
+            return Fault.CONTROLLER
+        return Fault.ORDER if isinstance(self.error, ScenarioError) else Fault.FLIGHT
+
+    @property
+    @abstractmethod
     def time(self) -> float:
         """Return the time of the scenario in s."""
 
     @property
-    def is_engaged(self) -> bool:
-        """Return whether an action counts in the frame that waits."""
+    def began(self) -> bool:
+        """Return whether its first state has been seen."""
+        return hasattr(self, 'script') and not math.isnan(self.script.begin)
 
-    def reset(self, start: Start) -> Vector:
+    @property
+    def flown(self) -> float:
+        """Return how much of the scenario has been flown (s)."""
+        return self.script.flown if hasattr(self, 'script') else 0.0
+
+    def start(self) -> State:
         """
-        Trim a new aircraft and fly on to the first frame that waits for an action.
+        Make it READY; FAILED if that is not possible.
 
-        Returns its observation. Raises ValueError if that is not possible.
+        Flown by actions, it goes on to the first frame in which an action counts.
         """
+        self._expect(State.NEW)
+        return self._go(self._start)
 
-    def step(self, action: Sequence[float]) -> tuple[Vector, bool]:
-        """Fly on with an action; return the next observation, and whether the flight is over."""
+    def step(self, action: Sequence[float] | None = None) -> State:
+        """
+        Fly on, at least one frame: READY, OVER or FAILED.
 
+        ``action`` is in the order of its level's fields; without one the last is held.
+        """
+        self._expect(State.READY)
+        return self._go(self._step, action)
+
+    def fly(self) -> State:
+        """Fly it to its end: OVER or FAILED."""
+        if self.state is State.NEW:
+            self.start()
+        while self.state is State.READY:
+            self.step()
+        return self.state
+
+    @abstractmethod
+    def observation(self) -> Vector:
+        """Return what whoever gives the actions is told (control.policy.observation.FIELDS)."""
+
+    @abstractmethod
     def truth(self) -> Vector:
-        """Return the last observation as it would be without sensors."""
+        """Return the observation as it would be without sensors."""
 
-    def judgements(self) -> list[Judgement]:
-        """Return the judgements of the scenario's criteria on what has been flown."""
+    @abstractmethod
+    def history(self) -> History:
+        """
+        Return all that was measured, commanded and wanted, with its times.
+
+        Also of a flight that is closed. Raises ValueError if it has not begun, and ValueError,
+        OSError or ImportError if it is in a recording that cannot be read.
+        """
+
+    def result(self) -> Result:
+        """
+        Return figures and judged criteria so far; KeyError for unknown figures.
+
+        Raises what history() raises.
+        """
+        self._check_began()
+        return evaluate(self.script, self.history())
+
+    def lacking(self) -> str:
+        """Return how much of which topics was heard in flight, and is not in the history."""
+        return ''
+
+    def traffic(self) -> tuple[Mapping[str, int], float]:
+        """Return the messages so far by topic, and the newest latency (s), NaN if unknown."""
+        return {}, math.nan
 
     def close(self) -> None:
-        """End the flight."""
+        """End it; closing twice is fine."""
+        if self.state is not State.CLOSED:
+            self._end()
+            self.state = State.CLOSED
+
+    @abstractmethod
+    def _start(self) -> State:
+        """Begin; return whether it is READY or OVER."""
+
+    @abstractmethod
+    def _step(self, action: Sequence[float] | None) -> State:
+        """Fly on; return whether it is READY or OVER."""
+
+    @abstractmethod
+    def _end(self) -> None:
+        """Give back what it holds, of whichever state; more than once is fine."""
+
+    def _go(self, do: Callable[..., State], *arguments: object) -> State:
+        try:
+            self.state = do(*arguments)
+        except Exception as error:
+            # The law of somebody else may raise anything.
+            self.state, self.error = State.FAILED, error
+        except BaseException:
+            self.close()
+            raise
+        if self.state is not State.READY:
+            self._end()
+        return self.state
+
+    def _check_began(self) -> None:
+        if not self.began:
+            raise ValueError(
+                f'the flight is {self.state}, and has not begun'
+                + (f': {self.why}' if self.why else ''))
+
+    def _expect(self, *states: State) -> None:
+        if self.state not in states:
+            raise ValueError(
+                f'the flight is {self.state}, expected {" or ".join(states)}'
+                + (f': {self.why}' if self.why else ''))
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, KeyError) and error.args:
+        return f'KeyError: {error.args[0]}'
+    known = str(error) and type(error).__module__.startswith('xplane_bridge')
+    if known or isinstance(error, ValueError | ImportError | OSError | RuntimeError):
+        return str(error)
+    return f'{type(error).__name__}: {error}'

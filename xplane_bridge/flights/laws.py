@@ -15,7 +15,7 @@
 """
 A policy as the control law of a flight in this process.
 
-    run = CoreRun(load(find('steps')), law=PolicyLaw(policy))
+    flight = open_flight(Order(load(find('steps'))), law=PolicyLaw(policy))
 """
 
 from __future__ import annotations

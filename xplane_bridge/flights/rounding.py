@@ -19,15 +19,15 @@ The aircraft in this process, seen and commanded as through a simulator's wire a
 Nothing is computed anew here: the simulator's own frontend makes the datagrams, the bridge's codec
 reads them, and its conversions make the vehicle's state of them; without a socket in between.
 
-    wire = make_wire('xpc', aircraft)
-    wire.fly_on(Controls(elevator=0.1, aileron=0.0, rudder=0.0, throttle=0.7), 1.0 / 60.0)
-    wire.state()
+    rounding = rounding_of('xpc', aircraft)
+    rounding.fly_on(Controls(elevator=0.1, aileron=0.0, rudder=0.0, throttle=0.7), 1.0 / 60.0)
+    rounding.state()
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.conversions import fdmdata as huginn
@@ -36,6 +36,7 @@ from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.conversions.xplane import levers as xplane_levers
 from xplane_bridge.conversions.xplane import state as xplane
 from xplane_bridge.conversions.xplane.rows import rows_state, telemetry_rows
+from xplane_bridge.flights.core_vehicle import Rounding
 from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.fdmdata import Command
@@ -52,17 +53,7 @@ from xplane_bridge.simulators.xplane_udp.xplane import XPlane
 _PEER = ('127.0.0.1', 1)
 
 
-class Wire(Protocol):
-    """An aircraft behind a wire."""
-
-    def fly_on(self, command: Controls, seconds: float) -> None:
-        """Command the aircraft, which then flies that long: a frame."""
-
-    def state(self) -> VehicleState:
-        """Return its state as the bridge knows it."""
-
-
-class XpcWire:
+class XpcRounding:
     """X-Plane Connect: the user's aircraft by GETP and GETD, its controls by CTRL."""
 
     _NAMES = (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE)
@@ -102,7 +93,7 @@ class XpcWire:
         return b''.join(answers)
 
 
-class XplaneUdpWire:
+class XplaneUdpRounding:
     """X-Plane's own UDP: RPOS, RREF and DREF, or the rows of versions before 10."""
 
     def __init__(self, aircraft: Aircraft, version: int) -> None:
@@ -169,7 +160,7 @@ class XplaneUdpWire:
             self._xplane.handle(xplane_udp.encode(message, self._version), _PEER)
 
 
-class FdmdataWire:
+class FdmdataRounding:
     """FDMData: Huginn's sensors, polled all at once, and its four controls."""
 
     _SENSORS = tuple(command for command in Command if command is not Command.MAGNETOMETER)
@@ -200,19 +191,19 @@ class FdmdataWire:
             huginn.plausible(replies, self._plausibility.withhold), self._reading)
 
 
-def _make(simulator: Simulator, aircraft: Aircraft) -> Wire:
+def _make(simulator: Simulator, aircraft: Aircraft) -> Rounding:
     if simulator.version is not None:
-        return XplaneUdpWire(aircraft, simulator.version)
-    return XpcWire(aircraft) if simulator.protocol.name == 'xpc' else FdmdataWire(aircraft)
+        return XplaneUdpRounding(aircraft, simulator.version)
+    return XpcRounding(aircraft) if simulator.protocol.name == 'xpc' else FdmdataRounding(aircraft)
 
 
-def make_wire(name: str, aircraft: Aircraft) -> Wire:
+def rounding_of(name: str, aircraft: Aircraft) -> Rounding:
     """
-    Return the aircraft behind the wire of a simulator of simulators.registry.
+    Return the aircraft as the protocol of a simulator leaves it, one of simulators.registry.
 
     Its weather and failures are still set on the aircraft itself. Raises ValueError for a name
     that is not known.
     """
     if name not in SIMULATORS:
-        raise ValueError(f'wire: got {name!r}, expected one of {", ".join(SIMULATORS)}')
+        raise ValueError(f'rounding: got {name!r}, expected one of {", ".join(SIMULATORS)}')
     return _make(SIMULATORS[name], aircraft)

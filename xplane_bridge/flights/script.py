@@ -50,6 +50,10 @@ class ExperimentError(Exception):
     """The experiment cannot go on; the text says why."""
 
 
+class ControllerError(ExperimentError):
+    """The controller no longer does its part: the flight ends, and this is its result."""
+
+
 class Flown(Protocol):
     """The vehicle that a scenario is flown with."""
 
@@ -77,7 +81,7 @@ class Flown(Protocol):
         """Set what only a simulator of this package can: weather, failures, the link."""
 
 
-class Display(Protocol):
+class Progress(Protocol):
     """Where the progress of a flight is shown."""
 
     def say(self, text: str) -> None:
@@ -87,18 +91,17 @@ class Display(Protocol):
         """Show ``phase`` and the overall progress (0..1)."""
 
 
-class Execution:
+class Script:
     """
     The events and the route of a scenario, executed as their time comes.
 
     ``begin`` is the time of the scenario's time 0, ``flown`` how far it got (s), and
     ``occurrences`` the events that have happened; ``route`` is its route once it has begun.
-    ``account`` is of a foreign controller, ``newest`` the newest stamp by topic, where
-    others may have heard less.
+    ``account`` is of a foreign controller.
     """
 
     def __init__(
-        self, scenario: Scenario, vehicle: Flown, telemetry: Telemetry, display: Display
+        self, scenario: Scenario, vehicle: Flown, telemetry: Telemetry, display: Progress
     ) -> None:
         self.scenario = scenario
         self.begin = math.nan
@@ -106,7 +109,6 @@ class Execution:
         self.occurrences: list[Occurrence] = []
         self.route: RouteFlight | None = None
         self.account: Account | None = None
-        self.newest: Mapping[str, float] = {}
         self.engaged = False
         self.silence_wanted = False
         # Those in progress and their start; over ones are removed by the next.

@@ -20,11 +20,10 @@ import os
 import signal
 import sys
 
-from xplane_bridge.campaigns.fly import trajectory
+from xplane_bridge.campaigns.fly import order_of, trajectory
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.table.rows import canonical
-from xplane_bridge.flights.core import CoreRun
-from xplane_bridge.flights.scenario.scenario import parse
+from xplane_bridge.places import open_flight
 
 CONTENT = {
     'duration': 5.0,
@@ -53,14 +52,14 @@ def fly(task):
     """Fly it; in a scenario called deadly its process dies."""
     if task.scenario == 'deadly':
         os.kill(os.getpid(), signal.SIGKILL)
-    run = CoreRun(parse(task.scenario, task.content), seed=task.seed)
-    run.fly()
+    flight = open_flight(order_of(task))
+    flight.fly()
     if task.folder:
         os.makedirs(task.folder, exist_ok=True)
         with open(os.path.join(task.folder, 'left.txt'), 'w') as stream:
             stream.write(f'{task.seed}')
     return task.row(
-        'passed', code=0, trajectory=trajectory(run.vehicle.flight()),
+        'passed', code=0, trajectory=trajectory(flight.history()),
         seconds=float(os.getpid()))
 
 

@@ -28,7 +28,7 @@ pytest.importorskip('mcap', reason='recording needs mcap')
 pytest.importorskip('rosbags', reason='reading back needs rosbags')
 pytest.importorskip('pyarrow', reason='a campaign needs pyarrow')
 
-from xplane_bridge.campaigns.engines import isolated as ros_flight
+from xplane_bridge.campaigns.engines import isolated
 from xplane_bridge.campaigns.plan.task import Task
 
 pytestmark = pytest.mark.xdist_group('flights')
@@ -51,7 +51,7 @@ def task(key, **given):
 
 def test_a_flight_passes_and_leaves_nothing(tmp_path):
     flown = task('passes', folder=str(tmp_path / 'kept'))
-    row = ros_flight.fly(flown)
+    row = isolated.fly(flown)
     assert (row['outcome'], row['reason'], row['exit']) == ('passed', '', 0)
     assert row['passed.max_abs of altitude_error at most 20'] is True
     assert row['figure.rates.imu/data.messages'] == 121
@@ -64,13 +64,13 @@ def test_a_flight_passes_and_leaves_nothing(tmp_path):
 def test_a_flight_over_its_limit_is_hung_and_leaves_no_process(tmp_path):
     hung = task('hangs', content=CONTENT | {'duration': 3000.0}, time_limit=4.0,
                 folder=str(tmp_path / 'kept'))
-    row = ros_flight.fly(hung)
+    row = isolated.fly(hung)
     assert (row['outcome'], row['reason']) == ('hung', 'it took longer than its time limit, 4 s')
     # However far it got in that time: on a busy machine its processes have not begun.
     assert not running(hung.key[:8])
 
 
 def test_what_is_not_flown_says_why():
-    row = ros_flight.fly(task('refused', simulator='fdmdata'))
+    row = isolated.fly(task('refused', simulator='fdmdata'))
     assert (row['outcome'], row['exit']) == ('failed', 2)
     assert row['reason'].startswith('fdmdata has no time in its protocol')

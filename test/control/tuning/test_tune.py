@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from orders import flown
 import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
@@ -30,7 +31,6 @@ from xplane_bridge.control.envelope import load as load_envelope
 from xplane_bridge.control.gains import load
 from xplane_bridge.control.tuning.linear_model import from_json
 from xplane_bridge.control.tuning.tune import tune
-from xplane_bridge.flights.core import CoreRun
 from xplane_bridge.flights.scenario.scenario import load as load_scenario
 
 STEPS = Path(__file__).parents[3] / 'xplane_bridge/data/scenarios/steps.yaml'
@@ -49,9 +49,8 @@ def test_a_tuned_file_flies_the_steps_and_says_its_margins(
     assert '# roll        1.60 rad/s' in text
     gains = load(file)
     assert gains.airspeed == 51.4
-    run = CoreRun(load_scenario(str(STEPS)), law=Cascade(gains, load_envelope(file)))
-    run.fly()
-    assert [str(each) for each in run.evaluate().judgements if not each.passed] == []
+    flight = flown(load_scenario(str(STEPS)), law=Cascade(gains, load_envelope(file)))
+    assert [str(each) for each in flight.result().judgements if not each.passed] == []
 
 
 def test_python_control_finds_the_same_margins(capsys: pytest.CaptureFixture[str]) -> None:

@@ -204,11 +204,14 @@ def test_a_flown_response_lies_on_that_of_the_linear_model(kind, axis, output, f
     pytest.importorskip('scipy', reason='scipy is not installed')
     from xplane_bridge.aircraft.studies.linearize import linearize
     from xplane_bridge.aircraft.studies.spare import spare_of
-    from xplane_bridge.flights.core import CoreRun
-    run = CoreRun(scenario.parse('mine', yaml.safe_load(C172P % (kind, axis, frequencies))))
-    model = linearize(spare_of(run.vehicle.aircraft))
-    run.fly()
-    window, = run.evaluate().windows
+    from xplane_bridge.flights.order import Order
+    from xplane_bridge.places import open_flight
+    flight = open_flight(Order(
+        scenario.parse('mine', yaml.safe_load(C172P % (kind, axis, frequencies)))))
+    flight.start()
+    model = linearize(spare_of(flight.vehicle.aircraft))
+    flight.fly()
+    window, = flight.result().windows
     found = window.responses[output].where(0.8)
     # A decade and more of it.
     assert found.frequencies[-1] >= 10.0 * found.frequencies[0]

@@ -29,7 +29,7 @@ from xplane_bridge.flights.analysis.history import (
     quantity,
     statistic,
 )
-from xplane_bridge.flights.analysis.series import Arrivals, Flight, Series
+from xplane_bridge.flights.analysis.series import Arrivals, History, Series
 from xplane_bridge.flights.scenario.events import Event, Expectation
 from xplane_bridge.flights.scenario.quantities import QUANTITIES
 from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
@@ -39,7 +39,7 @@ NAN = math.nan
 
 def flight(topics=None, begin=0.0, diagnostics=None, **series):
     empty = Series(np.empty(0), np.empty(0))
-    return Flight('/uav', begin, dict.fromkeys(QUANTITIES, empty) | {
+    return History('/uav', begin, dict.fromkeys(QUANTITIES, empty) | {
         name: Series(np.array(times, float), np.array(values, float))
         for name, (times, values) in series.items()}, topics or {}, {}, diagnostics or {})
 

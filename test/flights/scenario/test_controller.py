@@ -17,10 +17,10 @@
 import shutil
 import sys
 
+from orders import check, order_of
 import pytest
 
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.experiments.settings import check, complete, Settings
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario.scenario import parse
 
@@ -33,19 +33,19 @@ def scenario(events=(), **given):
         'criteria': [{'quantity': 'roll', 'statistic': 'max', 'at_most': 1.0}], **given})
 
 
-def chosen(given=None, **settings):
-    found = complete(
-        Settings(**settings), scenario() if given is None else scenario(controller=given))
-    return (found.controller, found.controller_launch, found.guidance, found.controller_timeout)
+def chosen(given=None, **options):
+    found = order_of(
+        scenario() if given is None else scenario(controller=given), **options).flown_by
+    return found.command, found.launch, found.guidance, found.timeout
 
 
 def test_the_autopilot_flies_unless_somebody_says_otherwise():
     assert chosen() == ('autopilot', (), 'course', 5.0)
-    assert not complete(Settings(), scenario()).foreign
+    assert not order_of(scenario()).flown_by.foreign
     assert chosen('mine --fast') == ('mine --fast', (), 'course', 5.0)
     assert chosen({'launch': ['pkg', 'a.launch.py'], 'guidance': 'heading', 'timeout': 60}) == (
         '', ('pkg', 'a.launch.py'), 'heading', 60.0)
-    assert complete(Settings(), scenario(controller='external')).foreign
+    assert order_of(scenario(controller='external')).flown_by.foreign
 
 
 def test_the_command_line_wins_over_the_scenario():
@@ -71,15 +71,15 @@ def test_a_mistake_in_the_scenario_is_said(given, sentence):
         scenario(controller=given)
 
 
-@pytest.mark.parametrize(('settings', 'sentence'), [
+@pytest.mark.parametrize(('options', 'sentence'), [
     ({'sim': 'core', 'controller': 'mine'}, 'core flies without ROS'),
     ({'controller': 'mine', 'controller_launch': ('a', 'b')}, 'exclude each other'),
     ({'controller': 'mine', 'controller_timeout': -1.0}, 'controller-timeout: -1.0 is not above'),
     ({'controller': 'external'}, 'an external one is not for the experiment to stop'),
 ])
-def test_what_cannot_be_flown_is_refused(settings, sentence):
+def test_what_cannot_be_flown_is_refused(options, sentence):
     with pytest.raises(ScenarioError, match=sentence):
-        check(Settings(**settings), scenario([{'at': 1.0, 'autopilot_frozen': True}]))
+        check(order_of(scenario([{'at': 1.0, 'autopilot_frozen': True}]), **options))
 
 
 def test_ros_arguments_are_at_the_end_or_where_the_command_wants_them():

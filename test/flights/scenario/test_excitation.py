@@ -17,15 +17,14 @@
 import math
 
 import numpy as np
+from orders import check, flown, order_of
 import pytest
 import yaml
 
-from xplane_bridge.experiments import settings
-from xplane_bridge.experiments.settings import Settings
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.excitation import Excitation
 from xplane_bridge.flights.scenario.scenario import ScenarioError
-from xplane_bridge.flights.script import Execution, ExperimentError
+from xplane_bridge.flights.script import ExperimentError, Script
 
 FREQUENCIES = tuple(0.2 * n for n in range(1, 16))
 
@@ -146,9 +145,9 @@ def test_a_mistake_is_said_with_its_place(old, new, sentence):
 def test_closed_loop_is_refused_where_commands_do_not_pass_through_the_experiment(given):
     flight = parsed(CORE)
     for possible in ({'sim': 'core'}, {'controller': 'my_controller', 'lockstep': True}):
-        settings.check(Settings(**possible), flight)
+        check(order_of(flight, **possible))
     with pytest.raises(ScenarioError, match='doublet at 9 s: closed_loop is flown with --sim'):
-        settings.check(Settings(**given), flight)
+        check(order_of(flight, **given))
 
 
 TRIMMED = """
@@ -195,13 +194,10 @@ def test_no_real_simulator_is_trimmed():
 
 def test_trimmed_it_flies_on_with_the_controls_held():
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
-    from xplane_bridge.flights.core import CoreRun
-    run = CoreRun(parsed(TRIMMED))
-    run.fly()
-    missed = [str(one) for one in run.evaluate().judgements if not one.passed]
+    missed = [str(one) for one in flown(parsed(TRIMMED)).result().judgements if not one.passed]
     assert not missed
     with pytest.raises(ExperimentError, match='c172p cannot be trimmed'):
-        CoreRun(parsed(TRIMMED.replace('airspeed: 45.0', 'airspeed: 250.0'))).fly()
+        flown(parsed(TRIMMED.replace('airspeed: 45.0', 'airspeed: 250.0')))
 
 
 class Vehicle:
@@ -220,7 +216,7 @@ class Vehicle:
 
 def test_the_controller_is_released_and_the_controls_are_held_where_they_were():
     vehicle = Vehicle(elevator=0.02, aileron=0.0, rudder=0.01, command_throttle=0.98)
-    flight = Execution(parsed(GOOD.replace('axis: elevator, amplitude: 0.05, f0: 0.1, f1: 3',
+    flight = Script(parsed(GOOD.replace('axis: elevator, amplitude: 0.05, f0: 0.1, f1: 3',
                                            'axis: throttle, amplitude: 0.1').replace(
         'chirp', 'doublet')), vehicle, vehicle, vehicle)
     flight.begin = 100.0
@@ -244,7 +240,7 @@ def test_the_controller_is_released_and_the_controls_are_held_where_they_were():
 
 def test_where_the_controls_are_must_be_known():
     vehicle = Vehicle(elevator=0.02)
-    flight = Execution(parsed(GOOD), vehicle, vehicle, vehicle)
+    flight = Script(parsed(GOOD), vehicle, vehicle, vehicle)
     flight.begin = 0.0
     with pytest.raises(ExperimentError, match='not known where aileron, rudder is held'):
         flight.act(5.0)
@@ -252,11 +248,11 @@ def test_where_the_controls_are_must_be_known():
 
 def test_a_glider_has_no_throttle_to_hold_or_to_move():
     vehicle = Vehicle(elevator=0.02, aileron=0.0, rudder=0.0)
-    flight = Execution(parsed(GOOD), vehicle, vehicle, vehicle)
+    flight = Script(parsed(GOOD), vehicle, vehicle, vehicle)
     flight.begin = 0.0
     flight.act(5.0)
     assert flight.held_controls(5.0) == {'elevator': 0.02, 'aileron': 0.0, 'rudder': 0.0}
-    flight = Execution(
+    flight = Script(
         parsed(GOOD.replace('axis: elevator', 'axis: throttle')), vehicle, vehicle, vehicle)
     flight.begin = 0.0
     with pytest.raises(ExperimentError, match='not known where throttle is held'):
@@ -279,11 +275,9 @@ criteria:
 
 def test_a_doublet_is_flown_in_open_and_in_closed_loop():
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
-    from xplane_bridge.flights.core import CoreRun
-    run = CoreRun(parsed(CORE))
-    run.fly()
-    assert all(one.passed for one in run.evaluate().judgements)
-    commands = run.vehicle.flight().series
+    flight = flown(parsed(CORE))
+    assert all(one.passed for one in flight.result().judgements)
+    commands = flight.history().series
 
     def between(name, begin, end):
         return commands[f'command_{name}'].between(begin - 1e-3, end - 1e-3).values

@@ -17,11 +17,10 @@
 import math
 from pathlib import Path
 
+from orders import check, order_of
 import pytest
 import yaml
 
-from xplane_bridge.experiments import settings
-from xplane_bridge.experiments.settings import Settings
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 
@@ -117,7 +116,7 @@ def test_without_criteria_it_proves_nothing():
 def test_shipped_scenarios_are_understood(path):
     found = scenario.load(str(path))
     assert found.description
-    settings.check(Settings(), found)
+    check(order_of(found))
 
 
 def test_seven_scenarios_ship():
@@ -137,16 +136,16 @@ def test_faults_of_sensors_need_sensors():
     found = parsed(BLOCKED)
     assert [str(event) for event in found.events] == ['pitot blocked', 'pitot blocked ends']
     with pytest.raises(ScenarioError, match='needs sensors, because of pitot_blocked at 1 s'):
-        settings.check(Settings(), found)
-    settings.check(Settings(sensors='tactical'), found)
+        check(order_of(found))
+    check(order_of(found, sensors='tactical'))
     found = parsed(BLOCKED + 'sensors: consumer')
-    settings.check(Settings(), found)
-    assert settings.sensors_of(Settings(), found) == 'consumer'
-    assert settings.sensors_of(Settings(sensors='tactical'), found) == 'tactical'
+    check(order_of(found))
+    assert order_of(found).sensed_by == 'consumer'
+    assert order_of(found, sensors='tactical').sensed_by == 'tactical'
     with pytest.raises(ScenarioError, match='needs sensors'):
-        settings.check(Settings(sensors='none'), found)
+        check(order_of(found, sensors='none'))
     with pytest.raises(ScenarioError, match="sensors: there are no sensors 'best'"):
-        settings.check(Settings(sensors='best'), found)
+        check(order_of(found, sensors='best'))
     with pytest.raises(ScenarioError, match='sensors: expected a name, got 3'):
         parsed(BLOCKED + 'sensors: 3')
 
@@ -174,7 +173,7 @@ def test_faults_of_sensors_need_sensors():
 def test_what_cannot_be_had_is_refused_with_a_sentence(given, name, sentence):
     path, = (path for path in SHIPPED if path.stem == name)
     with pytest.raises(ScenarioError) as error:
-        settings.check(Settings(**given), scenario.load(str(path)))
+        check(order_of(scenario.load(str(path)), **given))
     assert sentence in str(error.value)
 
 
@@ -182,11 +181,11 @@ def test_an_aircraft_of_the_scenario_or_of_the_command():
     found = parsed('{duration: 3, initial: {model: 737, aircraft_path: here}, events: [], '
                    'criteria: [{figure: duration, at_least: 0}]}')
     assert found.initial == {'model': '737', 'aircraft_path': 'here'}
-    given = settings.with_aircraft(found, Settings(model='f16'))
+    given = order_of(found, model='f16').scenario
     assert given.initial == {'model': 'f16', 'aircraft_path': 'here'}
-    assert settings.with_aircraft(found, Settings()).initial == found.initial
+    assert order_of(found).scenario.initial == found.initial
     with pytest.raises(ScenarioError, match='does not support model'):
-        settings.check(Settings(host='10.0.0.2', model='f16'), found)
+        check(order_of(found, host='10.0.0.2', model='f16'))
 
 
 @pytest.mark.parametrize('engines', ['[-1]', '[16]', '[left]', '1'])
@@ -200,7 +199,8 @@ def test_engines_that_fail_are_numbers(engines):
 
 def test_a_real_simulator_takes_what_its_wire_carries():
     path, = (path for path in SHIPPED if path.stem == 'racetrack')
-    settings.check(Settings(sim='xplane12', host='10.0.0.2', port=49001), scenario.load(str(path)))
+    check(order_of(
+        scenario.load(str(path)), sim='xplane12', host='10.0.0.2', port=49001))
 
 
 def test_the_example_in_the_document_is_one():

@@ -22,7 +22,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.flights.scenario.scenario import parse
-from xplane_bridge.flights.script import Execution
+from xplane_bridge.flights.script import Script
 from xplane_bridge.nodes.flight.monitor import is_due, Monitor
 
 
@@ -45,7 +45,7 @@ class Nothing:
 
 def execution(**scenario):
     nothing = Nothing()
-    return Execution(parse('flight', {
+    return Script(parse('flight', {
         'duration': 10.0, 'criteria': [{'quantity': 'roll', 'statistic': 'max', 'at_most': 1.0}],
         **scenario}), nothing, nothing, nothing)
 

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""Episodes through ROS: equal to those in one process behind the same wire, and well ended."""
+"""Flights by actions through ROS: equal to those in one process so rounded, and well ended."""
 
 import os
 from pathlib import Path
@@ -28,21 +28,27 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('gymnasium', reason='episodes need gymnasium')
 
+from flight_states import Driver
 import numpy as np
 
-from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.episodes.environment import FlightEnv
-from xplane_bridge.flights.flight import Start
+from xplane_bridge.flights.flight import Fault, State
+from xplane_bridge.flights.order import FlownBy, Link, Order
 from xplane_bridge.flights.scenario.scenario import parse
+from xplane_bridge.flights.scenario.start import scenario_of, Start
 from xplane_bridge.flights.script import ExperimentError
-from xplane_bridge.nodes.flight.ros_flight import RosFlight
+from xplane_bridge.places import open_flight
 
 SCENARIO = parse('rough', {
     'duration': 60.0,
     'events': [{'at': 0.1, 'engage': True}, {'at': 1.0, 'change': {'heading_deg': 20.0}},
                {'at': 1.5, 'engine_failed': True}],
     'criteria': [{'quantity': 'roll_deg', 'statistic': 'max_abs', 'at_most': 90.0}]})
+BRIEF = parse('brief', {
+    'duration': 1.0, 'events': [{'at': 0.1, 'engage': True}],
+    'criteria': [{'quantity': 'roll_deg', 'statistic': 'max_abs', 'at_most': 90.0}]})
 OPTIONS = {'wind': [3.0, 4.0, 0.0], 'turbulence': [15.0, 4]}
+ACTION = (0.0, 0.0, 0.0, 0.7)
 _DEADLINE = 20.0
 
 
@@ -79,11 +85,17 @@ def wait_until_ended(text):
         assert time.monotonic() < deadline, f'still running: {left}'
 
 
+def by_actions(scenario, level='controls', sim='xpc', **link):
+    """Return the order of a flight by actions, in lockstep unless ``link`` says otherwise."""
+    return Order(
+        scenario, sim, FlownBy(actions=level), seed=1, link=Link(**{'lockstep': True} | link))
+
+
 @pytest.mark.parametrize(('sim', 'level', 'frames'), [
     ('xpc', 'controls', 300), ('xplane6', 'attitude', 30), ('xplane12', 'attitude', 60)])
-def test_lockstep_equals_one_process_behind_that_wire_to_the_last_bit(sim, level, frames):
-    here = fly(FlightEnv(SCENARIO, level=level, wire=sim), level, frames)
-    environment = FlightEnv(SCENARIO, room='ros', sim=sim, level=level)
+def test_lockstep_equals_one_process_rounded_so_to_the_last_bit(sim, level, frames):
+    here = fly(FlightEnv(SCENARIO, level=level, rounding=sim), level, frames)
+    environment = FlightEnv(SCENARIO, sim=sim, level=level)
     try:
         there = fly(environment, level, frames)
         # Again, after a reset: the same seed.
@@ -98,19 +110,58 @@ def test_lockstep_equals_one_process_behind_that_wire_to_the_last_bit(sim, level
 
 def test_a_killed_simulator_is_an_error_and_leaves_no_process():
     namespace = f'/killed_{os.getpid()}'
-    flight = RosFlight(SCENARIO, LEVELS['controls'], namespace=namespace)
-    flight.reset(Start(seed=1))
-    flight.step((0.0, 0.0, 0.0, 0.7))
+    flight = open_flight(by_actions(SCENARIO, namespace=namespace))
+    assert flight.start() is State.READY
+    flight.step(ACTION)
     simulator, = (
         pid for pid, line in commands_with(f'__ns:={namespace}').items()
         if 'simulator_node' in line and 'supervisor.py' not in line)
     os.kill(simulator, 9)
-    with pytest.raises(ExperimentError, match='simulator_node ended with code -9'):
-        for _ in range(10):
-            flight.step((0.0, 0.0, 0.0, 0.7))
+    for _ in range(10):
+        if flight.step(ACTION) is not State.READY:
+            break
+    assert flight.state is State.FAILED
+    assert isinstance(flight.error, ExperimentError)
+    assert 'simulator_node ended with code -9' in flight.why
+    assert flight.fault is Fault.FLIGHT
     assert not commands_with(f'__ns:={namespace}')
-    with pytest.raises(ValueError, match='call reset'):
-        flight.step((0.0, 0.0, 0.0, 0.7))
+    with pytest.raises(ValueError, match='the flight is failed, expected ready: simulator_node'):
+        flight.step(ACTION)
+
+
+def test_its_states_are_those_of_a_flight_in_one_process():
+    namespace = f'/states_{os.getpid()}'
+    driver = Driver(open_flight(by_actions(BRIEF, namespace=namespace)), ACTION)
+    assert driver.do('step', 'history', 'observation', 'start') is State.READY
+    # At the first frame in which an action counts.
+    assert driver.flight.time == pytest.approx(0.1)
+    assert driver.do(*['step', 'history', 'result', 'observation'] * 20, 'start') is State.READY
+    assert driver.do('fly', 'step', 'history', 'result', 'observation') is State.OVER
+    # Its processes end with it, not with close().
+    assert not commands_with(f'__ns:={namespace}')
+    flown = driver.flight.history()
+    assert flown.namespace == 'ros'
+    assert len(flown.series['altitude'].times) == 61
+    driver.do('close', 'close', 'history', 'result', 'start', 'step', 'fly')
+    assert driver.flight.state is State.CLOSED
+    assert driver.flight.flown == 1.0
+
+
+def test_one_that_cannot_begin_has_failed_and_says_why():
+    namespace = f'/failing_{os.getpid()}'
+    too_fast = scenario_of(BRIEF, Start(initial={'airspeed': 300.0}))
+    driver = Driver(open_flight(by_actions(too_fast, namespace=namespace)), ACTION)
+    assert driver.do('fly') is State.FAILED
+    assert driver.flight.why.startswith('simulator_node ended with code 1: ')
+    assert 'cannot be trimmed' in driver.flight.why
+    assert driver.flight.fault is Fault.FLIGHT
+    assert not commands_with(f'__ns:={namespace}')
+    driver.do('history', 'result', 'step', 'close', 'close', 'history', 'start')
+
+
+def test_one_that_is_closed_before_it_began_has_no_history():
+    driver = Driver(open_flight(by_actions(BRIEF)), ACTION)
+    assert driver.do('close', 'history', 'result', 'start', 'step', 'fly') is State.CLOSED
 
 
 @pytest.mark.parametrize('killed', [False, True])
@@ -118,15 +169,14 @@ def test_no_process_outlives_the_interpreter(killed):
     namespace = f'/outlived_{os.getpid()}_{killed}'
     script = f"""
 import os, runpy, signal, sys
-from xplane_bridge.control.policy.action import LEVELS
-from xplane_bridge.flights.flight import Start
-from xplane_bridge.nodes.flight.ros_flight import RosFlight
+from xplane_bridge.flights.order import FlownBy, Link, Order
 from xplane_bridge.flights.scenario.scenario import parse
-flight = RosFlight(parse('rough', {{
+from xplane_bridge.places import open_flight
+flight = open_flight(Order(parse('rough', {{
     'duration': 9.0, 'events': [{{'at': 0.0, 'engage': True}}],
     'criteria': [{{'quantity': 'roll_deg', 'statistic': 'max_abs', 'at_most': 90.0}}]}}),
-    LEVELS['controls'], namespace={namespace!r})
-flight.reset(Start())
+    'xpc', FlownBy(actions='controls'), link=Link(lockstep=True, namespace={namespace!r})))
+flight.start()
 if {killed}:
     os.kill(os.getpid(), signal.SIGKILL)
 raise SystemExit(f'at {{flight.time:g}} s')
@@ -137,11 +187,14 @@ raise SystemExit(f'at {{flight.time:g}} s')
     wait_until_ended(f'__ns:={namespace}')
 
 
-def test_what_a_room_of_ros_cannot_do_is_said():
-    with pytest.raises(ValueError, match="sim: got 'dcs', expected one of xpc"):
-        RosFlight(SCENARIO, LEVELS['controls'], sim='dcs')
-    with pytest.raises(ValueError, match='call reset'):
-        RosFlight(SCENARIO, LEVELS['controls']).step((0.0, 0.0, 0.0, 0.7))
-    real = RosFlight(SCENARIO, LEVELS['controls'], host='192.0.2.1')
-    with pytest.raises(ValueError, match=r'does not support initial, engine_failed at 1.5 s'):
-        real.reset(Start(initial={'altitude': 900.0}))
+def test_what_cannot_be_flown_through_ros_is_said():
+    with pytest.raises(ValueError, match="there is no simulator 'dcs': expected one of xpc"):
+        open_flight(by_actions(SCENARIO, sim='dcs'))
+    with pytest.raises(ValueError, match='the flight is new, expected ready'):
+        open_flight(by_actions(SCENARIO)).step(ACTION)
+    real = by_actions(scenario_of(SCENARIO, Start(initial={'altitude': 900.0})),
+                      lockstep=False, host='192.0.2.1')
+    with pytest.raises(ValueError, match=r'does not support seed, engine_failed at 1.5 s'):
+        open_flight(real)
+    with pytest.raises(ValueError, match='--namespace: Invalid namespace'):
+        open_flight(by_actions(SCENARIO, namespace='/uav-1'))

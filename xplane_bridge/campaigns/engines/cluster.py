@@ -18,7 +18,7 @@ Flights spread over the workers of a Dask cluster; the scheduling is Dask's.
 
 A worker is given flights only if it has the same package and the same JSBSim as the campaign: that
 is looked at when it arrives (inspection.py). In each of its threads it flies as the local engine
-does, in a process that may hang or die (pilot.py).
+does, in a process that may hang or die (worker.py).
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ import time
 from typing import Any
 import uuid
 
-from xplane_bridge.campaigns.engines import inspection
-from xplane_bridge.campaigns.engines import worker as pilot
+from xplane_bridge.campaigns.engines import inspection, worker
 from xplane_bridge.campaigns.engines.local import EngineError, Fly
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.plan.versions import installed, question
@@ -117,7 +116,7 @@ class Cluster:
 
     def _submit(self, task: Task) -> Any:
         return self._client.submit(
-            pilot.flown, self._fly, *pilot.packed(task), resources={self._label: 1}, pure=False,
+            worker.flown, self._fly, *worker.packed(task), resources={self._label: 1}, pure=False,
             key=f'flight-{task.flight}-{uuid.uuid4()}')
 
     def _ended(self, flying: Iterable[Any]) -> list[Any]:

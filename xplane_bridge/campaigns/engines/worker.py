@@ -76,7 +76,7 @@ def flown(fly: Fly, task: Task, files: Mapping[str, bytes]) -> tuple[Row, Files]
     with tempfile.TemporaryDirectory(dir=local) as scratch:
         left = Path(scratch) / 'left'
         here = replace(_unpacked(task, files, local), folder=str(left) if task.folder else '')
-        row = _pilot(fly).fly(here)
+        row = _flyer(fly).fly(here)
         found = {path.name: path.read_bytes() for path in left.glob('*') if path.is_file()}
     return row | {'controller': task.controller}, found
 
@@ -101,7 +101,7 @@ def _unpacked(task: Task, files: Mapping[str, bytes], folder: Path) -> Task:
         attribute and f':{attribute}'))
 
 
-class _Pilot:
+class _Flyer:
     """The local engine with one process, which it keeps from flight to flight."""
 
     def __init__(self, fly: Fly) -> None:
@@ -114,7 +114,7 @@ class _Pilot:
         self._tasks.put(task)
         row: Row | Exception = self._rows.get()
         if isinstance(row, Exception):
-            del _threads.pilot
+            del _threads.flyer
             raise row
         return row
 
@@ -129,9 +129,9 @@ class _Pilot:
             self._rows.put(error)
 
 
-def _pilot(fly: Fly) -> _Pilot:
-    """Return the pilot of this thread."""
-    if not hasattr(_threads, 'pilot'):
-        _threads.pilot = _Pilot(fly)
-    found: _Pilot = _threads.pilot
+def _flyer(fly: Fly) -> _Flyer:
+    """Return the flyer of this thread."""
+    if not hasattr(_threads, 'flyer'):
+        _threads.flyer = _Flyer(fly)
+    found: _Flyer = _threads.flyer
     return found

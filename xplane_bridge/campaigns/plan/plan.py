@@ -48,11 +48,19 @@ from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import DAY, ScenarioError
 from xplane_bridge.control.policy.contents import digest
 from xplane_bridge.control.policy.load import load as load_policy
-from xplane_bridge.experiments import settings
-from xplane_bridge.experiments.settings import CORE, Settings
+from xplane_bridge.flights.order import (
+    CORE,
+    flown_by_of,
+    Link,
+    model_of,
+    Order,
+    OrderError,
+    refusals,
+)
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.contents import of_aircraft, of_gains, of_sensors
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT
+from xplane_bridge.flights.scenario.start import NO_SENSORS
 
 # A flight in one process takes a second or two; through ROS, half a minute.
 _TIME_LIMIT = 600.0
@@ -237,7 +245,7 @@ class Plan:
         return Task(
             flight=flight, key=key, scenario=flown.name, content=content, simulator=simulator,
             controller=controller.name, digest=controller.digest,
-            aircraft=str(content.get('initial', {}).get('model', settings.DEFAULT_MODEL)),
+            aircraft=model_of(content.get('initial', {})),
             seed=seed, time_limit=self.time_limit, parameters=given,
             folder=os.path.join(folder, FLIGHTS, key) if folder else '',
             command=shlex.join(['campaign', self.file, '--flight', str(flight), *(
@@ -254,13 +262,13 @@ class _Contents:
         """Return the digests of a flight's files, by words."""
         found = self._known.get((model, path, named, sensors))
         if found is None:
-            model_of, where = model or settings.DEFAULT_MODEL, f' in {path}' if path else ''
+            flown, where = model_of({'model': model}), f' in {path}' if path else ''
             found = self._known[model, path, named, sensors] = {
-                f'aircraft {model_of}{where}': digest(of_aircraft(model_of, path)),
-                f'gains {named}' if named else f'gains of {model_of}{where}': digest(
-                    of_gains(model_of, path, named)),
+                f'aircraft {flown}{where}': digest(of_aircraft(flown, path)),
+                f'gains {named}' if named else f'gains of {flown}{where}': digest(
+                    of_gains(flown, path, named)),
                 **({f'sensors {sensors}': digest(of_sensors(sensors))}
-                   if sensors not in ('', settings.NO_SENSORS) else {})}
+                   if sensors not in ('', NO_SENSORS) else {})}
         return found
 
 
@@ -387,9 +395,9 @@ def _check(plan: Plan) -> None:
             try:
                 found = scenario.parse(flown.name, content)
                 for simulator, controller in product(plan.simulators, plan.controllers):
-                    settings.check(
-                        flown_by(simulator, controller.name), found,
-                        other_law=controller.name.startswith(contents.POLICY))
+                    if sentences := refusals(
+                            order_of(found, simulator, controller.name), strange=False):
+                        raise OrderError(sentences)
             except ScenarioError as error:
                 values = ', '.join(f'{name} {value}' for name, value in given.items())
                 raise ScenarioError(
@@ -397,10 +405,11 @@ def _check(plan: Plan) -> None:
                 ) from None
 
 
-def flown_by(simulator: str, controller: str) -> Settings:
+def order_of(flown: scenario.Scenario, simulator: str, controller: str) -> Order:
     """Return how a scenario is flown on a simulator by a controller of a plan."""
-    is_policy = controller.startswith(contents.POLICY)
-    # In one process a policy is a control law, not a node.
-    return Settings(
-        sim=simulator, lockstep=simulator != CORE,
-        controller=AUTOPILOT if is_policy and simulator == CORE else controller)
+    policy = controller.removeprefix(contents.POLICY)
+    is_policy = policy != controller
+    return Order(
+        flown, simulator, flown_by_of(
+            flown, command='' if is_policy else controller, policy=policy if is_policy else ''),
+        link=Link(lockstep=simulator != CORE))

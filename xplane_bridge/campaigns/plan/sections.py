@@ -29,7 +29,7 @@ from xplane_bridge.common.fields import LARGEST_SEED, ScenarioError
 from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.control.policy.contents import digest
 from xplane_bridge.control.policy.load import absolute
-from xplane_bridge.experiments.settings import CORE
+from xplane_bridge.flights.order import CORE, DIRECT, goes_in_lockstep
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.simulators.registry import SIMULATORS
@@ -115,8 +115,8 @@ def _with_texts(value: Any) -> Any:
 
 def simulator_of(item: Any, where: str) -> str:
     """Return the name of a simulator that can be flown in lockstep, or core."""
-    name = fields.choice(item, where, (CORE, *SIMULATORS))
-    if name != CORE and not SIMULATORS[name].has_time:
+    name = fields.choice(item, where, (CORE, DIRECT, *SIMULATORS))
+    if name != CORE and not goes_in_lockstep(name):
         raise ScenarioError(
             f'{where}: {name} has no time in its protocol, so no flight on it is flown the same '
             'way again')

@@ -16,7 +16,7 @@
 """
 One flight of training: wind and moderate turbulence, its errors, and how much the controls moved.
 
-It is flown as ``experiment --sim core`` flies: CoreRun with the policy as the law.
+It is flown as ``experiment --sim core`` flies, with the policy as the law.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control.policy.load import LoadedPolicy
 from xplane_bridge.episodes.training.holding import Holding
 from xplane_bridge.flights.analysis.history import quantity
-from xplane_bridge.flights.analysis.series import Flight
-from xplane_bridge.flights.core import CoreRun
+from xplane_bridge.flights.analysis.series import History
+from xplane_bridge.flights.core import CoreFlight
+from xplane_bridge.flights.flight import Silent, State
 from xplane_bridge.flights.laws import PolicyLaw
+from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario.scenario import parse, Scenario
 
 ERRORS = ('altitude_error', 'heading_error_deg', 'airspeed_error')
@@ -73,20 +75,25 @@ def scenario(duration: float) -> Scenario:
 def fly(parameters: Sequence[float] | None, seed: int, duration: float) -> Score:
     """Fly a policy, or the shipped autopilot if None, for ``duration`` seconds (more than 12)."""
     law = None if parameters is None else PolicyLaw(LoadedPolicy(Holding(parameters)))
-    run = CoreRun(scenario(duration), seed, law)
-    vehicle = run.vehicle
-    for frame, _ in enumerate(run.frames()):
-        if frame % _LOOKED_AT:
+    flight = CoreFlight(Order(scenario(duration), seed=seed), Silent(), law)
+    going, frame = flight.start(), 0
+    vehicle = flight.vehicle
+    while going is State.READY:
+        going = flight.step()
+        frame += 1
+        if (frame - 1) % _LOOKED_AT:
             continue
         state = vehicle.state
         off = (state.altitude_msl - _TARGETS['altitude'], state.phi,
                state.cas - _TARGETS['airspeed'])
         if any(abs(value) > most for value, most in zip(off, _LOST, strict=True)):
             return Score((), (), vehicle.time / duration)
-    return score(vehicle.flight())
+    if flight.error is not None:
+        raise flight.error
+    return score(flight.history())
 
 
-def score(flight: Flight) -> Score:
+def score(flight: History) -> Score:
     """Return the score of a flight that was not lost."""
     errors = []
     for name in ERRORS:

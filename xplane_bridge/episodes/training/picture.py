@@ -45,7 +45,7 @@ def draw(path: str, history: Sequence[Generation], picture: str) -> None:
     axes.set(xlabel='generation', ylabel='loss', title='training')
     optional.plain_ticks(axes.yaxis)
     axes.legend()
-    flights = {name: unseen.flown(file, unseen.FIRST_SEED).vehicle.flight()
+    flights = {name: unseen.flown(file, unseen.FIRST_SEED).history()
                for name, file in (('autopilot', ''), ('policy', path))}
     for row, (name, label) in enumerate(zip(ERRORS, _LABELS, strict=True)):
         axes = figure.add_subplot(grid[row, 1])

@@ -28,9 +28,10 @@ from xplane_bridge.common.data import folder
 from xplane_bridge.common.parallel import mapping
 from xplane_bridge.control.policy.load import load
 from xplane_bridge.episodes.training.candidate import ERRORS
-from xplane_bridge.flights.core import CoreRun
-from xplane_bridge.flights.laws import PolicyLaw
+from xplane_bridge.flights.flight import Flight
+from xplane_bridge.flights.order import FlownBy, Order
 from xplane_bridge.flights.scenario.scenario import load as load_scenario
+from xplane_bridge.places import open_flight
 
 FIRST_SEED = 3000
 SCENARIO = 'turbulence'
@@ -72,20 +73,22 @@ def compare(path: str, seeds: Sequence[int], workers: int = 1) -> list[Compared]
             for column, name in enumerate((*ERRORS, _COMBINED))]
 
 
-def flown(path: str, seed: int) -> CoreRun:
+def flown(path: str, seed: int) -> Flight:
     """Return a flight of the scenario with the policy's file, or with the autopilot if ''."""
     scenario = load_scenario(str(folder('scenarios') / f'{SCENARIO}.yaml'))
-    run = CoreRun(scenario, seed, PolicyLaw(load(path)) if path else None)
-    run.fly()
-    return run
+    flight = open_flight(Order(scenario, flown_by=FlownBy(policy=path), seed=seed))
+    flight.fly()
+    if flight.error is not None:
+        raise flight.error
+    return flight
 
 
 def errors(path: str, seed: int) -> list[float]:
     """Return the errors of a flight, and the combined one."""
-    run = flown(path, seed)
+    flight = flown(path, seed)
     judged = {criterion.name: (judgement.value, criterion.at_most)
               for criterion, judgement in zip(
-                  run.scenario.criteria, run.evaluate().judgements, strict=True)}
+                  flight.order.scenario.criteria, flight.result().judgements, strict=True)}
     found = [judged[name] for name in ERRORS]
     return [*(value for value, _ in found),
             float(np.mean([value / most for value, most in found]))]

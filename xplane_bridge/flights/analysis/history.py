@@ -45,7 +45,7 @@ from xplane_bridge.flights.analysis.quantities import (
     stamp_of,
     TARGET,
 )
-from xplane_bridge.flights.analysis.series import Array, Arrivals, Flight, Series
+from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
 from xplane_bridge.flights.recordings.files import beginning, Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
 from xplane_bridge.flights.recordings.topics import RecordingError
@@ -67,7 +67,7 @@ _LONGEST_TEXT = 1000
 _PLACED = 0.5
 
 
-def load(path: str | Path, namespace: str | None = None, begin: float | None = None) -> Flight:
+def load(path: str | Path, namespace: str | None = None, begin: float | None = None) -> History:
     """
     Read a recording: an MCAP file from record, or a rosbag2 folder.
 
@@ -96,7 +96,7 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     return replace(flight, log_time=recording.log_time)
 
 
-def _read(recording: Recording, namespace: str | None, begin: float | None) -> Flight:
+def _read(recording: Recording, namespace: str | None, begin: float | None) -> History:
     counts: dict[str, int] = {}
     for met, _, _ in recording.messages():
         counts[met.name] = counts.get(met.name, 0) + 1
@@ -161,7 +161,7 @@ class _Rows:
 
 
 def _names(recorded: Collection[str]) -> dict[str, str]:
-    """Return the topics to read, with the names that they have in a Flight."""
+    """Return the topics to read, with the names that they have in a History."""
     names = {topic: topic for topic in EXTRACT if topic in recorded}
     if RELAYED in names:
         # What a foreign controller said reached the aircraft this way.
@@ -193,7 +193,7 @@ def _prefix(topics: Sequence[str], namespace: str | None) -> str:
 def _flight(
     namespace: str, rows: Mapping[str, _Rows], counts: Mapping[str, int],
     diagnostics: Mapping[str, str], begin: float | None,
-) -> Flight:
+) -> History:
     numbers = {topic: rows[topic].numbers() for topic in EXTRACT if topic in rows}
     topics = {
         topic: Arrivals(found[:, 0].copy(), found[:, 1].copy())
@@ -219,11 +219,11 @@ def _flight(
 def make_flight(
     namespace: str, begin: float, series: Mapping[str, Series], topics: Mapping[str, Arrivals],
     counts: Mapping[str, int] | None = None, diagnostics: Mapping[str, str] | None = None,
-) -> Flight:
+) -> History:
     """Return a flight; headings, which may have jumps of a turn, are made continuous."""
     full = {**dict.fromkeys(QUANTITIES, Series(np.empty(0), np.empty(0))), **series}
     _join_headings(full)
-    return Flight(namespace, begin, full, topics, counts or {}, diagnostics or {})
+    return History(namespace, begin, full, topics, counts or {}, diagnostics or {})
 
 
 def _last_of_each(stamps: Array) -> NDArray[np.intp]:
@@ -254,7 +254,7 @@ def _continuous(times: Array, values: Array) -> Array:
     return np.concatenate((np.unwrap(values[:first]), np.unwrap(values[first:])))
 
 
-def error_of(flight: Flight, name: str) -> Series:
+def error_of(flight: History, name: str) -> Series:
     """
     Return the error of altitude, heading or airspeed from the target in force; + is above.
 
@@ -272,7 +272,7 @@ def error_of(flight: Flight, name: str) -> Series:
     return Series(measured.times[known], error[known])
 
 
-def quantity(flight: Flight, name: str) -> Series:
+def quantity(flight: History, name: str) -> Series:
     """
     Return a quantity by name: one of the flight's series, or altitude_error etc.
 
@@ -312,7 +312,7 @@ def statistic(series: Series, kind: str) -> float:
     return float(kinds[kind]())
 
 
-def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
+def figures(flight: History, end: float = math.nan) -> dict[str, Any]:
     """
     Return the figures of a flight from its start to ``end`` (s), as plain numbers by name.
 
@@ -342,7 +342,7 @@ def figures(flight: Flight, end: float = math.nan) -> dict[str, Any]:
     }
 
 
-def latency_of(flight: Flight, topic: str) -> Series:
+def latency_of(flight: History, topic: str) -> Series:
     """
     Return seconds from a topic's stamps to its recording; empty if the clocks differ.
 
@@ -361,7 +361,7 @@ def latency_of(flight: Flight, topic: str) -> Series:
     return Series(stamps - flight.begin, recorded - stamps)
 
 
-def _duration(flight: Flight, end: float) -> float:
+def _duration(flight: History, end: float) -> float:
     times = flight.series['heading'].between(0.0, end).times
     return float(times[-1] - times[0]) if len(times) else 0.0
 
@@ -397,7 +397,7 @@ def _latency(seconds: Array) -> dict[str, float]:
             'p999': float(p999), 'max': float(seconds.max())}
 
 
-def _link(flight: Flight) -> dict[str, str]:
+def _link(flight: History) -> dict[str, str]:
     # /diagnostics is shared by all namespaces.
     own = flight.namespace.rstrip('/') + '/'
     return {key.rsplit(': ', 1)[1]: value for key, value in flight.diagnostics.items()

@@ -56,7 +56,7 @@ class Arrivals(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Flight:
+class History:
     """
     The recorded data of one vehicle.
 

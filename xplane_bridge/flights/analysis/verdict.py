@@ -27,7 +27,7 @@ from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.flights.analysis.history import quantity, statistic
 from xplane_bridge.flights.analysis.response import step_response, StepResponse
-from xplane_bridge.flights.analysis.series import Flight, Series
+from xplane_bridge.flights.analysis.series import History, Series
 from xplane_bridge.flights.scenario.events import Event
 from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
 
@@ -123,7 +123,7 @@ def judge_step(event: Event, step: FlownStep) -> list[Judgement]:
 
 
 def judge(
-    scenario: Scenario, flight: Flight, figures: Mapping[str, Any], flown: float,
+    scenario: Scenario, flight: History, figures: Mapping[str, Any], flown: float,
     steps: Sequence[tuple[Event, FlownStep]],
 ) -> list[Judgement]:
     """
@@ -140,7 +140,7 @@ def judge(
 
 
 def _judge(
-    criterion: Criterion, flight: Flight, figures: Mapping[str, Any], flown: float
+    criterion: Criterion, flight: History, figures: Mapping[str, Any], flown: float
 ) -> Judgement:
     if criterion.statistic:
         begin = 0.0 if math.isnan(criterion.begin) else criterion.begin

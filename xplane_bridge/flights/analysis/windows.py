@@ -34,7 +34,7 @@ from xplane_bridge.flights.analysis.frequency_response import (
     FrequencyResponse,
 )
 from xplane_bridge.flights.analysis.low_order import low_order
-from xplane_bridge.flights.analysis.series import Flight, Series
+from xplane_bridge.flights.analysis.series import History, Series
 from xplane_bridge.flights.analysis.verdict import Occurrence
 from xplane_bridge.flights.scenario.events import Event
 from xplane_bridge.flights.scenario.excitation import Excitation, MEASURED
@@ -135,7 +135,7 @@ class Window:
 
 
 def windows(
-    scenario: Scenario, occurrences: Sequence[Occurrence], flight: Flight, flown: float
+    scenario: Scenario, occurrences: Sequence[Occurrence], flight: History, flown: float
 ) -> list[Window]:
     """Return a window of each event that lasts, in the order of the scenario."""
     found: list[Window] = []
@@ -159,7 +159,7 @@ def windows(
     return found
 
 
-def _window(name: str, event: Event, flight: Flight, begin: float, until: float) -> Window:
+def _window(name: str, event: Event, flight: History, begin: float, until: float) -> Window:
     moved = {name: _movement(flight.series[name], begin, until) for name in MEASURED}
     responses: dict[str, FrequencyResponse] = {}
     modes: dict[str, dict[str, float]] = {}

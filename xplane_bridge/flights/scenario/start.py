@@ -17,17 +17,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from xplane_bridge.aircraft import terrain
 from xplane_bridge.common.fields import mapping, text
-from xplane_bridge.experiments.settings import NO_SENSORS
-from xplane_bridge.flights.flight import Start
+from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
 from xplane_bridge.flights.scenario.events import Event, FAILURES, parse
 from xplane_bridge.flights.scenario.scenario import parse_initial, Scenario, ScenarioError
 
 OPTIONS = ('initial', 'wind', 'turbulence', 'failures', 'aircraft', 'sensors')
+NO_SENSORS = 'none'
+"""Flown by the truth, whatever the scenario says."""
+
 _SEEDS = 2 ** 31
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """
+    How an episode begins; what is not given is the scenario's.
+
+    ``initial`` as in a scenario's file. ``wind`` (east, north, up, m/s) and ``turbulence`` (wind
+    at 20 ft in m/s, severity) hold from time 0 on. ``failures`` are events, of engines and
+    sensors. ``aircraft`` is a model of JSBSim's, ``sensors`` a name or file, or 'none'.
+    """
+
+    seed: int = 0
+    initial: Mapping[str, Any] = field(default_factory=dict)
+    wind: tuple[float, ...] | None = None
+    turbulence: tuple[float, ...] | None = None
+    failures: tuple[Event, ...] | None = None
+    aircraft: str = ''
+    sensors: str = ''
 
 
 def start_of(seed: int, options: Mapping[str, Any], usual: Start, duration: float) -> Start:
@@ -99,3 +121,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     return value.tolist() if hasattr(value, 'tolist') else value
+
+
+def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return a flight's initial state for simulator_node, with the altitude above mean sea level.
+
+    A scenario's altitudes are all above the ellipsoid, as in fix, so that a target may equal the
+    initial altitude.
+    """
+    # Gains are the controller's, not the aircraft's.
+    given = {name: value for name, value in initial.items() if name != 'gains'}
+    if 'altitude' in given:
+        given['altitude'] = ellipsoid_to_msl(given['altitude'], undulation_source().height_m(
+            given.get('latitude_deg', terrain.HOME_LAT_DEG),
+            given.get('longitude_deg', terrain.HOME_LON_DEG)))
+    return given

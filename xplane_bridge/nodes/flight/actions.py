@@ -32,10 +32,9 @@ from xplane_bridge.control.policy.observation import INDEX, SIZE, SLICES, Vector
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.message_numbers import NUMBERS
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.flights.analysis.history import make_flight
-from xplane_bridge.flights.analysis.quantities import ORDERED, TARGET
-from xplane_bridge.flights.analysis.series import Arrivals, Flight, Series
-from xplane_bridge.flights.controller import Law, Piloting
+from xplane_bridge.flights.analysis.quantities import ORDERED
+from xplane_bridge.flights.analysis.series import History, Series
+from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.flights.observed import target_numbers
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.nodes.common.latched import LATCHED
@@ -47,10 +46,6 @@ from xplane_bridge.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
 _START_TIMEOUT = 30.0
 # How often a silence is looked at, in seconds.
 _TICK = 0.1
-# A quantity of each topic.
-_SHOWN_BY = {
-    'fix': 'latitude', 'imu/data': 'roll', 'odom': 'east', 'air_data': 'airspeed',
-    'controls': 'elevator', 'command/controls': 'command_elevator', TARGET: 'target_altitude'}
 
 
 class Observer(Monitor):
@@ -71,9 +66,9 @@ class Observer(Monitor):
             return self._newest.copy()
 
 
-class PilotedVehicle(Piloting, Vehicle):
+class LawVehicle(FlownByLaw, Vehicle):
     """
-    A vehicle that this process flies frame by frame, with the face of CoreVehicle.
+    A vehicle that this process flies frame by frame, as CoreVehicle is.
 
     ``observe`` takes the state that waits; then either ``command_of_law`` or ``own_command``
     returns what ``fly_on`` flies a frame with. In lockstep a frame ends with its one command; in
@@ -85,7 +80,7 @@ class PilotedVehicle(Piloting, Vehicle):
     target_qos = LATCHED
 
     def __init__(
-        self, node: Node, namespace: str, monitor: Observer, processes: Processes, law: Law,
+        self, node: Node, namespace: str, monitor: Observer, processes: Processes, law: ControlLaw,
         lockstep: bool, simulated: bool,
     ) -> None:
         super().__init__(node, namespace, monitor, processes, None, lockstep, recorded=False)
@@ -199,21 +194,12 @@ class PilotedVehicle(Piloting, Vehicle):
 
     # What is known.
 
-    def flight(self) -> Flight:
+    def history(self) -> History:
         """Return all that was measured, commanded and wanted, as a recording would have it."""
-        with self.monitor.arrived:
-            series = {
-                name: Series(np.array(one.times) - self.began, np.array(one.values))
-                for name, one in self.monitor.series.items() if len(one.times)}
-        if self._commanded:
-            times, *columns = np.array(self._commanded).T
-            series |= {
-                f'command_{name}': Series(times - self.began, column)
-                for name, column in zip(FLOWN, columns, strict=True)}
-        topics = {
-            topic: Arrivals(times := series[name].times, np.full(len(times), math.nan))
-            for topic, name in _SHOWN_BY.items() if name in series}
-        return make_flight('ros', 0.0, series, topics)
+        times, *columns = np.array(self._commanded).reshape(-1, 1 + len(FLOWN)).T
+        return self.monitor.history(self.began, {
+            f'command_{name}': Series(times - self.began, column)
+            for name, column in zip(FLOWN, columns, strict=True) if len(times)})
 
 
 def measurement_of_numbers(seen: Vector) -> Measurement:

@@ -21,8 +21,6 @@ import json
 import socket
 from typing import Any
 
-from xplane_bridge.aircraft import terrain
-from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS
 from xplane_bridge.simulators.registry import Simulator
 
@@ -33,7 +31,7 @@ _LOOPBACK = '127.0.0.1'
 # Messages that a publisher keeps for a recorder that is starved on a busy machine: with the
 # default of 10, a fifth of a second would leave a gap in the recording.
 KEPT = 1000
-_TELEMETRY = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
+TELEMETRY = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
 # Those that a bridge does not publish.
 _ABSENT = {'fdmdata': ('fix_velocity', 'controls')}
 AUTOPILOT = ('command/controls', 'autopilot/active_target')
@@ -73,28 +71,12 @@ def bridge_parameters(
 
 def telemetry_of(simulator: Simulator) -> list[str]:
     """Return the recorded topics that a simulator's bridge publishes."""
-    return [topic for topic in _TELEMETRY if topic not in _ABSENT.get(simulator.protocol.name, ())]
+    return [topic for topic in TELEMETRY if topic not in _ABSENT.get(simulator.protocol.name, ())]
 
 
 def kept_messages(namespace: str, topics: Iterable[str]) -> dict[str, int]:
     """Return the parameters that make a node's publishers keep enough for the recorder."""
     return {f'qos_overrides.{namespace}/{topic}.publisher.depth': KEPT for topic in topics}
-
-
-def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
-    """
-    Return a flight's initial state for simulator_node, with the altitude above mean sea level.
-
-    A scenario's altitudes are all above the ellipsoid, as in fix, so that a target may equal the
-    initial altitude.
-    """
-    # Gains are the controller's, not the aircraft's.
-    given = {name: value for name, value in initial.items() if name != 'gains'}
-    if 'altitude' in given:
-        given['altitude'] = ellipsoid_to_msl(given['altitude'], undulation_source().height_m(
-            given.get('latitude_deg', terrain.HOME_LAT_DEG),
-            given.get('longitude_deg', terrain.HOME_LON_DEG)))
-    return given
 
 
 def ros_arguments(

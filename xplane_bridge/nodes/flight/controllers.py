@@ -35,7 +35,7 @@ from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.flights.analysis.quantities import ORDERED, RELAYED, stamp_of
 from xplane_bridge.flights.conduct.conduct import Account, Conduct, SAYS
 from xplane_bridge.flights.conduct.relay import Relay
-from xplane_bridge.flights.script import ExperimentError
+from xplane_bridge.flights.script import ControllerError, ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.flight.monitor import Monitor
@@ -52,10 +52,6 @@ _ACKNOWLEDGED = 5.0
 _CONTROLS = Mask(FlightControls)
 _TARGETS = Mask(AutopilotTarget)
 _HELD = ('altitude', 'heading', 'course', 'airspeed', 'climb_rate')
-
-
-class ControllerError(ExperimentError):
-    """The controller no longer does its part: the flight ends, and this is its result."""
 
 
 @dataclass

@@ -12,108 +12,225 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A flight of one scenario through ROS: by topics, services and parameters only."""
+"""
+A flight through ROS: by topics, services and parameters only.
+
+With a simulator of this package it may be in lockstep: each frame waits for its command, and equal
+seeds give equal flights. A real simulator flies in real time.
+"""
 
 from __future__ import annotations
 
+import atexit
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import count
 import math
-import time
+import os
+import tempfile
+import weakref
 
-from xplane_bridge.common.timing import HALF_STAMP
-from xplane_bridge.flights.scenario.scenario import Scenario
-from xplane_bridge.flights.script import Execution, ExperimentError
-from xplane_bridge.nodes.flight.display import View
-from xplane_bridge.nodes.flight.lockstep import Lockstep
-from xplane_bridge.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
+import numpy as np
+from rclpy.node import Node
 
-# How long the flight waits for a message before it checks the time.
-_TICK = 0.02
+from xplane_bridge.common import optional
+from xplane_bridge.common.timing import ROUNDED_TIME
+from xplane_bridge.control.cascade import Cascade
+from xplane_bridge.control.policy.action import LEVELS
+from xplane_bridge.control.policy.observation import Vector
+from xplane_bridge.flights.analysis import history as analysis
+from xplane_bridge.flights.analysis.quantities import ORDERED, TARGET
+from xplane_bridge.flights.analysis.series import Arrivals, History
+from xplane_bridge.flights.core import never_engaged
+from xplane_bridge.flights.core_vehicle import tuned
+from xplane_bridge.flights.flight import Display, Flight, State
+from xplane_bridge.flights.laws import ActionLaw
+from xplane_bridge.flights.order import Order
+from xplane_bridge.flights.scenario.scenario import ScenarioError
+from xplane_bridge.flights.script import Script
+from xplane_bridge.nodes.flight import start as real_start
+from xplane_bridge.nodes.flight.actions import LawVehicle, Observer
+from xplane_bridge.nodes.flight.launch import missing_of_rosbag2, start_vehicle
+from xplane_bridge.nodes.flight.monitor import Monitor
+from xplane_bridge.nodes.flight.namespace import check_namespace
+from xplane_bridge.nodes.flight.processes import Processes
+from xplane_bridge.nodes.flight.simulation import observing, start_simulation
+from xplane_bridge.nodes.flight.vehicle import NODE, Vehicle
+from xplane_bridge.nodes.flight.ways import ByActions, ByTheClock, InLockstep, Way
+
+_flights = count()
 
 
-class Run(Execution):
+class RosFlight(Flight):
     """
-    Fly a scenario with a vehicle.
+    A flight through ROS; its simulator, bridge, controller and recorder are processes.
 
-    In lockstep the autopilot commands, except at a stamp at which something is due: there it holds
-    its command until that is done. So each run does the same at the same frame.
+    They end when it is over, fails or is closed, and with the interpreter. Raises OrderError or
+    ScenarioError for a namespace that cannot be used, ImportError without what it needs.
     """
 
-    def __init__(self, vehicle: Vehicle, scenario: Scenario, view: View) -> None:
-        super().__init__(scenario, vehicle, vehicle.monitor, view)
-        self._ros = vehicle
-        self._view = view
-        self._lockstep = Lockstep(vehicle) if vehicle.lockstep else None
-        vehicle.excited = self.excited
+    def __init__(self, order: Order, display: Display) -> None:
+        given = order.link.namespace or f'flight_{os.getpid()}_{next(_flights)}'
+        namespace = f'/{given.strip("/")}'
+        check_namespace(namespace)
+        # Reported before the flight, not after it.
+        optional.require(
+            'a flight through ROS', *(() if order.link.host else ('jsbsim',)), extra='fly')
+        if order.keep.recording:
+            optional.require(
+                'a recording', *(('mcap',) if missing_of_rosbag2() else ()), 'rosbags',
+                extra='export')
+        super().__init__(
+            replace(order, link=replace(order.link, namespace=namespace)), display)
+        self._resources = ExitStack()
+        self._monitor: Monitor | None = None
+        self._vehicle: Vehicle | None = None
+        self._way: Way | None = None
+        self._heard: Mapping[str, float] = {}
+        self._history: History | None = None
+        self._is_ended = False
+        # Not a bound method: that would keep this alive until then.
+        atexit.register(_close, weakref.ref(self))
 
-    def fly(self) -> None:
-        """Fly it to its end; raise ExperimentError if that is not possible."""
-        arrived = self._ros.wait_until_ready(bool(self.scenario.needs_simulator()))
-        self._view.say(f'receiving telemetry on {", ".join(arrived)}')
+    @property
+    def time(self) -> float:
+        """Return the time of the scenario in s."""
+        return 0.0 if self._way is None else self._way.time
+
+    def observation(self) -> Vector:
+        """Return what whoever gives the actions is told (control.policy.observation.FIELDS)."""
+        self._check_began()
+        if not isinstance(self._vehicle, LawVehicle):
+            raise ValueError('only a flight by actions has observations')
+        return self._vehicle.observation()
+
+    def truth(self) -> Vector:
+        """Return the observation: there are no sensors."""
+        return self.observation()
+
+    def history(self) -> History:
+        """
+        Return all that was measured, commanded and wanted, with its times.
+
+        If it is recorded, and ended, that is read from the recording, and has its namespace;
+        otherwise it is what was heard here, and its namespace is 'ros'.
+        """
+        if self._history is not None:
+            return self._history
+        self._check_began()
+        order = self.order
+        if order.keep.recording and self._is_ended:
+            self._history = analysis.load(
+                order.keep.recording, order.link.namespace, self.script.begin)
+            return self._history
+        if isinstance(self._vehicle, LawVehicle):
+            return self._vehicle.history()
+        assert self._monitor is not None
+        return self._monitor.history(self.script.begin)
+
+    def lacking(self) -> str:
+        """Return how much of which topics was heard in flight, and is not in the history."""
+        topics = self.history().topics
+        nothing = Arrivals(np.full(1, -math.inf), np.empty(0))
+        missing = {topic: stamp - float(topics.get(topic, nothing).stamps.max())
+                   for topic, stamp in self._heard.items()}
+        return ', '.join(f'{topic} ({seconds:.3f} s)' for topic, seconds in missing.items()
+                         if seconds > ROUNDED_TIME)
+
+    def traffic(self) -> tuple[Mapping[str, int], float]:
+        """Return the messages so far by topic, and the newest latency (s), NaN if unknown."""
+        assert self._monitor is not None
+        with self._monitor.arrived:
+            return dict(self._monitor.counts), self._monitor.latency
+
+    def heard_by_others(self, topics: Collection[str]) -> set[str]:
+        """Return those topics that not only this flight subscribes to."""
+        assert self._vehicle is not None
+        return self._vehicle.heard_by_others(topics)
+
+    def _start(self) -> State:
+        order, use = self.order, self._resources.enter_context
+        link = order.link
+        node, monitor = use(observing(NODE, link.namespace, order.follows_clock, self._monitor_of))
+        self.telemetry = self._monitor = monitor
+        # Left before the node is: these end in order.
+        processes = use(Processes(order.keep.log or os.path.join(
+            use(tempfile.TemporaryDirectory()), 'log')))
+        if order.flown_by.actions:
+            way = self._way = self._by_actions(node, processes)
+        else:
+            way = self._way = self._by_others(node, processes)
+        self._display.begin(self)
+        going = way.begin()
+        if order.flown_by.actions:
+            while going and not self.script.engaged:
+                going = way.go_on()
+            if not going:
+                raise never_engaged(order.scenario.name)
+        return State.READY if going else State.OVER
+
+    def _step(self, action: Sequence[float] | None) -> State:
+        assert self._way is not None
+        if action is not None and isinstance(self._vehicle, LawVehicle):
+            self._law.given = tuple(action)
+        return State.READY if self._way.go_on() else State.OVER
+
+    def _end(self) -> None:
+        if self._is_ended:
+            return
+        self._is_ended = True
         try:
-            if self._lockstep is not None:
-                self._fly_in_lockstep(self._lockstep)
-            else:
-                self._fly_by_the_clock()
+            if self._vehicle is not None and self._way is not None:
+                assert self._monitor is not None
+                if self.order.keep.recording:
+                    self._heard = self._monitor.newest()
+                if not self.order.flown_by.actions:
+                    self.script.account = self._vehicle.account()
+                    self._vehicle.thaw_autopilot()
         finally:
-            self.newest = self._ros.monitor.newest()
-            self.account = self._ros.account()
-            self._ros.thaw_autopilot()
+            self._resources.close()
 
-    def act(self, now: float) -> None:
-        """Execute all events that are due."""
-        # Other publishers may appear, or be discovered, later than this started.
-        self._ros.check_alone()
-        super().act(now)
+    def _monitor_of(self, node: Node) -> Monitor:
+        order = self.order
+        if order.flown_by.actions:
+            return Observer(node, order.link.namespace, order.link.lockstep)
+        return Monitor(
+            node, order.link.namespace, order.link.lockstep,
+            ORDERED if order.flown_by.foreign else TARGET, bool(order.sensed_by))
 
-    def _fly_by_the_clock(self) -> None:
-        vehicle, monitor = self._ros, self._ros.monitor
-        self.begin = vehicle.now()
-        heard, heard_at = -1, self.begin
-        answered, commanded_at = -1, -math.inf
-        while (now := vehicle.now()) < self.begin + self.scenario.duration:
-            with monitor.arrived:
-                count = monitor.counts['imu/data']
-            if count != heard or self.silence_wanted:
-                heard, heard_at = count, now
-            elif now - heard_at > LONGEST_SILENCE:
-                raise ExperimentError(f'telemetry stopped; {vehicle.why()}')
-            if vehicle.has_failed():
-                raise ExperimentError(vehicle.why())
-            vehicle.check_controller()
-            self.act(now)
-            # Once for each state, and where they come slowly in between.
-            if count != answered or now - commanded_at >= _TICK:
-                answered, commanded_at = count, now
-                if (held := self.held_controls(now)) is not None:
-                    vehicle.command(vehicle.make_command(held))
-            with monitor.arrived:
-                monitor.arrived.wait(_TICK)
-        # Events due at the very end.
-        self.act(now)
+    def _by_actions(self, node: Node, processes: Processes) -> Way:
+        order, monitor = self.order, self._monitor
+        assert isinstance(monitor, Observer)
+        initial = order.scenario.initial
+        start_simulation(processes, order)
+        law = self._law = ActionLaw(LEVELS[order.flown_by.actions])
+        vehicle = self._vehicle = LawVehicle(
+            node, order.link.namespace, monitor, processes, law, order.link.lockstep,
+            bool(order.scenario.needs_simulator()))
+        law.place(vehicle.observation, Cascade(*tuned(
+            order.model, initial.get('aircraft_path', ''), initial.get('gains', ''))))
+        if why := real_start.place(vehicle, order, self._display):
+            raise ScenarioError(f'initial cannot be flown on {order.link.host}: {why}')
+        vehicle.begin()
+        self.script = Script(order.scenario, vehicle, monitor, self._display)
+        return ByActions(self.script, vehicle)
 
-    def _fly_in_lockstep(self, lockstep: Lockstep) -> None:
-        self.begin = lockstep.wait(-math.inf)
-        began = time.monotonic()
-        while True:
-            stamp, done = lockstep.stamp, len(self.occurrences)
-            self.act(stamp)
-            if any(one.event.action == 'trim' for one in self.occurrences[done:]):
-                # The trimmed state is sent too, and it is that which waits for a command.
-                stamp = lockstep.wait(stamp + HALF_STAMP)
-            if self.is_over:
-                took = time.monotonic() - began
-                self._view.say(f'flown {self.flown:.1f} s in {took:.1f} s: '
-                               f'{self.flown / took:.1f} times real time')
-                return
-            if self._ros.commands_itself(stamp, self.engaged):
-                # Another controller than ours still answers the state at which it is released.
-                due = self.due if self.engaged else stamp + HALF_STAMP
-                lockstep.let_autopilot_command(due)
-                lockstep.wait(due, self._show_progress)
-            else:
-                lockstep.command(self.held_controls(stamp) or {})
-                lockstep.wait(stamp + HALF_STAMP)
+    def _by_others(self, node: Node, processes: Processes) -> Way:
+        order, monitor = self.order, self._monitor
+        assert monitor is not None
+        vehicle = self._vehicle = start_vehicle(node, monitor, processes, order, self._display)
+        if why := real_start.place(vehicle, order, self._display):
+            self._display.say(
+                f'{order.link.host} keeps its own state, initial is not applied: {why}')
+        script = self.script = Script(order.scenario, vehicle, monitor, self._display)
+        vehicle.excited = script.excited
+        arrived = vehicle.wait_until_ready(bool(order.scenario.needs_simulator()))
+        self._display.say(f'receiving telemetry on {", ".join(arrived)}')
+        kind = InLockstep if order.link.lockstep else ByTheClock
+        return kind(script, vehicle, self._display)
 
-    def _show_progress(self, stamp: float) -> None:
-        self._ros.check_alone()
-        self.show(stamp - self.begin)
+
+def _close(flight: weakref.ref[RosFlight]) -> None:
+    if (known := flight()) is not None:
+        known.close()

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import math
 import struct
 import threading
@@ -27,12 +27,15 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
+import numpy as np
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.common.text import printable
 from xplane_bridge.conversions import frames
+from xplane_bridge.flights.analysis import series as past
+from xplane_bridge.flights.analysis.history import make_flight
 from xplane_bridge.flights.analysis.quantities import EXTRACT, stamp_of, TARGET
 from xplane_bridge.flights.scenario.quantities import QUANTITIES
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
@@ -51,6 +54,10 @@ _SEEN_EVERY = 0.1
 _AHEAD = 0.2
 _PAUSE = 0.005
 _LITTLE_ENDIAN = 1
+# A quantity of each topic.
+_SHOWN_BY = {
+    'fix': 'latitude', 'imu/data': 'roll', 'odom': 'east', 'air_data': 'airspeed',
+    'controls': 'elevator', 'command/controls': 'command_elevator', TARGET: 'target_altitude'}
 
 MEASURED = 'measured'
 """The newest state that sensors have measured, in ``stamps``."""
@@ -185,6 +192,24 @@ class Monitor:
         with self.arrived:
             return {topic: stamp for topic, stamp in self.stamps.items()
                     if topic not in (self._target, MEASURED)}
+
+    def history(
+        self, begin: float, commanded: Mapping[str, past.Series] | None = None
+    ) -> past.History:
+        """
+        Return what was heard, at seconds after the stamp ``begin``.
+
+        ``commanded`` are the commands of this process. In lockstep not each state is looked at.
+        """
+        with self.arrived:
+            series = {
+                name: past.Series(np.array(one.times) - begin, np.array(one.values))
+                for name, one in self.series.items() if len(one.times)}
+        series |= commanded or {}
+        topics = {
+            topic: past.Arrivals(times := series[name].times, np.full(len(times), math.nan))
+            for topic, name in _SHOWN_BY.items() if name in series}
+        return make_flight('ros', 0.0, series, topics)
 
     def pause(self) -> float:
         """Return how long nobody needs to know of new messages, in seconds."""

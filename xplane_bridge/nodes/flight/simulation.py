@@ -31,8 +31,9 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from xplane_bridge.experiments.settings import Settings, web_parameters
 from xplane_bridge.flights.analysis.quantities import RELAYED
+from xplane_bridge.flights.order import DIRECT, Order, web_parameters
+from xplane_bridge.flights.scenario.start import simulated_start
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.nodes.common.spinning import spin_until
 from xplane_bridge.nodes.flight import bridges as peers
@@ -82,50 +83,79 @@ def _spin(executor: SingleThreadedExecutor, stop: Future, monitor: Monitor) -> N
 
 
 def start_simulation(
-    processes: Processes, settings: Settings, namespace: str, initial: Mapping[str, Any],
-    sensors: str = '', relayed: bool = False, disturbed: Mapping[str, Any] | None = None,
+    processes: Processes, order: Order, relayed: bool = False,
+    disturbed: Mapping[str, Any] | None = None,
 ) -> str:
     """
     Start simulator, unless that is a real one, bridge and perhaps sensors; return a description.
 
-    ``initial`` is a scenario's. ``relayed``: commands reach the bridge through a relay.
-    ``disturbed`` are other parameters of simulator_node.
+    ``relayed``: commands reach the bridge through a relay. ``disturbed`` are other parameters of
+    simulator_node.
     """
-    simulator = settings.simulator
-    host, port = settings.host, settings.port or simulator.port
+    sensors, namespace, lockstep = order.sensed_by, order.link.namespace, order.link.lockstep
+    moved = moved_truth(sensors) | ({COMMAND: RELAYED} if relayed else {})
+    if order.sim == DIRECT:
+        flying = _start_direct(processes, order, moved, disturbed or {})
+    else:
+        flying = _start_behind_bridge(processes, order, moved, disturbed or {})
+    if not sensors:
+        return flying
+    simulated = {'use_sim_time': True} if order.follows_clock else {}
+    kept = peers.kept_messages(namespace, SENSED)
+    processes.start('sensors_node', peers.ros_arguments(namespace, simulated | kept | {
+        'sensors': sensors, 'seed': order.seed, 'lockstep': lockstep}))
+    return f'{flying}sensors_node ({sensors}); '
+
+
+def _start_direct(
+    processes: Processes, order: Order, moved: Mapping[str, str], disturbed: Mapping[str, Any]
+) -> str:
+    """Start simulator_node, which publishes what a bridge would."""
+    link = order.link
+    kept = peers.kept_messages(
+        link.namespace, [moved.get(topic, topic) for topic in peers.TELEMETRY])
+    processes.start('simulator_node', peers.ros_arguments(link.namespace, {
+        'telemetry': 'direct', 'speed': link.speed, 'lockstep': link.lockstep, 'seed': order.seed,
+        'publish_clock': order.follows_clock, **kept,
+        # The simulation waits for commands; the watchdog does not, and would command instead.
+        **({'command_timeout': 0.0} if link.lockstep else {}),
+        **simulated_start(order.scenario.initial), **disturbed}, moved))
+    if link.lockstep:
+        _wait_until_open(processes)
+    return 'simulator_node, direct; '
+
+
+def _start_behind_bridge(
+    processes: Processes, order: Order, moved: Mapping[str, str], disturbed: Mapping[str, Any]
+) -> str:
+    """Start the simulator, unless that is a real one, and its bridge."""
+    simulator, link = order.simulator, order.link
+    namespace = link.namespace
+    host, port = link.host, link.port or simulator.port
     data_port = simulator.data_port
     if not host:
         host, data_port = '127.0.0.1', peers.free_ports(1)
         port = peers.free_ports(simulator.ports)
         processes.start('simulator_node', peers.ros_arguments(namespace, {
-            'face': simulator.name, 'port': port, 'data_port': data_port, 'speed': settings.speed,
-            'lockstep': settings.lockstep, 'seed': settings.seed, 'loss': settings.loss,
-            'delay': settings.delay, 'jitter': settings.jitter,
+            'face': simulator.name, 'port': port, 'data_port': data_port, 'speed': link.speed,
+            'lockstep': link.lockstep, 'seed': order.seed, 'loss': link.loss,
+            'delay': link.delay, 'jitter': link.jitter,
             # If stamps are simulated time, the bridge publishes them, and the only clock.
-            'publish_clock': False, **peers.simulated_start(initial), **(disturbed or {})}))
-        if settings.lockstep:
+            'publish_clock': False, **simulated_start(order.scenario.initial),
+            **disturbed}))
+        if link.lockstep:
             _wait_until_open(processes)
-    moved = moved_truth(sensors)
     kept = peers.kept_messages(
         namespace, [moved.get(topic, topic) for topic in peers.telemetry_of(simulator)])
     bridge = simulator.protocol.node
     given = peers.bridge_parameters(
-        simulator, host, port, settings.speed, settings.simulated_time, settings.lockstep,
-        data_port) | _web(settings)
+        simulator, host, port, link.speed, order.simulated_time, link.lockstep, data_port)
+    if simulator.protocol.name == 'xplane_udp':
+        given |= web_parameters(link)
     processes.start(bridge, peers.ros_arguments(
-        namespace, kept | given, moved | ({COMMAND: RELAYED} if relayed else {})))
-    if sensors:
-        simulated = {'use_sim_time': True} if settings.follows_clock else {}
-        kept = peers.kept_messages(namespace, SENSED)
-        processes.start('sensors_node', peers.ros_arguments(namespace, simulated | kept | {
-            'sensors': sensors, 'seed': settings.seed, 'lockstep': settings.lockstep}))
-    where = settings.host or f'simulator_node as {simulator.name}'
-    between = f'sensors_node ({sensors}); ' if sensors else ''
-    return f'{where}, port {port}; {bridge}; {between}'
-
-
-def _web(settings: Settings) -> dict[str, Any]:
-    return web_parameters(settings) if settings.simulator.protocol.name == 'xplane_udp' else {}
+        namespace, kept | given, moved))
+    where = link.host or f'simulator_node as {simulator.name}'
+    return f'{where}, port {port}; {bridge}; '
 
 
 def _wait_until_open(processes: Processes) -> None:

@@ -29,10 +29,9 @@ from xplane_bridge.conversions.air import (
     standard_temperature,
 )
 from xplane_bridge.conversions.masks import Mask
-from xplane_bridge.experiments.settings import NO_WEB, Settings
-from xplane_bridge.flights.script import ExperimentError
+from xplane_bridge.flights.order import NO_WEB, Order
+from xplane_bridge.flights.script import ExperimentError, Progress
 from xplane_bridge.msg import AircraftPose
-from xplane_bridge.nodes.flight.display import View
 from xplane_bridge.nodes.flight.vehicle import Vehicle
 from xplane_bridge.srv import StartFlight
 
@@ -49,31 +48,28 @@ _MORE = '{"engine_status": {"all_engines": {"running": true}}}'
 _POSE_MASK = Mask(AircraftPose)
 
 
-def place(
-    vehicle: Vehicle, settings: Settings, initial: Mapping[str, Any], view: View
-) -> None:
+def place(vehicle: Vehicle, order: Order, display: Progress) -> str:
     """
-    Start a flight of a real simulator at ``initial``, or say why it flies on as it is.
+    Start a flight of a real simulator at the scenario's ``initial``; return why not, '' if it is.
 
     Raises ExperimentError if X-Plane accepts the flight, but it does not begin.
     """
-    if not settings.host or not initial.keys() - {'model', 'aircraft_path', 'gains'}:
-        return
-    why = _refusal(settings) or _start(vehicle, initial, view)
-    if why:
-        view.say(f'{settings.host} keeps its own state, initial is not applied: {why}')
+    initial = order.scenario.initial
+    if not order.link.host or not initial.keys() - {'model', 'aircraft_path', 'gains'}:
+        return ''
+    return _refusal(order) or _start(vehicle, initial, display)
 
 
-def _refusal(settings: Settings) -> str:
-    if settings.simulator.protocol.name != 'xplane_udp':
+def _refusal(order: Order) -> str:
+    if order.simulator.protocol.name != 'xplane_udp':
         return ('only X-Plane 12.4 and later can be placed, through its Web API and with its own '
                 'UDP: --sim xplane12')
-    if settings.web == NO_WEB:
+    if order.link.web == NO_WEB:
         return f'--web {NO_WEB}'
     return ''
 
 
-def _start(vehicle: Vehicle, initial: Mapping[str, Any], view: View) -> str:
+def _start(vehicle: Vehicle, initial: Mapping[str, Any], display: Progress) -> str:
     """Start the flight and wait for it; return why it does not start, '' if it does."""
     monitor = vehicle.monitor
     if not monitor.wait_for(
@@ -84,7 +80,7 @@ def _start(vehicle: Vehicle, initial: Mapping[str, Any], view: View) -> str:
         request_of(initial, monitor.last('heading')), _ANSWERED_WITHIN)
     if not response.success:
         return str(response.message)
-    view.say(f'initial: {response.message}')
+    display.say(f'initial: {response.message}')
     _wait(vehicle, initial)
     return ''
 

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-
-"""A scenario flown frame by frame: in this process, or through ROS."""
+"""A scenario flown frame by frame by this process, which has the law or is given the actions."""
 
 from __future__ import annotations
 
@@ -22,12 +21,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.experiments import report
-from xplane_bridge.flights.analysis.series import Flight
 from xplane_bridge.flights.conduct.conduct import Account, Conduct
-from xplane_bridge.flights.route import Telemetry
-from xplane_bridge.flights.scenario.scenario import Scenario
-from xplane_bridge.flights.script import Display, Execution, Flown
+from xplane_bridge.flights.script import Flown, Script
 
 
 class SteppedVehicle(Flown, Protocol):
@@ -47,46 +42,44 @@ class SteppedVehicle(Flown, Protocol):
     def fly_on(self, command: Controls) -> None:
         """Fly a frame with a command."""
 
-    def flight(self) -> Flight:
-        """Return all that was measured, commanded and wanted."""
 
+class Frames:
+    """
+    A script and the vehicle that flies it: ``look``, then ``fly_on``, frame by frame.
 
-class SteppedRun(Execution):
-    """A scenario and the vehicle that flies it: ``look``, then ``fly_on``, frame by frame."""
+    ``law`` is the name of somebody's own law, whose commands are judged as those of a controller
+    through ROS; '' for one of this package.
+    """
 
-    def __init__(
-        self, scenario: Scenario, vehicle: SteppedVehicle, telemetry: Telemetry, display: Display
-    ) -> None:
-        super().__init__(scenario, vehicle, telemetry, display)
-        self._flying = vehicle
+    def __init__(self, script: Script, vehicle: SteppedVehicle, law: str = '') -> None:
+        self._script = script
+        self._vehicle = vehicle
         self._conduct: Conduct | None = None
         self._passed: Controls | None = None
+        if law:
+            self._conduct = Conduct(lockstep=True)
+            script.account = Account(law, self._conduct, vehicle.time)
 
     def look(self) -> bool:
         """Observe the state, and let happen what is due; return whether a frame is to be flown."""
-        vehicle = self._flying
+        vehicle, script = self._vehicle, self._script
         vehicle.observe()
-        self.act(vehicle.time)
-        if self._conduct is not None:
-            self.account = replace(self.account, now=vehicle.time) if self.account else None
-        return not self.is_over
-
-    def hold_to_contract(self, law: str) -> None:
-        """Judge the commands of somebody's own law as those of a controller through ROS."""
-        self._conduct = Conduct(lockstep=True)
-        self.account = Account(law, self._conduct, self._flying.time)
+        script.act(vehicle.time)
+        if script.account is not None:
+            script.account = replace(script.account, now=vehicle.time)
+        return not script.is_over
 
     def fly_on(self) -> Controls:
         """Fly a frame from the observed state on; return the command that it was flown with."""
-        vehicle = self._flying
-        if self.engaged:
+        vehicle, script = self._vehicle, self._script
+        if script.engaged:
             command = self._checked(vehicle.command_of_law())
-            if self.excitations:
-                command = replace(command, **self.excited(command.given(), vehicle.time))
+            if script.excitations:
+                command = replace(command, **script.excited(command.given(), vehicle.time))
         else:
             if self._conduct is not None:
                 self._conduct.release(vehicle.time, vehicle.time)
-            command = vehicle.own_command(self.held_controls(vehicle.time) or {})
+            command = vehicle.own_command(script.held_controls(vehicle.time) or {})
         vehicle.fly_on(command)
         return command
 
@@ -94,12 +87,8 @@ class SteppedRun(Execution):
         """Return a command of the law; what a bridge would refuse, as it was before."""
         if self._conduct is None:
             return command
-        if self._conduct.law(command.given(), self._flying.time):
+        if self._conduct.law(command.given(), self._vehicle.time):
             self._passed = command
         elif self._passed is None:
-            self._passed = self._flying.own_command({})
+            self._passed = self._vehicle.own_command({})
         return self._passed
-
-    def evaluate(self) -> report.Result:
-        """Return figures and criteria of what was flown. Raises KeyError for unknown figures."""
-        return report.evaluate(self, self._flying.flight())

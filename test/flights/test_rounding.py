@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""What a wire leaves of the simulated aircraft's state, and of the commands to it."""
+"""What a protocol's rounding leaves of the simulated aircraft's state, and of its commands."""
 
 import math
 
@@ -24,13 +24,13 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 import numpy as np
 
 from xplane_bridge.aircraft.aircraft import Aircraft
-from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import NAMES
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.flights.core_flight import CoreFlight
-from xplane_bridge.flights.flight import Start
-from xplane_bridge.flights.rounding import make_wire
+from xplane_bridge.flights.order import FlownBy, Order
+from xplane_bridge.flights.rounding import rounding_of
 from xplane_bridge.flights.scenario.scenario import parse
+from xplane_bridge.flights.scenario.start import scenario_of, Start
+from xplane_bridge.places import open_flight
 
 FRAME = 1.0 / 60.0
 SIMULATORS = ('xpc', 'xplane12', 'xplane6', 'fdmdata')
@@ -40,7 +40,7 @@ SCENARIO = parse('rough', {
     'initial': {'heading_deg': 300.0},
     'events': [{'at': 0.0, 'engage': True}],
     'criteria': [{'quantity': 'roll_deg', 'statistic': 'max_abs', 'at_most': 90.0}]})
-START = Start(seed=5, wind=(3.0, 4.0, 0.0), turbulence=(15.0, 4.0))
+START = Start(wind=(3.0, 4.0, 0.0), turbulence=(15.0, 4.0))
 
 # The largest differences from the aircraft's own state, as docs/reference/episodes.md states them.
 # 0: it is in doubles on the wire. None: it is not on the wire, or is something else there.
@@ -59,14 +59,21 @@ ROUNDED = {
 }
 
 
-def fly(wire, actions):
-    flight = CoreFlight(SCENARIO, LEVELS['controls'], wire=wire)
-    return np.array([flight.reset(START), *(flight.step(action)[0] for action in actions)])
+def fly(rounding, actions):
+    flight = open_flight(Order(
+        scenario_of(SCENARIO, START), flown_by=FlownBy(actions='controls'), seed=5,
+        rounding=rounding))
+    flight.start()
+    seen = [flight.observation()]
+    for action in actions:
+        flight.step(action)
+        seen.append(flight.observation())
+    return np.array(seen)
 
 
 @pytest.fixture(scope='module')
 def actions():
-    """Return actions that float32 represents exactly: so all wires fly the same flight."""
+    """Return actions that float32 represents exactly: so all roundings fly the same flight."""
     random = np.random.default_rng(2)
     return [(*(random.integers(-400, 400, 3) / 4096.0).tolist(), 0.6875) for _ in range(120)]
 
@@ -89,8 +96,7 @@ def test_a_state_is_rounded_as_on_the_wire_and_no_more(place, actions, truth):
 @pytest.mark.parametrize('sim', [*SIMULATORS, 'xplane9'])
 def test_a_command_reaches_the_aircraft_as_single_precision(sim):
     aircraft = Aircraft()
-    wire = make_wire(sim, aircraft)
-    wire.fly_on(Controls(0.1, -0.2, 0.3, 0.7), FRAME)
+    rounding_of(sim, aircraft).fly_on(Controls(0.1, -0.2, 0.3, 0.7), FRAME)
     # JSBSim's own properties, with its signs: elevator + is nose down, rudder + is nose left.
     values = [aircraft.property_value(f'fcs/{name}') for name in (
         'elevator-cmd-norm', 'aileron-cmd-norm', 'rudder-cmd-norm', 'throttle-cmd-norm')]
@@ -101,9 +107,9 @@ def test_a_command_reaches_the_aircraft_as_single_precision(sim):
 
 def test_x_plane_has_a_position_in_doubles_and_the_rest_in_single_precision():
     aircraft = Aircraft()
-    wire = make_wire('xpc', aircraft)
-    wire.fly_on(Controls(0.05, 0.1, 0.0, 0.7), 1.0)
-    state, own = wire.state(), aircraft.state
+    rounding = rounding_of('xpc', aircraft)
+    rounding.fly_on(Controls(0.05, 0.1, 0.0, 0.7), 1.0)
+    state, own = rounding.state(), aircraft.state
     assert (state.latitude_deg, state.longitude_deg) == (own.lat_deg, own.lon_deg)
     assert state.angular_velocity[0] == float(np.float32(own.p))
     assert state.angular_velocity[1] == -float(np.float32(own.q))
@@ -115,11 +121,13 @@ def test_x_plane_has_a_position_in_doubles_and_the_rest_in_single_precision():
 def test_huginn_is_told_nothing_that_nobody_commanded():
     aircraft = Aircraft()
     throttle = aircraft.state.engines[0].throttle
-    wire = make_wire('fdmdata', aircraft)
-    wire.fly_on(Controls(), FRAME)
+    rounding_of('fdmdata', aircraft).fly_on(Controls(), FRAME)
     assert aircraft.state.engines[0].throttle == throttle
 
 
-def test_an_unknown_wire_is_refused():
-    with pytest.raises(ValueError, match="wire: got 'dcs', expected one of xpc, xplane12"):
-        make_wire('dcs', Aircraft())
+def test_an_unknown_rounding_is_refused():
+    sentence = "rounding: got 'dcs', expected one of xpc, xplane12"
+    with pytest.raises(ValueError, match=sentence):
+        rounding_of('dcs', Aircraft())
+    with pytest.raises(ValueError, match=sentence):
+        open_flight(Order(SCENARIO, rounding='dcs'))

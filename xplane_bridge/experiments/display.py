@@ -24,27 +24,33 @@ from typing import Any
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import terminal
 from xplane_bridge.common.text import printable, printable_lines
+from xplane_bridge.common.units import DEGREE
 from xplane_bridge.experiments.live import Live
-from xplane_bridge.nodes.flight.monitor import Monitor
+from xplane_bridge.flights.flight import Flight
 
 _REFRESHES = 8
 _LINE_PERIOD = 2.0
-_DEGREE = math.pi / 180.0
+_SHOWN = ('altitude', 'heading', 'airspeed', 'roll', 'pitch', 'east', 'north')
+_CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
+_TARGETS = ('altitude', 'heading', 'airspeed')
 
 
 class View:
     """
-    Show a Monitor's newest values.
+    Show a flight's newest values.
 
     Use as a context manager. ``update(phase, progress)`` redraws, at most a few times per second;
-    ``say(text)`` prints a permanent line. ``served``, if set, shows the same to other viewers.
+    ``say(text)`` prints a permanent line. ``served`` shows the same to other viewers. A flight
+    that could be faster is held back to ``pace`` times real time; 0: it is not.
     """
 
-    def __init__(self, monitor: Monitor) -> None:
-        self._monitor = monitor
-        self.served: Live | None = None
+    def __init__(self, served: Live | None = None, pace: float = 0.0) -> None:
+        self._served = served
+        self._pace = pace
+        self._flight: Flight | None = None
+        self._began = math.nan
         self._live: Any = None
-        self._drawn_at = 0.0
+        self._drawn_at = -math.inf
         self._rates_at = math.nan
         self._rates_from: dict[str, int] = {}
         self._rates: dict[str, float] = {}
@@ -67,10 +73,17 @@ class View:
         if self._live is not None:
             self._live.__exit__(None, None, None)
 
+    def begin(self, flight: Flight) -> None:
+        """Show this flight from now on."""
+        self._flight = flight
+        self._began = time.monotonic()
+        if self._served is not None:
+            self._served.begin(flight.script, flight.telemetry)
+
     def say(self, text: str) -> None:
         """Print a permanent line."""
-        if self.served is not None:
-            self.served.say(text)
+        if self._served is not None:
+            self._served.say(text)
         if self._live is not None:
             # Text from files or peers is not markup.
             self._live.console.print(printable_lines(text), highlight=False, markup=False)
@@ -79,16 +92,22 @@ class View:
 
     def update(self, phase: str, progress: float) -> None:
         """Show ``phase`` and the overall progress (0..1)."""
-        if self.served is not None:
-            self.served.update(progress)
+        if self._served is not None:
+            self._served.update(progress)
+        flight = self._flight
+        if flight is None:
+            return
+        if self._pace:
+            due = self._began + progress * flight.script.scenario.duration / self._pace
+            time.sleep(max(0.0, due - time.monotonic()))
         now = time.monotonic()
         if now - self._drawn_at < (1.0 / _REFRESHES if self._live else _LINE_PERIOD):
             return
         self._drawn_at = now
-        with self._monitor.arrived:
-            last = {name: series.last for name, series in self._monitor.series.items()}
-            last['latency'] = self._monitor.latency
-            counts = dict(self._monitor.counts)
+        last = {name: flight.telemetry.last(name) for name in (
+            *_SHOWN, *_CONTROLS, *(f'target_{name}' for name in _TARGETS))}
+        found, last['latency'] = flight.traffic()
+        counts = dict(found)
         if not now - self._rates_at < 1.0:
             self._rates = {
                 topic: (counts[topic] - count) / (now - self._rates_at)
@@ -100,9 +119,9 @@ class View:
         else:
             print(
                 f'{progress * 100.0:4.0f} %  altitude {last["altitude"]:7.1f} m  '
-                f'heading {last["heading"] / _DEGREE % 360.0:5.1f} deg  '
-                f'airspeed {last["airspeed"]:5.1f} m/s  roll {last["roll"] / _DEGREE:5.1f} deg  '
-                f'pitch {last["pitch"] / _DEGREE:5.1f} deg  {phase}', flush=True)
+                f'heading {last["heading"] / DEGREE % 360.0:5.1f} deg  '
+                f'airspeed {last["airspeed"]:5.1f} m/s  roll {last["roll"] / DEGREE:5.1f} deg  '
+                f'pitch {last["pitch"] / DEGREE:5.1f} deg  {phase}', flush=True)
 
     def _panel(self, phase: str, progress: float, last: dict[str, float]) -> Any:
         from rich.console import Group
@@ -116,10 +135,10 @@ class View:
             table.add_column(heading, justify=justify)  # type: ignore[arg-type]
         rows = (
             ('altitude', 'altitude', 1.0, 'm', 'elevator'),
-            ('heading', 'heading', 1.0 / _DEGREE, 'deg', 'aileron'),
+            ('heading', 'heading', 1.0 / DEGREE, 'deg', 'aileron'),
             ('airspeed', 'airspeed', 1.0, 'm/s', 'rudder'),
-            ('roll', 'roll', 1.0 / _DEGREE, 'deg', 'throttle'),
-            ('pitch', 'pitch', 1.0 / _DEGREE, 'deg', ''),
+            ('roll', 'roll', 1.0 / DEGREE, 'deg', 'throttle'),
+            ('pitch', 'pitch', 1.0 / DEGREE, 'deg', ''),
         )
         for label, name, factor, unit, control in rows:
             value = last[name] * factor

@@ -1,0 +1,73 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""fly-task: fly one flight of a campaign through ROS, and write its row. For campaigns only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import json
+from pathlib import Path
+import sys
+
+from xplane_bridge.campaigns.engines.isolated import NAME
+from xplane_bridge.campaigns.fly import is_complete, order_of, row_of, said
+from xplane_bridge.campaigns.plan.task import Task
+from xplane_bridge.campaigns.table import rows
+from xplane_bridge.campaigns.table.rows import Row
+from xplane_bridge.common.command_line import run_command
+from xplane_bridge.experiments.display import View
+from xplane_bridge.experiments.fly import code_of
+from xplane_bridge.experiments.report import report
+from xplane_bridge.experiments.settings import Experiment, Files, PASSED
+from xplane_bridge.flights.order import Keep
+from xplane_bridge.places import open_flight
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Fly the task in a file (JSON), and write its row to another; 0 if that could be done."""
+    given, written = map(Path, sys.argv[1:] if argv is None else argv)
+    task = Task(**json.loads(given.read_text(encoding='utf-8')))
+    row = fly(task, given.parent)
+    written.write_text(json.dumps({'row': row}), encoding='utf-8')
+    return 0
+
+
+def fly(task: Task, folder: Path) -> Row | None:
+    """Fly a task with its files in a folder; return its row, None if not all was recorded."""
+    keep = Keep(str(folder / f'{NAME}.mcap'), str(folder / f'{NAME}.log'))
+    try:
+        with View() as view:
+            flight = open_flight(order_of(task, keep), view)
+            with flight:
+                flight.fly()
+    except (ImportError, OSError, ValueError) as error:
+        return task.row(rows.FAILED, said(error))
+    code = code_of(flight)
+    row = row_of(task, flight)
+    if flight.flown:
+        if code == PASSED and not is_complete(flight):
+            return None
+        # Somebody will want to look at it, unless it has passed.
+        picture = '' if row['outcome'] == rows.PASSED or not task.folder else f'{NAME}.png'
+        report(Experiment(
+            flight.order,
+            Files(keep.recording, picture and str(folder / picture), str(folder / f'{NAME}.json'),
+                  keep.log),
+            f'{task.scenario} on {task.simulator}, seed {task.seed}'), flight, code)
+    return row
+
+
+if __name__ == '__main__':
+    sys.exit(run_command(main))

@@ -1,0 +1,415 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+An order: all that determines a flight, as plain data that can be sent to another process.
+
+    from xplane_bridge.flights.order import FlownBy, Order, refusals
+    from xplane_bridge.flights.scenario.scenario import find, load
+
+    order = Order(load(find('steps')), flown_by=FlownBy(policy='hold_wings_level'), seed=3)
+    print(refusals(order))
+
+``places.open_flight`` makes a flight of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from xplane_bridge.aircraft.initial import DEFAULT_MODEL
+from xplane_bridge.control import gains
+from xplane_bridge.control.policy.action import CONTROLS, LEVELS
+from xplane_bridge.control.policy.load import load as load_policy
+from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, EXTERNAL, GUIDANCE, TIMEOUT
+from xplane_bridge.flights.scenario.scenario import Scenario, ScenarioError
+from xplane_bridge.flights.scenario.start import NO_SENSORS
+from xplane_bridge.sensors.specification import FiguresError, load
+from xplane_bridge.simulators.registry import Simulator, SIMULATORS
+
+CORE = 'core'
+"""The place in this process, without ROS."""
+
+DIRECT = 'direct'
+"""simulator_node with telemetry: direct: through ROS, without a protocol and its bridge."""
+
+PLACES = (*SIMULATORS, DIRECT, CORE)
+"""Where a flight can be flown."""
+
+NO_WEB = 'none'
+"""Instead of the address of the Web API: it is not used."""
+
+_FAULTS = ('loss', 'delay', 'jitter')
+_SEEDS = 2 ** 31
+
+
+@dataclass(frozen=True, slots=True)
+class FlownBy:
+    """
+    Who flies: the autopilot, unless one of the others is given.
+
+    ``command`` is a command line that starts a controller, or EXTERNAL; ``launch`` a package and
+    its launch file. ``policy`` refers to one (control.policy.load), whose files must have
+    ``digest``, unless that is empty. ``actions`` is a level of
+    control.policy.action: whoever calls step() gives them. ``timeout`` is the silence (s) that
+    ends a flight with a controller of your own, ``guidance`` by what a route is given to it.
+    """
+
+    command: str = AUTOPILOT
+    launch: tuple[str, ...] = ()
+    policy: str = ''
+    actions: str = ''
+    timeout: float = TIMEOUT
+    guidance: str = GUIDANCE[0]
+    digest: str = ''
+
+    @property
+    def foreign(self) -> bool:
+        """Return whether another process than the autopilot's flies, or a policy."""
+        return bool(self.policy or self.launch) or self.command not in ('', AUTOPILOT)
+
+    def is_above_autopilot(self) -> bool:
+        """Return whether actions are commands to the autopilot, not controls."""
+        if self.policy:
+            return load_policy(self.policy).action is not CONTROLS
+        return bool(self.actions) and LEVELS[self.actions] is not CONTROLS
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """
+    How the simulator is reached, of a flight through ROS.
+
+    ``host`` is a real simulator's, empty for one of ours; ``port`` its port, 0 the default one.
+    ``web`` is the address and port of its Web API, empty for the default ones, or NO_WEB.
+    ``speed`` is a multiple of real time. In ``lockstep`` each frame waits for its command.
+    ``loss`` is a probability, ``delay`` and ``jitter`` are in seconds, each way. ``namespace`` is
+    the vehicle's, by default one of its own.
+    """
+
+    host: str = ''
+    port: int = 0
+    web: str = ''
+    speed: float = 1.0
+    lockstep: bool = False
+    loss: float = 0.0
+    delay: float = 0.0
+    jitter: float = 0.0
+    namespace: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """The files that a flight through ROS leaves; an empty name omits one."""
+
+    recording: str = ''
+    log: str = ''
+
+    @property
+    def controller_log(self) -> str:
+        """Return where the output of a controller goes."""
+        return f'{os.path.splitext(self.log)[0]}.controller.log' if self.log else ''
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """
+    A scenario and all that determines how it is flown.
+
+    ``scenario`` has every change in it already. ``sim`` is CORE, or a simulator of the registry:
+    then it is flown through ROS. ``sensors`` is a name or file, NO_SENSORS, or empty for those of
+    the scenario. ``rounding`` is the simulator whose protocol rounds what is measured and
+    commanded, in core only; ``link`` and ``keep`` belong to flights through ROS.
+    """
+
+    scenario: Scenario
+    sim: str = CORE
+    flown_by: FlownBy = field(default_factory=FlownBy)
+    seed: int = 0
+    sensors: str = ''
+    rounding: str = ''
+    link: Link = field(default_factory=Link)
+    keep: Keep = field(default_factory=Keep)
+
+    @property
+    def sensed_by(self) -> str:
+        """Return the sensors to fly with, by name or file; empty for none."""
+        wanted = self.sensors or self.scenario.sensors
+        return '' if wanted == NO_SENSORS else wanted
+
+    @property
+    def simulator(self) -> Simulator:
+        """Return the simulator behind a protocol."""
+        return SIMULATORS[self.sim]
+
+    @property
+    def simulated_time(self) -> bool:
+        """Return whether stamps are the simulator's time."""
+        return self.link.lockstep or self.link.speed != 1.0 or self.sim == DIRECT
+
+    @property
+    def follows_clock(self) -> bool:
+        """Return whether nodes follow /clock: in lockstep none depends on ROS time."""
+        return self.simulated_time and not self.link.lockstep
+
+    @property
+    def model(self) -> str:
+        """Return the JSBSim aircraft."""
+        return model_of(self.scenario.initial)
+
+    def gains(self) -> Path:
+        """Return the file with the autopilot's gains for the aircraft; ValueError if none."""
+        initial = self.scenario.initial
+        return gains.chosen(
+            self.model, initial.get('aircraft_path', ''), initial.get('gains', ''))
+
+    def figures(self) -> dict[str, Any]:
+        """Return it by the names of the options of the command ``experiment``, for a report."""
+        link, flown_by, initial = self.link, self.flown_by, self.scenario.initial
+        return {
+            'sim': self.sim, 'host': link.host, 'port': link.port, 'web': link.web,
+            'speed': link.speed, 'lockstep': link.lockstep, 'seed': self.seed, 'loss': link.loss,
+            'delay': link.delay, 'jitter': link.jitter, 'controller': flown_by.command,
+            'controller_launch': flown_by.launch, 'controller_timeout': flown_by.timeout,
+            'guidance': flown_by.guidance, 'policy': flown_by.policy,
+            **{name: initial.get(name, '') for name in ('model', 'aircraft_path', 'gains')},
+            'sensors': self.sensors}
+
+
+def model_of(initial: Mapping[str, Any]) -> str:
+    """Return the JSBSim aircraft of a scenario's initial state."""
+    return str(initial.get('model') or DEFAULT_MODEL)
+
+
+def goes_in_lockstep(sim: str) -> bool:
+    """Return whether a simulator's time can wait for each command; in core there is no link."""
+    return sim == DIRECT or (sim in SIMULATORS and SIMULATORS[sim].has_time)
+
+
+def flown_by_of(
+    scenario: Scenario, command: str = '', launch: tuple[str, ...] = (), policy: str = '',
+    timeout: float = 0.0, guidance: str = '',
+) -> FlownBy:
+    """Return who flies a scenario: what is not given is what it says, or the default."""
+    said = dict(scenario.controller)
+    if command or launch or policy:
+        said = {name: value for name, value in said.items()
+                if name not in ('controller', 'controller_launch')}
+    if policy:
+        # As a law in this process is led.
+        guidance = guidance or 'heading'
+    launch = launch or tuple(said.get('controller_launch', ()))
+    return FlownBy(
+        command or said.get('controller', '' if launch else AUTOPILOT), launch, policy,
+        timeout=timeout or said.get('controller_timeout', TIMEOUT),
+        guidance=guidance or said.get('guidance', GUIDANCE[0]))
+
+
+class OrderError(ScenarioError):
+    """An order that cannot be flown: ``sentences`` say why."""
+
+    def __init__(self, sentences: list[str]) -> None:
+        super().__init__('\n'.join(sentences))
+        self.sentences = sentences
+
+
+def refusals(order: Order, strange: bool = True, own_law: bool = False) -> list[str]:
+    """
+    Return every sentence why an order cannot be flown; nothing has been started then.
+
+    Without ``strange`` a policy is not looked at: to load one runs its author's code. With
+    ``own_law`` a law is given with the order, and needs no gains.
+    """
+    return [*_refusals(order, strange, own_law)]
+
+
+def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
+    if order.sim not in PLACES:
+        yield (f'there is no simulator {order.sim!r}: expected one of '
+               f'{", ".join(PLACES)}')
+        return
+    broken = False
+    for sentence in _of_flown_by(order, strange):
+        broken = True
+        yield sentence
+    yield from _of_sensors(order)
+    if not own_law and not broken and (strange or not order.flown_by.policy):
+        yield from _of_gains(order)
+    if not 0 <= order.seed < _SEEDS:
+        yield f'--seed: {order.seed} is not in 0..{_SEEDS - 1}'
+    if order.sim == CORE:
+        yield from _in_core(order)
+        return
+    if order.rounding:
+        yield (f'rounding {order.rounding!r} belongs to {CORE}: through ROS what is measured and '
+               f'commanded is rounded by {order.sim}')
+    yield from _of_actions(order)
+    if order.sim == DIRECT:
+        yield from _of_direct(order)
+    else:
+        yield from _of_link(order)
+    yield from _of_time(order)
+
+
+def _of_flown_by(order: Order, strange: bool) -> Iterator[str]:
+    flown_by, scenario = order.flown_by, order.scenario
+    chosen = [option for option, given in (
+        ('--controller', flown_by.command not in ('', AUTOPILOT)),
+        ('--controller-launch', flown_by.launch), ('--policy', flown_by.policy),
+        ('actions', flown_by.actions)) if given]
+    if len(chosen) > 1:
+        yield f'{" and ".join(chosen)} exclude each other'
+    if flown_by.policy and strange:
+        try:
+            load_policy(flown_by.policy)
+        except ValueError as error:
+            yield str(error)
+    if flown_by.actions and flown_by.actions not in LEVELS:
+        yield f'level: got {flown_by.actions!r}, expected one of {", ".join(LEVELS)}'
+    if not 0.0 <= flown_by.timeout < math.inf:
+        yield f'--controller-timeout: {flown_by.timeout} is not above 0'
+    if flown_by.command == EXTERNAL and any(
+            event.action == 'autopilot_frozen' for event in scenario.events):
+        yield (f'scenario {scenario.name} stops the controller, and an external one is not for '
+               'the experiment to stop')
+
+
+def _of_sensors(order: Order) -> Iterator[str]:
+    scenario = order.scenario
+    if order.sensed_by:
+        try:
+            load(order.sensed_by)
+        except FiguresError as error:
+            yield f'sensors: {error}'
+    elif needed := scenario.needs_sensors():
+        yield (f'scenario {scenario.name} needs sensors, because of {", ".join(needed)}: name '
+               'some, such as consumer (--sensors consumer)')
+
+
+def _of_gains(order: Order) -> Iterator[str]:
+    """Yield that the autopilot is to fly an aircraft whose gains nobody knows."""
+    initial, flown_by = order.scenario.initial, order.flown_by
+    alone = not flown_by.foreign and not flown_by.actions
+    needed = order.scenario.engages() and (alone or flown_by.is_above_autopilot())
+    # Which one a real simulator flies is not known here.
+    if (needed or initial.get('gains')) and not (
+            order.link.host and not {'model', 'gains'} & initial.keys()):
+        try:
+            order.gains()
+        except ValueError as error:
+            yield str(error)
+
+
+def _in_core(order: Order) -> Iterator[str]:
+    default, scenario = Link(), order.scenario
+    unused = [name for name in ('host', 'port', 'speed', *_FAULTS)
+              if getattr(order.link, name) != getattr(default, name)]
+    if unused:
+        yield (f'{CORE} has no link and runs as fast as possible: omit {", ".join(unused)}'
+               f'{" (speed is for --live)" if unused == ["speed"] else ""}')
+    if order.flown_by.foreign and not order.flown_by.policy:
+        yield (f'{CORE} flies without ROS, and a controller of your own is a ROS node: choose '
+               'another --sim, or fly a policy: --policy (docs/reference/policies.md)')
+    if needed := scenario.needs_real_time():
+        yield (f'scenario {scenario.name} works in real time only, because of '
+               f'{", ".join(needed)}: {CORE} has no link to lose and no process to stop')
+    if order.rounding and order.rounding not in SIMULATORS:
+        yield f'rounding: got {order.rounding!r}, expected one of {", ".join(SIMULATORS)}'
+
+
+def _of_actions(order: Order) -> Iterator[str]:
+    if order.flown_by.actions and order.sensed_by:
+        yield 'actions through ROS are flown without sensors: give sensors "none"'
+    link, initial = order.link, order.scenario.initial
+    if order.flown_by.actions and link.host and order.sim != DIRECT and (
+            order.simulator.protocol.name != 'xplane_udp') and initial:
+        yield (f'a real simulator ({link.host}) does not support initial: its protocol has none '
+               'of that; place the aircraft there, and order a scenario without it')
+
+
+def _of_direct(order: Order) -> Iterator[str]:
+    link = order.link
+    if unused := [name for name in ('host', 'port', 'web', *_FAULTS) if getattr(link, name)]:
+        yield f'{DIRECT} has no link: omit {", ".join(unused)}'
+
+
+def _of_link(order: Order) -> Iterator[str]:
+    link, scenario = order.link, order.scenario
+    if link.host:
+        default = Link()
+        given = {
+            name: getattr(link, name) != getattr(default, name)
+            for name in ('speed', 'lockstep')} | {'seed': bool(order.seed)} | {
+            name: bool(getattr(link, name)) for name in _FAULTS}
+        wanted = [name for name, is_given in given.items() if is_given]
+        if wanted := wanted + scenario.needs_simulator():
+            yield (f'a real simulator ({link.host}) does not support {", ".join(wanted)}: its '
+                   'protocol has none of that; omit --host to fly a simulator of this package')
+        if not 0 <= link.port <= 65535:
+            yield f'--port: {link.port} is not a port, 1..65535'
+        try:
+            web_parameters(link)
+        except ScenarioError as error:
+            yield str(error)
+    elif link.port or link.web:
+        yield '--port and --web need --host; a simulator of this package takes a free port'
+    if not order.simulator.reports_controls and scenario.needs_controls():
+        yield (f'{order.sim} does not report its controls, so scenario {scenario.name} cannot be '
+               f'evaluated by {", ".join(dict.fromkeys(scenario.needs_controls()))}')
+
+
+def _of_time(order: Order) -> Iterator[str]:
+    link, scenario = order.link, order.scenario
+    if not 0.0 < link.speed < math.inf:
+        yield f'speed is {link.speed}, expected above 0'
+    by_step = order.flown_by.foreign or order.flown_by.actions
+    if scenario.in_closed_loop() and not (by_step and link.lockstep):
+        yield (f'{", ".join(scenario.in_closed_loop())}: closed_loop is flown with --sim {CORE}, '
+               'or with --controller in --lockstep; otherwise the controller commands the '
+               'aircraft itself')
+    if order.simulated_time and not goes_in_lockstep(order.sim):
+        yield (f'{order.sim} has no time in its protocol, so it can be flown in real time only: '
+               'omit speed and lockstep')
+    if order.simulated_time and scenario.needs_real_time():
+        yield (f'scenario {scenario.name} works in real time only, because of '
+               f'{", ".join(scenario.needs_real_time())}: without commands and telemetry '
+               'simulated time stops')
+    if link.lockstep and link.speed != 1.0:
+        yield 'lockstep runs as fast as possible: omit speed'
+    if link.lockstep and any(getattr(link, name) for name in _FAULTS):
+        yield ('in lockstep the simulator waits for lost datagrams: omit '
+               + ', '.join(name for name in _FAULTS if getattr(link, name)))
+
+
+def web_parameters(link: Link) -> Mapping[str, Any]:
+    """
+    Return the parameters of xplane_udp_node for the Web API; a simulated peer has none.
+
+    Raises ScenarioError for an impossible address.
+    """
+    if not link.host or link.web == NO_WEB:
+        return {'web_port': 0}
+    if not link.web:
+        return {}
+    host, _, port = link.web.rpartition(':')
+    if not host or not port.isdecimal() or not 0 < int(port[:6]) < 65536:
+        raise ScenarioError(
+            f'--web: {link.web!r} is not an address and a port, like 127.0.0.1:8086, nor '
+            f'{NO_WEB}')
+    return {'web_host': host, 'web_port': int(port)}

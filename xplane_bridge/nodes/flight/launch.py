@@ -1,0 +1,159 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The processes of a flight through ROS: controller, simulator, bridge, and recorder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import os
+import shutil
+from typing import Any
+
+from ament_index_python.packages import get_packages_with_prefixes
+from rclpy.node import Node
+
+from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.control import gains
+from xplane_bridge.control.policy.load import absolute
+from xplane_bridge.flights.analysis.quantities import ORDERED, POLICY_TARGET, TARGET
+from xplane_bridge.flights.order import Order
+from xplane_bridge.flights.scenario.flown_by import (
+    arguments_of,
+    described,
+    EXTERNAL,
+    launch_arguments,
+    ros_arguments,
+)
+from xplane_bridge.flights.script import Progress
+from xplane_bridge.nodes.flight import bridges as peers
+from xplane_bridge.nodes.flight.controllers import ControlledVehicle, Started, wait_for
+from xplane_bridge.nodes.flight.monitor import Monitor
+from xplane_bridge.nodes.flight.processes import Processes, RECORDER_PATIENCE
+from xplane_bridge.nodes.flight.simulation import start_simulation
+from xplane_bridge.nodes.flight.vehicle import Vehicle
+
+# The autopilot's parameters in lockstep, if it is not and if it is below a policy.
+_LOCKSTEP: Mapping[bool, Mapping[str, Any]] = {
+    False: {'lockstep': True, 'hold_at': 0.0},
+    True: {'lockstep': True, 'wait_for_command': True},
+}
+# What it holds then is not what is to be held.
+_BELOW_POLICY = {ORDERED: POLICY_TARGET, TARGET: 'policy/active_target'}
+
+
+def start_vehicle(
+    node: Node, monitor: Monitor, processes: Processes, order: Order, display: Progress
+) -> Vehicle:
+    """Start the processes that an order wants, and return the vehicle."""
+    link, flown_by = order.link, order.flown_by
+    if not flown_by.foreign:
+        autopilot = _start(processes, order, display)
+        return Vehicle(
+            node, link.namespace, monitor, processes, autopilot, link.lockstep,
+            bool(order.keep.recording))
+    controller = start_controller(processes, order)
+    vehicle = ControlledVehicle(
+        node, link.namespace, monitor, processes, controller, flown_by.timeout,
+        flown_by.guidance, link.lockstep, recorded=bool(order.keep.recording))
+    # A simulator that waited for it as well would fly on without anybody at the controls.
+    wait_for(controller, node, link.namespace, display.say)
+    _start(processes, order, display)
+    return vehicle
+
+
+def start_controller(processes: Processes, order: Order) -> Started:
+    """Start the controller of an order, unless it runs elsewhere."""
+    link, flown_by = order.link, order.flown_by
+    name, log = described(order.figures()), order.keep.controller_log
+    behind_sensors = bool(order.sensed_by)
+    if flown_by.command == EXTERNAL:
+        return Started(name)
+    if flown_by.launch:
+        command = launch_arguments(
+            flown_by.launch, link.namespace, order.follows_clock, link.lockstep, behind_sensors)
+    elif flown_by.policy:
+        command = arguments_of('policy_node', peers.ros_arguments(link.namespace, {
+            **_time_of(order), 'policy': absolute(flown_by.policy), 'lockstep': link.lockstep,
+            'behind_sensors': behind_sensors}))
+    else:
+        command = arguments_of(flown_by.command, ros_arguments(
+            link.namespace, order.follows_clock, link.lockstep, behind_sensors))
+    return Started(name, processes.start_group(command, log), log)
+
+
+def _start(processes: Processes, order: Order, display: Progress) -> Supervised | None:
+    """Start simulator, bridge, autopilot and recorder; return the autopilot's process."""
+    link, flown_by, recording = order.link, order.flown_by, order.keep.recording
+    flying = start_simulation(processes, order, flown_by.foreign and link.lockstep)
+    moved = _BELOW_POLICY if flown_by.foreign else {}
+    kept = peers.kept_messages(
+        link.namespace, [moved.get(topic, topic) for topic in peers.AUTOPILOT])
+    autopilot = None if flown_by.foreign and not flown_by.is_above_autopilot() else (
+        processes.start('autopilot_node', peers.ros_arguments(link.namespace, {
+            **_time_of(order), **kept, 'behind_sensors': bool(order.sensed_by),
+            **_gains_for(order, display),
+            **(_LOCKSTEP[flown_by.foreign] if link.lockstep else {})}, moved)))
+    flying += described(order.figures()) if flown_by.foreign else 'autopilot_node'
+    if recording:
+        flying += f'; {_record(processes, display, recording, link.namespace)} to {recording}'
+    display.say(flying)
+    return autopilot
+
+
+def _time_of(order: Order) -> dict[str, bool]:
+    return {'use_sim_time': True} if order.follows_clock else {}
+
+
+def _gains_for(order: Order, display: Progress) -> dict[str, float]:
+    """Return the autopilot's parameters for an aircraft, {} for one that nobody named."""
+    if order.link.host and not {'model', 'gains'} & order.scenario.initial.keys():
+        display.say('which aircraft flies there is not known: the autopilot has the gains of '
+                    'the c172p; --gains names others')
+        return {}
+    try:
+        return gains.parameters_of(order.gains())
+    except ValueError:
+        if order.scenario.engages():
+            raise
+        # Nobody asks it.
+        return {}
+
+
+def _record(processes: Processes, display: Progress, recording: str, namespace: str) -> str:
+    """Start the recorder; return its name."""
+    command = recorder(recording, namespace)
+    if missing_of_rosbag2() == ['rosbag2_storage_mcap']:
+        display.say('ros2 bag has no MCAP storage (package rosbag2_storage_mcap is not '
+                    'installed): recording with record')
+    if command[0] == 'record':
+        processes.start_and_wait(command[0], command[1:], RECORDER_PATIENCE)
+    else:
+        processes.start(command[0], command[1:], RECORDER_PATIENCE)
+    return os.path.basename(command[0])
+
+
+def recorder(path: str, namespace: str) -> list[str]:
+    """Return the recording command: rosbag2 with MCAP storage if installed, otherwise record."""
+    ros2 = shutil.which('ros2')
+    if ros2 and not missing_of_rosbag2():
+        return [ros2, 'bag', 'record', '--storage', 'mcap', '--output', path, '--regex',
+                f'^({namespace}/.*|/diagnostics|/clock|/tf|/tf_static)$']
+    return ['record', '--output', path, '--namespace', namespace]
+
+
+def missing_of_rosbag2() -> list[str]:
+    """Return the missing packages for recording with rosbag2."""
+    packages = get_packages_with_prefixes()
+    return [name for name in ('ros2bag', 'rosbag2_storage_mcap') if name not in packages]

@@ -1,0 +1,171 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""How a flight through ROS goes on: frame by frame in lockstep, or by the clock."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Protocol
+
+from xplane_bridge.common.timing import HALF_STAMP
+from xplane_bridge.flights.frames import Frames
+from xplane_bridge.flights.script import ExperimentError, Progress, Script
+from xplane_bridge.nodes.flight.actions import LawVehicle
+from xplane_bridge.nodes.flight.lockstep import Lockstep
+from xplane_bridge.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
+
+# How long the flight waits for a message before it checks the time.
+_TICK = 0.02
+
+
+class Way(Protocol):
+    """How a flight goes on."""
+
+    @property
+    def time(self) -> float:
+        """Return the time of the scenario in s."""
+
+    def begin(self) -> bool:
+        """Take the first state; return whether something is left to be flown."""
+
+    def go_on(self) -> bool:
+        """Fly on; return whether something is left to be flown."""
+
+
+class ByActions:
+    """This process commands, frame by frame."""
+
+    def __init__(self, script: Script, vehicle: LawVehicle) -> None:
+        self._vehicle = vehicle
+        self._frames = Frames(script, vehicle)
+        script.begin = vehicle.began
+
+    @property
+    def time(self) -> float:
+        """Return the time of the scenario in s."""
+        return self._vehicle.time - self._vehicle.began
+
+    def begin(self) -> bool:
+        """Observe the first state."""
+        return self._frames.look()
+
+    def go_on(self) -> bool:
+        """Fly a frame, or in real time until the next state."""
+        self._frames.fly_on()
+        return self._frames.look()
+
+
+class _Scripted:
+    """Another process commands, except where the scenario does."""
+
+    def __init__(self, script: Script, vehicle: Vehicle, display: Progress) -> None:
+        self._script = script
+        self._vehicle = vehicle
+        self._display = display
+
+    @property
+    def time(self) -> float:
+        """Return the time of the scenario in s."""
+        return self._script.flown
+
+    def _act(self, now: float) -> None:
+        # Other publishers may appear, or be discovered, later than this started.
+        self._vehicle.check_alone()
+        self._script.act(now)
+
+
+class InLockstep(_Scripted):
+    """
+    The autopilot commands, except at a stamp at which something is due.
+
+    There it holds its command until that is done. So each flight does the same at the same frame.
+    """
+
+    def begin(self) -> bool:
+        """Wait for the first state, and do what is due at it."""
+        self._lockstep = Lockstep(self._vehicle)
+        self._script.begin = self._lockstep.wait(-math.inf)
+        self._began = time.monotonic()
+        return self._look()
+
+    def go_on(self) -> bool:
+        """Fly on to where something is due, or a frame with the scenario's own command."""
+        script, lockstep, stamp = self._script, self._lockstep, self._stamp
+        if self._vehicle.commands_itself(stamp, script.engaged):
+            # Another controller than ours still answers the state at which it is released.
+            due = script.due if script.engaged else stamp + HALF_STAMP
+            lockstep.let_autopilot_command(due)
+            lockstep.wait(due, self._show_progress)
+        else:
+            lockstep.command(script.held_controls(stamp) or {})
+            lockstep.wait(stamp + HALF_STAMP)
+        return self._look()
+
+    def _look(self) -> bool:
+        script, lockstep = self._script, self._lockstep
+        stamp, done = lockstep.stamp, len(script.occurrences)
+        self._act(stamp)
+        if any(one.event.action == 'trim' for one in script.occurrences[done:]):
+            # The trimmed state is sent too, and it is that which waits for a command.
+            stamp = lockstep.wait(stamp + HALF_STAMP)
+        self._stamp = stamp
+        if script.is_over:
+            took = time.monotonic() - self._began
+            self._display.say(f'flown {script.flown:.1f} s in {took:.1f} s: '
+                              f'{script.flown / took:.1f} times real time')
+        return not script.is_over
+
+    def _show_progress(self, stamp: float) -> None:
+        self._vehicle.check_alone()
+        self._script.show(stamp - self._script.begin)
+
+
+class ByTheClock(_Scripted):
+    """Time passes: what is due happens then."""
+
+    def begin(self) -> bool:
+        """Take the time."""
+        self._script.begin = self._heard_at = self._vehicle.now()
+        self._heard = self._answered = -1
+        self._commanded_at = -math.inf
+        return True
+
+    def go_on(self) -> bool:
+        """Do what is due, and wait for the next message, or a moment."""
+        script, vehicle, monitor = self._script, self._vehicle, self._vehicle.monitor
+        now = vehicle.now()
+        if now >= script.begin + script.scenario.duration:
+            # Events due at the very end.
+            self._act(now)
+            return False
+        with monitor.arrived:
+            count = monitor.counts['imu/data']
+        if count != self._heard or script.silence_wanted:
+            self._heard, self._heard_at = count, now
+        elif now - self._heard_at > LONGEST_SILENCE:
+            raise ExperimentError(f'telemetry stopped; {vehicle.why()}')
+        if vehicle.has_failed():
+            raise ExperimentError(vehicle.why())
+        vehicle.check_controller()
+        self._act(now)
+        # Once for each state, and where they come slowly in between.
+        if count != self._answered or now - self._commanded_at >= _TICK:
+            self._answered, self._commanded_at = count, now
+            if (held := script.held_controls(now)) is not None:
+                vehicle.command(vehicle.make_command(held))
+        with monitor.arrived:
+            monitor.arrived.wait(_TICK)
+        return True
