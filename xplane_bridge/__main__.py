@@ -45,6 +45,8 @@ _WITH_ROS = {
         'sensors', 'view')},
 }
 COMMANDS = {**_WITHOUT_ROS, **_WITH_ROS}
+# Nobody types it: a campaign does, for each flight through ROS.
+_OF_CAMPAIGNS = {'fly-task': 'commands.fly_task'}
 _OF_ROS = re.compile(
     r'(rclpy|rosidl_\w+|ament_\w+|launch(_ros)?|\w+_(msgs|srvs|interfaces)'
     r'|xplane_bridge\.(msg|srv|action))(\.|$)')
@@ -62,13 +64,14 @@ def _main() -> int | None:
         print(_help())
         return 0
     command, *arguments = given
-    if command not in COMMANDS:
+    module = {**COMMANDS, **_OF_CAMPAIGNS}.get(command)
+    if module is None:
         print(f'xplane-bridge: there is no command {command!r}: expected one of '
               f'{", ".join(COMMANDS)}', file=sys.stderr)
         return _WRONG
     sys.argv = [command, *arguments]
     try:
-        code: int | None = import_module(f'xplane_bridge.{COMMANDS[command]}').main()
+        code: int | None = import_module(f'xplane_bridge.{module}').main()
     except ModuleNotFoundError as error:
         # Some need it for some of what they do.
         if not _OF_ROS.match(error.name or ''):

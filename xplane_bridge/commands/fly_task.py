@@ -26,7 +26,6 @@ from xplane_bridge.campaigns.fly import is_complete, order_of, row_of, said
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import Row
-from xplane_bridge.common.command_line import run_command
 from xplane_bridge.experiments.display import View
 from xplane_bridge.experiments.fly import code_of
 from xplane_bridge.experiments.report import report
@@ -67,7 +66,3 @@ def fly(task: Task, folder: Path) -> Row | None:
                   keep.log),
             f'{task.scenario} on {task.simulator}, seed {task.seed}'), flight, code)
     return row
-
-
-if __name__ == '__main__':
-    sys.exit(run_command(main))

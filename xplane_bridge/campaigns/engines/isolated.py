@@ -36,7 +36,7 @@ from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, Row
 from xplane_bridge.common import supervised
 
-MODULE = 'xplane_bridge.commands.fly_task'
+_COMMAND = (sys.executable, '-P', '-m', 'xplane_bridge', 'fly-task')
 NAME = 'flight'
 """How the names of its files begin."""
 
@@ -75,7 +75,7 @@ def _once(task: Task, scratch: Path) -> Row | None:
     written.unlink(missing_ok=True)
     order.write_text(json.dumps(asdict(task)), encoding='utf-8')
     try:
-        code = _run([sys.executable, '-P', '-m', MODULE, str(order), str(written)], output,
+        code = _run([*_COMMAND, str(order), str(written)], output,
                     task.time_limit * _FLYING)
     except OSError as error:
         return task.row(FAILED, str(error))

@@ -115,7 +115,7 @@ def _with_texts(value: Any) -> Any:
 
 def simulator_of(item: Any, where: str) -> str:
     """Return the name of a simulator that can be flown in lockstep, or core."""
-    name = fields.choice(item, where, (CORE, DIRECT, *SIMULATORS))
+    name = fields.choice(item, where, (CORE, *SIMULATORS, DIRECT))
     if name != CORE and not goes_in_lockstep(name):
         raise ScenarioError(
             f'{where}: {name} has no time in its protocol, so no flight on it is flown the same '
