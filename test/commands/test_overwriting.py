@@ -47,7 +47,7 @@ WRITERS = {
 BY_DESIGN = {
     'campaigns/table/folder.py', 'campaigns/report/report.py', 'campaigns/report/pictures.py',
     'campaigns/engines/worker.py', 'campaigns/engines/cluster.py',
-    'campaigns/engines/isolated.py', 'campaigns/table/table.py',
+    'campaigns/engines/isolated.py', 'commands/fly_task.py', 'campaigns/table/table.py',
     'flights/recordings/files.py', 'aircraft/inert.py'}
 
 
