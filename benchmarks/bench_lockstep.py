@@ -99,7 +99,7 @@ def fly_three(sim: str, watch: Watch) -> tuple[float, dict[str, float]]:
     port, data_port = free_ports(simulator.ports), free_ports(1)
     given = {
         'simulator_node': {
-            'face': sim, 'port': port, 'data_port': data_port, 'lockstep': True, 'seed': 3,
+            'sim': sim, 'port': port, 'data_port': data_port, 'lockstep': True, 'seed': 3,
             'publish_clock': False},
         simulator.protocol.node: bridge_parameters(
             simulator, '127.0.0.1', port, 1.0, True, True, data_port),

@@ -96,7 +96,7 @@ def make(given):
     nodes = []
     if not host:
         nodes.append(make_node('simulator_node', given, {
-            'face': simulator.name, 'port': port, 'data_port': data_port, 'lockstep': lockstep,
+            'sim': simulator.name, 'port': port, 'data_port': data_port, 'lockstep': lockstep,
             # If the protocol carries the time, the bridge publishes it with its own stamps.
             'publish_clock': simulated and not simulator.has_time,
             **({'speed': speed} if 'speed' in given else {}),

@@ -238,7 +238,7 @@ def test_the_nodes_of_a_bring_up_agree(launch, sim, arguments, shared):
         assert command.parameters['use_sim_time'] == shared['use_sim_time']
     for command in (simulator, autopilot):
         assert command.parameters['lockstep'] == shared.get('lockstep', False)
-    assert simulator.parameters['face'] == sim
+    assert simulator.parameters['sim'] == sim
     assert simulator.parameters['port'] == 50000
     port = 'data_port' if sim == 'fdmdata' else 'port'
     assert bridge.parameters[port] == 50000
@@ -278,7 +278,17 @@ def test_sensors_behind_the_simulated_aircraft(launch):
     assert sensors.parameters == {'sensors': 'perfect', 'lockstep': True}
     commands, output, _ = launch(ours('simulator'), 'sensors:=perfect')
     assert not commands
-    assert 'sensors: with telemetry:=wire the truth comes from the bridge' in output
+    assert 'sensors: with telemetry:=bridge the truth comes from the bridge' in output
+
+
+@pytest.mark.parametrize(('argument', 'sentence'), [
+    ('face:=xplane12', 'launch argument face: it is now called sim'),
+    ('telemetry:=wire', "launch argument telemetry: 'wire' is now called bridge"),
+])
+def test_a_name_of_an_earlier_release_is_refused_with_the_present_one(launch, argument, sentence):
+    commands, output, _ = launch(ours('simulator'), argument)
+    assert not commands
+    assert sentence in output
 
 
 def test_a_bring_up_with_a_real_simulator(launch, tmp_path):

@@ -46,6 +46,7 @@ from xplane_bridge.nodes.managed.parameters import (
     describe,
     did_you_mean,
     parameter,
+    renames,
 )
 from xplane_bridge.nodes.managed.registry import parameter_table
 from xplane_bridge.nodes.simulator.direct import DIRECT
@@ -106,8 +107,8 @@ def node_description(
         own = {name: value for name, value in given.items() if name not in shared}
         if given.get('sensors') and not has_truth(own):
             raise ValueError(
-                'launch argument sensors: with telemetry:=wire the truth comes from the bridge: '
-                'give it to that')
+                'launch argument sensors: with telemetry:=bridge the truth comes from the bridge: '
+                'give the argument to that')
         return with_sensors(
             executable, given, own, given.get('sensors', '') if SensorArguments in others else '',
             own.get('lockstep', False), defaults=defaults(given))
@@ -158,9 +159,10 @@ def checked_description(
     Nothing is shared with other launch files: an argument counts if it is passed to this one.
     """
     arguments = list(chain.from_iterable(map(describe, tables)))
+    renamed = {old: new for table in tables for old, new in renames(table).items()}
 
     def checked(context: LaunchContext) -> Sequence[LaunchDescriptionEntity]:
-        texts = _passed(context, file, [argument.name for argument in arguments])
+        texts = _passed(context, file, [argument.name for argument in arguments], renamed)
         given: dict[str, Any] = {}
         for table in tables:
             names = {item.metadata['name'] or item.name for item in fields(table)}
@@ -233,11 +235,13 @@ def _written(parameters: Given) -> list[dict[str, ParameterValue]]:
     return [values] if values else []
 
 
-def _passed(context: LaunchContext, file: str, known: Iterable[str]) -> dict[str, str]:
+def _passed(
+    context: LaunchContext, file: str, known: Iterable[str], renamed: Mapping[str, str]
+) -> dict[str, str]:
     """
     Return the non-empty arguments that were passed to this launch file.
 
-    Raises ValueError for an unknown one.
+    Raises ValueError for an unknown one, and for one by the name that it had earlier.
     """
     known = list(known)
     include = _include_of(file)
@@ -248,6 +252,8 @@ def _passed(context: LaunchContext, file: str, known: Iterable[str]) -> dict[str
             perform_substitutions(context, normalize_to_list_of_substitutions(name))
             for name, _ in include.launch_arguments}
         for name in sorted(names.difference(known, _OF_ROS2_LAUNCH)):
+            if name in renamed:
+                raise ValueError(f'launch argument {name}: it is now called {renamed[name]}')
             raise ValueError(
                 f'launch argument {name}: {file} has no argument of that name'
                 f'{did_you_mean(name, known)}')

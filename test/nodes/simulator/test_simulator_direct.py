@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""simulator_node with telemetry: direct, without wire and bridge; and JSBSim's properties."""
+"""simulator_node with telemetry: direct, without a bridge; and JSBSim's properties."""
 
 import math
 from pathlib import Path

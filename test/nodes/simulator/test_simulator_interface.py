@@ -415,7 +415,7 @@ def test_only_what_is_flagged_is_set(sim):
 
 
 def test_huginn_has_one_aircraft(ros):
-    start(ros, face='fdmdata')
+    start(ros, sim='fdmdata')
     assert list(ask(ros, GetEntities).entities) == ['aircraft_0']
 
 

@@ -315,32 +315,34 @@ def test_a_link_that_is_down_is_noticed_and_comes_back(flying):
 # Protocols
 
 
-@pytest.mark.parametrize('face', [name for name in SIMULATORS if name != 'xpc'])
-def test_a_bridge_meets_every_face(ros, face):
+@pytest.mark.parametrize('sim', [name for name in SIMULATORS if name != 'xpc'])
+def test_a_bridge_meets_every_simulator(ros, sim):
     port, data_port = free_port(), free_port()
     ros.subscribe(NavSatFix, '/fix')
-    ros.start(SimulatorNode, face=face, port=port, data_port=data_port, longitude_deg=9.5)
-    if face == 'fdmdata':
+    ros.start(SimulatorNode, sim=sim, port=port, data_port=data_port, longitude_deg=9.5)
+    if sim == 'fdmdata':
         ros.start(FdmdataNode, data_port=port, controls_port=port + 1)
     else:
         ros.start(XplaneUdpNode, port=port, data_port=data_port,
-                  version=str(SIMULATORS[face].version))
+                  version=str(SIMULATORS[sim].version))
     assert ros.next('/fix', 3).longitude == pytest.approx(9.5, abs=0.1)
 
 
 @pytest.mark.parametrize(('parameters', 'sentence'), [
-    ({'face': 'fdmdata', 'lockstep': True}, 'no time in its protocol'),
+    ({'sim': 'fdmdata', 'lockstep': True}, 'no time in its protocol'),
     ({'airspeed': 5.0}, 'cannot be trimmed'),
     ({'model': 'no_such'}, 'no_such'),
     ({'wind': [1.0, 2.0]}, '3 numbers'),
     ({'turbulence': [1.0, 2.5]}, 'severity'),
+    ({'face': 'xpc'}, 'parameter face: it is now called sim'),
+    ({'telemetry': 'wire'}, "parameter telemetry: 'wire' is now called bridge"),
 ])
 def test_what_cannot_be_is_refused_with_a_sentence(ros, parameters, sentence):
     node = ros.start(SimulatorNode, port=free_port(), **parameters)
     assert sentence in node.failed
 
 
-@pytest.mark.parametrize('face', SIMULATORS)
+@pytest.mark.parametrize('sim', SIMULATORS)
 @pytest.mark.parametrize(('parameters', 'sentence'), [
     ({'port': 99999}, 'parameter port: 99999 is not in 0 .. 65534'),
     ({'port': -1}, 'parameter port: -1 is not in 0 .. 65534'),
@@ -349,20 +351,20 @@ def test_what_cannot_be_is_refused_with_a_sentence(ros, parameters, sentence):
     ({'host': 'no.such.host.invalid'}, "host 'no.such.host.invalid': no IPv4 address found"),
     ({'host': '192.0.2.1'}, 'this machine has no such address'),
 ])
-def test_wrong_addresses_and_ports_are_refused_by_every_face(ros, face, parameters, sentence):
-    node = ros.start(SimulatorNode, face=face, **{'port': free_port()} | parameters)
+def test_wrong_addresses_and_ports_are_refused_by_every_simulator(ros, sim, parameters, sentence):
+    node = ros.start(SimulatorNode, sim=sim, **{'port': free_port()} | parameters)
     assert sentence in node.failed
 
 
 def test_where_x_plane_6_sends_rows_has_to_be_an_address(ros):
     node = ros.start(
-        SimulatorNode, face='xplane6', port=free_port(), data_host='no.such.host.invalid')
+        SimulatorNode, sim='xplane6', port=free_port(), data_host='no.such.host.invalid')
     assert 'no IPv4 address found' in node.failed
 
 
 @pytest.mark.parametrize('rows', [[3, 9999], ['x']])
 def test_rows_have_to_be_rows(ros, rows):
-    assert 'parameter rows: ' in ros.start(SimulatorNode, face='xplane12', rows=rows).failed
+    assert 'parameter rows: ' in ros.start(SimulatorNode, sim='xplane12', rows=rows).failed
 
 
 def test_a_port_in_use_is_said(ros):
@@ -381,15 +383,15 @@ def test_as_a_process_it_ends_when_told():
 # Lockstep
 
 
-def fly_in_lockstep(face, until):
+def fly_in_lockstep(sim, until):
     """Fly from the start, in processes; return fix and imu/data, each by stamp."""
     port, data_port = free_port(), free_port()
     rate = 100.0
     bridge = {
         'xpc': ('xpc_node', 'lockstep:=true', 'max_datagrams_per_second:=100000.0'),
-    }.get(face, (
+    }.get(sim, (
         'xplane_udp_node', f'rate:={rate}', 'pacing:=0.0', f'data_port:={data_port}',
-        'command_rows:=joystick', f'version:={face.removeprefix("xplane")}'))
+        'command_rows:=joystick', f'version:={sim.removeprefix("xplane")}'))
 
     def start(stack, executable, *parameters):
         arguments = [word for parameter in parameters for word in ('-p', parameter)]
@@ -398,7 +400,7 @@ def fly_in_lockstep(face, until):
     with Harness() as ros, ExitStack() as stack:
         ros.subscribe(NavSatFix, '/fix', 5000)
         ros.subscribe(Imu, '/imu/data', 5000)
-        start(stack, 'simulator_node', f'face:={face}', f'port:={port}', f'data_port:={data_port}',
+        start(stack, 'simulator_node', f'sim:={sim}', f'port:={port}', f'data_port:={data_port}',
               'lockstep:=true', 'publish_clock:=false', 'seed:=3', 'turbulence:=[15.0, 5.0]',
               'wind:=[4.0, -3.0, 0.0]')
         # The simulation waits for commands; the watchdog does not, and would command instead.
@@ -423,10 +425,10 @@ def stamp(message):
 
 
 @pytest.mark.xdist_group('flights')
-@pytest.mark.parametrize('face', ['xpc', 'xplane12', 'xplane9'])
-def test_two_flights_in_lockstep_are_the_same_to_the_last_bit(face):
+@pytest.mark.parametrize('sim', ['xpc', 'xplane12', 'xplane9'])
+def test_two_flights_in_lockstep_are_the_same_to_the_last_bit(sim):
     until = 5.0
-    first, second = (fly_in_lockstep(face, until) for _ in range(2))
+    first, second = (fly_in_lockstep(sim, until) for _ in range(2))
     fixes, rates = first
     # Every frame was published.
     assert len(fixes) == len(rates) == pytest.approx(until / FRAME, abs=2)

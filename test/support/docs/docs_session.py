@@ -242,7 +242,8 @@ def run(session):
              for peer in filter(None, options.get('peer', '').split(' ; '))]
     nodes = nodes_in(lines)
     with_peers = bool(peers) or any(
-        re.search(r'\bsimulator \w|simulator\.launch|face:=', line) for line in lines)
+        re.search(r'\bsimulator \w|simulator\.launch|simulator_node .*\bsim:=', line)
+        for line in lines)
     diagnostics = Diagnostics() if nodes else None
     behind = []
     try:

@@ -137,7 +137,7 @@ def _start_behind_bridge(
         host, data_port = '127.0.0.1', peers.free_ports(1)
         port = peers.free_ports(simulator.ports)
         processes.start('simulator_node', peers.ros_arguments(namespace, {
-            'face': simulator.name, 'port': port, 'data_port': data_port, 'speed': link.speed,
+            'sim': simulator.name, 'port': port, 'data_port': data_port, 'speed': link.speed,
             'lockstep': link.lockstep, 'seed': order.seed, 'loss': link.loss,
             'delay': link.delay, 'jitter': link.jitter,
             # If stamps are simulated time, the bridge publishes them, and the only clock.

@@ -70,7 +70,7 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
 
     def read_parameters(self) -> None:
         """Read and check all parameters. Raises ValueError."""
-        if problems := [*self._problems.values(), *parameters.misspelt(self)]:
+        if problems := [*self._problems.values(), *parameters.misspelt(self, self._table)]:
             raise BadParameterError('; '.join(problems))
         for name in self._given_qos():
             given = self.get_parameter(name) if self.has_parameter(name) else (

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, Field, field, fields
 from difflib import get_close_matches
 import math
@@ -52,13 +52,16 @@ def parameter(
     choices: Sequence[str] = (),
     live: bool = False,
     name: str = '',
+    was: str = '',
+    refused: Mapping[str, str] | None = None,
 ) -> Any:
     """
     Declare one parameter as a field of a frozen dataclass.
 
     Its type is that of ``default``; lists are given as tuples. A ``live`` parameter may change
     in any state of the node, others only while it is unconfigured. ``name`` is given if it differs
-    from the field's.
+    from the field's. ``was`` is the name that it had in an earlier release; ``refused`` has for a
+    value that is no choice, or no longer, the reason to tell.
     """
     metadata = {
         'description': description,
@@ -67,6 +70,8 @@ def parameter(
         'choices': tuple(choices),
         'live': live,
         'name': name,
+        'was': was,
+        'refused': refused or {},
     }
     return field(default=default, metadata=metadata)
 
@@ -112,20 +117,28 @@ def _problem(
     return f'parameter {name}: {error.args[0]}'
 
 
-def misspelt(node: Node) -> list[str]:
+def misspelt(node: Node, table: type[Any]) -> list[str]:
     """
     Return a sentence for each value given to a parameter that ``node`` does not have.
 
+    ``table`` has its parameters, and the names that these had earlier.
     A parameter of another node of this package is not a mistake: one file may have a section for
     all nodes (``/**``), and at run time nothing tells which section a value came from.
     """
     problems, ignored = [], []
+    renamed = renames(table)
     # rclpy has no public name for the values from files and the command line.
     for name in sorted(node._parameter_overrides):
         if node.has_parameter(name) or qos.is_override(name):
             continue
-        if owners := registry.declared_elsewhere(name):
-            ignored.append(f'{name} (of {", ".join(owners)})')
+        owners = ', '.join(registry.declared_elsewhere(name))
+        # If both are given, the old one is meant for another node that has it.
+        if name in renamed and renamed[name] not in node._parameter_overrides:
+            problems.append(f'parameter {name}: it is now called {renamed[name]}' + (
+                f'; that of {owners} belongs in a section with the name of that node'
+                if owners else ''))
+        elif owners:
+            ignored.append(f'{name} (of {owners})')
         else:
             known = node.list_parameters([], 0).names
             problems.append(
@@ -134,6 +147,11 @@ def misspelt(node: Node) -> list[str]:
     if ignored:
         node.get_logger().info(f'parameters that this node does not have: {"; ".join(ignored)}')
     return problems
+
+
+def renames(table: type[Any]) -> dict[str, str]:
+    """Return the names that parameters of ``table`` had in an earlier release: {old: new}."""
+    return {item.metadata['was']: name_of(item) for item in fields(table) if item.metadata['was']}
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -341,9 +359,8 @@ def checked(item: Field[Any], value: Any) -> Any:
     elif not meta['choices']:
         raise BadParameterError(f'parameter {name}: expected a text, got {shown(value)}')
     if meta['choices'] and value not in meta['choices']:
-        raise BadParameterError(
-            f"parameter {name}: '{value}' is not one of {', '.join(meta['choices'])}"
-        )
+        why = meta['refused'].get(value, f"is not one of {', '.join(meta['choices'])}")
+        raise BadParameterError(f"parameter {name}: '{value}' {why}")
     _check_range(name, value, meta['minimum'], meta['maximum'])
     return value
 

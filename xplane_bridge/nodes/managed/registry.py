@@ -43,7 +43,7 @@ def nodes() -> dict[str, NodeEntry]:
         'autopilot_node': NodeEntry('autopilot', 'engage:=true'),
         'policy_node': NodeEntry('policy', 'policy:=mine.onnx'),
         'sensors_node': NodeEntry('sensors', 'sensors:=tactical'),
-        'simulator_node': NodeEntry('simulator', 'face:=xplane12'),
+        'simulator_node': NodeEntry('simulator', 'sim:=xplane12'),
         'view_node': NodeEntry('view', 'rate:=10.0'),
         **{protocol.node: NodeEntry(protocol.name, protocol.example)
            for protocol in PROTOCOLS.values()},

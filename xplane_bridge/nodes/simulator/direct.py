@@ -14,7 +14,7 @@
 
 
 """
-simulator_node with telemetry: direct: the common topics and commands, without wire and bridge.
+simulator_node with telemetry: direct: the common topics and commands, without a bridge.
 
 The topics are those of the bridges, made by the same code; the state is the simulated aircraft's
 own, and commands go to it as they are.
@@ -50,7 +50,7 @@ from xplane_bridge.simulators.direct import DirectFrontend
 from xplane_bridge.simulators.server import Server
 from xplane_bridge.simulators.world import World
 
-WIRE, DIRECT = 'wire', 'direct'
+BRIDGE, DIRECT = 'bridge', 'direct'
 
 _BRAKES = {'brake_left': 'left_brake', 'brake_right': 'right_brake'}
 # A state that does not change is published again after so many seconds: to whom it is new, and
@@ -65,9 +65,9 @@ class DirectParameters(TopicParameters, WatchdogParameters):
     """Parameters of simulator_node with telemetry: direct."""
 
     telemetry: str = parameter(
-        WIRE, "How ROS meets the aircraft: through the face's protocol and its bridge; or by the "
-        'common topics and command/controls of this node, without a port.',
-        choices=(WIRE, DIRECT))
+        BRIDGE, 'How ROS reaches the aircraft: through the protocol of sim and its bridge; or by '
+        'the common topics and command/controls of this node, without a port.',
+        choices=(BRIDGE, DIRECT), refused={'wire': 'is now called bridge'})
     telemetry_every: int = parameter(
         1, 'Publish the common topics (telemetry: direct) every so many frames; in lockstep it is '
         'every one.', minimum=1, maximum=1000)

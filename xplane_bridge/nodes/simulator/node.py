@@ -154,7 +154,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._standard = StandardInterface(self, given)
 
     def _make_frontend(self, given: SimulatorParameters) -> Frontend:
-        simulator = SIMULATORS[given.face]
+        simulator = SIMULATORS[given.sim]
         port = given.port or simulator.port
         sends_to_settings = simulator.version is not None and (
             simulator.version < FIRST_WITH_TARGETS or bool(given.rows))
@@ -272,7 +272,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         down = self.parameters.link_down
         return Status(
             'link', WARN if down else OK, 'down (link_down is set)' if down else 'open', (
-                ('face', frontend.name),
+                ('sim', frontend.name),
                 ('address', frontend.address),
                 ('datagrams received', str(counters.received)),
                 ('datagrams sent', str(counters.sent)),

@@ -39,7 +39,9 @@ _START = Initial()
 class SimulatorParameters(PropertyParameters, DirectParameters):
     """Parameters of simulator_node."""
 
-    face: str = parameter('xpc', 'Simulated interface.', choices=tuple(SIMULATORS))
+    sim: str = parameter(
+        'xpc', 'Simulator to emulate; it determines the bridge.', choices=tuple(SIMULATORS),
+        was='face')
     host: str = parameter(_LOOPBACK, "Address to listen on; 0.0.0.0 is any of this computer's.")
     port: int = parameter(
         0, 'UDP port; 0 is the default one. X-Plane 7 and later send from the next one.',
@@ -144,13 +146,13 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
             _check_datum(self.datum)
         if self.telemetry == DIRECT:
             self._check_direct()
-        elif self.lockstep and not SIMULATORS[self.face].has_time:
+        elif self.lockstep and not SIMULATORS[self.sim].has_time:
             raise ValueError(
                 'parameter lockstep: FDMData has no time in its protocol, so a controller cannot '
-                'tell one frame from the next; choose another face, or speed')
+                'tell one frame from the next; choose another sim, or speed')
 
     def _check_direct(self) -> None:
-        """Refuse what has no meaning without a wire."""
+        """Refuse what has no meaning without a link."""
         for name in ('loss', 'delay', 'jitter', 'link_down'):
             if getattr(self, name):
                 raise ValueError(

@@ -43,7 +43,7 @@ from simulation_interfaces.srv import (
 
 from xplane_bridge.aircraft.geometry import Vector
 from xplane_bridge.nodes.common.services import NotActiveError
-from xplane_bridge.nodes.simulator.direct import WIRE
+from xplane_bridge.nodes.simulator.direct import BRIDGE
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.standard.control import (
     Feature,
@@ -70,7 +70,7 @@ class StandardInterface:
         self._control = StandardControl(node.server, node.reset, node.quit)
         latitude, longitude, height = map(
             float, given.datum or (given.latitude_deg, given.longitude_deg, 0.0))
-        has_traffic = given.telemetry == WIRE and SIMULATORS[given.face].has_traffic
+        has_traffic = given.telemetry == BRIDGE and SIMULATORS[given.sim].has_traffic
         count = AIRCRAFT_COUNT if has_traffic else 1
         self._entities = Entities(
             self._server.simulation.world, (latitude, longitude, height), given.world_frame,
