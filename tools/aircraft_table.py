@@ -76,7 +76,7 @@ AIRCRAFT = (
 def write_gains(aircraft: Flown, folder: Path) -> int:
     """Tune an aircraft and write its file; return the exit status."""
     return tune_command.main([
-        '--model', aircraft.model, '--altitude', f'{aircraft.altitude:g}', '--airspeed',
+        '--model', aircraft.model, '--altitude-msl', f'{aircraft.altitude:g}', '--airspeed',
         f'{aircraft.airspeed:g}', '--output', str(folder / f'{aircraft.model}.yaml')])
 
 

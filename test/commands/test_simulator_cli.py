@@ -27,7 +27,9 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
+from xplane_bridge.commands.linearize import main as linearize_main
 from xplane_bridge.commands.simulator import main
+from xplane_bridge.commands.tune import main as tune_main
 
 DEADLINE = 60.0
 INTERFACES = (
@@ -85,8 +87,8 @@ def test_it_says_where_it_listens_answers_and_ends_on_a_signal(number):
 
 def test_options_reach_the_simulation():
     with simulator('--plugin', '1.2.1', '--xplane-version', '10', '--latitude', '-33.9',
-                   '--longitude', '151.2', '--altitude', '2000', '--heading', '0', '--airspeed',
-                   '90', '--host', '127.0.0.2', '--frame-rate', '30') as (_, line):
+                   '--longitude', '151.2', '--altitude-msl', '2000', '--heading', '0',
+                   '--airspeed', '90', '--host', '127.0.0.2', '--frame-rate', '30') as (_, line):
         assert re.fullmatch(
             r'X-Plane Connect \(1\.2\.1\) of a c172p on 127\.0\.0\.2:\d+, 30 frames/s\n', line)
         reply = ask(line, b'GETP\0\0')
@@ -130,9 +132,17 @@ def test_without_jsbsim_it_says_what_is_missing(capsys, monkeypatch):
         'simulator: the simulated aircraft needs the Python package jsbsim: pip install jsbsim\n')
 
 
+def test_the_name_that_an_option_had_is_refused_with_the_present_one(capsys):
+    for command in (main, linearize_main, tune_main):
+        protocol = ['xpc'] if command is main else []
+        with pytest.raises(SystemExit):
+            command([*protocol, '--altitude', '2000'])
+        assert 'error: --altitude is now called --altitude-msl\n' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(('options', 'said'), [
     (['--model', 'nosuch'], "JSBSim has no aircraft 'nosuch'"),
-    (['--altitude', '100'], 'altitude is 100.0 m, must be above the ground'),
+    (['--altitude-msl', '100'], 'altitude_msl is 100.0 m, must be above the ground'),
     (['--host', 'no.such.host.invalid'], 'no IPv4 address found'),
 ])
 def test_what_cannot_be_simulated_is_said(capsys, options, said):
@@ -204,7 +214,7 @@ def test_faults_by_options():
 def test_all_serves_several_faces_of_one_aircraft():
     process = subprocess.Popen(
         [*MODULE, 'all', 'xpc --port 0 --no-beacon',
-         'fdmdata --port 0 --controls-port 0 --rpc-port 0', '--altitude', '2222'],
+         'fdmdata --port 0 --controls-port 0 --rpc-port 0', '--altitude-msl', '2222'],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         xpc, huginn = process.stdout.readline(), process.stdout.readline()

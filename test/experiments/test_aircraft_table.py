@@ -51,7 +51,7 @@ def test_each_file_is_of_the_flight_in_the_table_and_says_how_it_was_made(aircra
     envelope = load_envelope(aircraft.model)
     assert envelope.airspeed_low < aircraft.airspeed < envelope.airspeed_high
     text = (ROOT / 'xplane_bridge/data/gains' / f'{aircraft.model}.yaml').read_text()
-    assert f'#   tune --model {aircraft.model} --altitude {aircraft.altitude:g} --air' in text
+    assert f'#   tune --model {aircraft.model} --altitude-msl {aircraft.altitude:g} --air' in text
     assert '# roll_rate ' in text
     page = (ROOT / 'docs' / 'reference' / 'aircraft.md').read_text()
     assert f'| {aircraft.model} | {aircraft.kind} |' in page

@@ -400,10 +400,12 @@ def test_a_recording_that_is_none_is_said(tmp_path):
 
 def test_altitudes_of_a_scenario_are_those_of_fix_from_the_beginning():
     # The undulation by EGM96 is 47.40 m at the home airfield and 17.33 m at the other place.
-    assert simulated_start({'altitude': 1500.0})['altitude'] == pytest.approx(
+    assert simulated_start({'altitude': 1500.0})['altitude_msl'] == pytest.approx(
         1500.0 - 47.40, abs=0.8)
     given = {'altitude': 100.0, 'latitude_deg': -0.466744, 'longitude_deg': 0.0023}
-    assert simulated_start(given) == given | {'altitude': pytest.approx(82.67, abs=0.8)}
+    assert simulated_start(given) == {
+        'altitude_msl': pytest.approx(82.67, abs=0.8), 'latitude_deg': -0.466744,
+        'longitude_deg': 0.0023}
     assert simulated_start({'parked': True}) == {'parked': True}
 
 

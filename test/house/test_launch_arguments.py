@@ -283,6 +283,7 @@ def test_sensors_behind_the_simulated_aircraft(launch):
 
 @pytest.mark.parametrize(('argument', 'sentence'), [
     ('face:=xplane12', 'launch argument face: it is now called sim'),
+    ('altitude:=1500.0', 'launch argument altitude: it is now called altitude_msl'),
     ('telemetry:=wire', "launch argument telemetry: 'wire' is now called bridge"),
 ])
 def test_a_name_of_an_earlier_release_is_refused_with_the_present_one(launch, argument, sentence):

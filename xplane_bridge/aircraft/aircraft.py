@@ -274,7 +274,7 @@ class Aircraft:
         now = self.state
         p, q, r = rates
         check_finite(
-            latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl, pitch=pitch_deg,
+            latitude=lat_deg, longitude=lon_deg, altitude_msl=altitude_msl, pitch=pitch_deg,
             roll=roll_deg, heading=heading_deg, speed=speed, p=p, q=q, r=r)
         lat = clamp(value_or(lat_deg, now.lat_deg), -limits.MAX_LAT_DEG, limits.MAX_LAT_DEG)
         lon = math.remainder(value_or(lon_deg, now.lon_deg), 360.0)
@@ -312,7 +312,7 @@ class Aircraft:
         set to hold it with centred controls; flaps, gear, fuel, mixture and weather are unchanged.
         Raises ValueError, changing nothing, if no trim exists.
         """
-        check_finite(latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl,
+        check_finite(latitude=lat_deg, longitude=lon_deg, altitude_msl=altitude_msl,
                      heading=heading_deg, speed=speed)
         now = self.state
         if not all(engine.running for engine in now.engines):
@@ -379,7 +379,7 @@ class Aircraft:
         """Trim in still air at the property ``airspeed``; return '' or what failed."""
         ground = terrain.elevation_m(lat_deg, lon_deg)
         if not ground + self._rest_height < altitude_msl <= limits.MAX_ALTITUDE:
-            raise ValueError(f'altitude is {altitude_msl} m, must be above the ground '
+            raise ValueError(f'altitude_msl is {altitude_msl} m, must be above the ground '
                              f'({ground:.0f} m) and at most {limits.MAX_ALTITUDE:.0f} m')
         self._model.set_initial_conditions(lat_deg, lon_deg, ground, altitude_msl, heading_deg)
         self._set(airspeed, airspeed_kt)

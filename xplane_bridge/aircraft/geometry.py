@@ -155,9 +155,9 @@ class LocalFrame:
         self._origin = geodetic_to_ecef(lat_ref_deg, lon_ref_deg, 0.0)
         self._ned_ecef = matrix_ned_ecef(lat_ref_deg, lon_ref_deg)
 
-    def to_local(self, lat_deg: float, lon_deg: float, altitude: float) -> Vector:
-        """Return the local (x, y, z) in m of a place; altitude is above sea level in m."""
-        there = geodetic_to_ecef(lat_deg, lon_deg, altitude)
+    def to_local(self, lat_deg: float, lon_deg: float, altitude_msl: float) -> Vector:
+        """Return the local (x, y, z) in m of a place; altitude_msl is in m."""
+        there = geodetic_to_ecef(lat_deg, lon_deg, altitude_msl)
         north, east, down = transform(self._ned_ecef, (
             there[0] - self._origin[0], there[1] - self._origin[1], there[2] - self._origin[2]))
         return (east, -down, -north)

@@ -42,5 +42,5 @@ class Initial:
 
     def check(self) -> None:
         """Raise ValueError for a value that is not finite."""
-        check_finite(latitude=self.lat_deg, longitude=self.lon_deg, altitude=self.altitude_msl,
+        check_finite(latitude=self.lat_deg, longitude=self.lon_deg, altitude_msl=self.altitude_msl,
                      heading=self.heading_deg, airspeed=self.airspeed_kt)

@@ -15,7 +15,7 @@
 """
 linearize: the linear model of an aircraft in steady flight, as JSON.
 
-    linearize --model f16 --altitude 3000 --airspeed 150 > f16.json
+    linearize --model f16 --altitude-msl 3000 --airspeed 150 > f16.json
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import sys
 
 from xplane_bridge.aircraft.studies.linearize import linearize, METHODS
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
-from xplane_bridge.common.command_line import without_ros_arguments
+from xplane_bridge.common.command_line import refuse_old_option, without_ros_arguments
 
 
 def add_flight_options(parser: ArgumentParser, required: bool) -> None:
@@ -35,8 +35,9 @@ def add_flight_options(parser: ArgumentParser, required: bool) -> None:
     parser.add_argument('--model', required=required, help='a JSBSim aircraft, such as c172p')
     parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
                         help="folder of your own aircraft, laid out as JSBSim's")
-    parser.add_argument('--altitude', type=float, default=1500.0, metavar='M',
+    parser.add_argument('--altitude-msl', type=float, default=1500.0, metavar='M',
                         help='in metres above mean sea level (%(default)s)')
+    refuse_old_option(parser, '--altitude', '--altitude-msl')
     parser.add_argument('--airspeed', type=float, required=required, metavar='M/S',
                         help='calibrated, in m/s')
 
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = parser.parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
     try:
         spare, _ = in_steady_flight(
-            given.model, given.altitude, given.airspeed, math.radians(given.flight_path_angle),
+            given.model, given.altitude_msl, given.airspeed, math.radians(given.flight_path_angle),
             math.radians(given.bank), given.aircraft_path)
         model = linearize(spare, given.method, patient=True)
     except (ImportError, ValueError) as error:

@@ -30,7 +30,7 @@ import time
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
-from xplane_bridge.common.command_line import without_ros_arguments
+from xplane_bridge.common.command_line import refuse_old_option, without_ros_arguments
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.protocols.registry import PeerProtocol, protocol_named, PROTOCOLS
@@ -93,7 +93,7 @@ def _run(arguments: Namespace, servers: list[Server], stop: threading.Event) -> 
 def _make_server(arguments: Namespace) -> Server:
     initial = Initial(
         lat_deg=arguments.latitude, lon_deg=arguments.longitude,
-        altitude_msl=arguments.altitude, heading_deg=arguments.heading,
+        altitude_msl=arguments.altitude_msl, heading_deg=arguments.heading,
         airspeed_kt=arguments.airspeed, parked=arguments.parked)
     faults = Faults(**{field.name: getattr(arguments, field.name) for field in fields(Faults)})
 
@@ -173,8 +173,9 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
                        metavar='DEG', help='in degrees north (%(default)s)')
     group.add_argument('--longitude', type=float, default=_START.lon_deg,
                        metavar='DEG', help='in degrees east (%(default)s)')
-    group.add_argument('--altitude', type=float, default=_START.altitude_msl,
+    group.add_argument('--altitude-msl', type=float, default=_START.altitude_msl,
                        metavar='M', help='in metres above mean sea level (%(default)s)')
+    refuse_old_option(group, '--altitude', '--altitude-msl')
     group.add_argument('--heading', type=float, default=_START.heading_deg,
                        metavar='DEG', help='in degrees from true north (%(default)s)')
     group.add_argument('--airspeed', type=float, default=_START.airspeed_kt, metavar='KT',

@@ -15,7 +15,7 @@
 """
 tune: gains of the cascade for an aircraft, from its linear model.
 
-    tune --model c310 --altitude 1500 --airspeed 75 -o c310.yaml
+    tune --model c310 --altitude-msl 1500 --airspeed 75 -o c310.yaml
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _linear_model(given: Namespace) -> LinearModel:
     if not given.model or given.airspeed is None:
         raise ValueError('expected --model with --airspeed, or --linear-model')
     spare, _ = in_steady_flight(
-        given.model, given.altitude, given.airspeed, aircraft_path=given.aircraft_path)
+        given.model, given.altitude_msl, given.airspeed, aircraft_path=given.aircraft_path)
     return linearize(spare, 'differences')
 
 

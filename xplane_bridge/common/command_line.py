@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import Action, ArgumentParser, Namespace, SUPPRESS
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 import io
@@ -74,6 +74,19 @@ class _Terminal:
 def terminal(stream: Any) -> Any:
     """Return a standard stream that passes control characters: what is written must be known."""
     return _Terminal(stream) if isinstance(stream, _Text) else stream
+
+
+class _Renamed(Action):
+    """An option by the name that it had in an earlier release: an error that has the present."""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any,
+                 option_string: str | None = None) -> None:
+        parser.error(f'{option_string} is now called {self.const}')
+
+
+def refuse_old_option(parser: Any, old: str, new: str) -> None:
+    """Let a parser, or a group of it, refuse the ``old`` name of the option ``new``."""
+    parser.add_argument(old, action=_Renamed, const=new, help=SUPPRESS, default=SUPPRESS)
 
 
 def run_command(main: Callable[[], int | None]) -> int | None:

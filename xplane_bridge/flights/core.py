@@ -161,7 +161,7 @@ def start_of(initial: Mapping[str, Any]) -> Initial:
     return Initial(
         lat_deg=given.get('latitude_deg', default.lat_deg),
         lon_deg=given.get('longitude_deg', default.lon_deg),
-        altitude_msl=given.get('altitude', default.altitude_msl),
+        altitude_msl=given.get('altitude_msl', default.altitude_msl),
         heading_deg=given.get('heading_deg', default.heading_deg),
         airspeed_kt=given['airspeed'] / KNOT if 'airspeed' in given else default.airspeed_kt,
         parked=given.get('parked', default.parked))

@@ -209,7 +209,7 @@ class CoreVehicle(FlownByLaw):
         """Trim the aircraft where it is; return the controls that hold it there."""
         try:
             steady = trim_in_place(
-                self.aircraft, values.get('altitude'), values.get('airspeed'),
+                self.aircraft, values.get('altitude_msl'), values.get('airspeed'),
                 values.get('flight_path_angle', 0.0), values.get('bank', 0.0))
         except ValueError as error:
             raise ExperimentError(str(error)) from None

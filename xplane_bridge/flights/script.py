@@ -70,7 +70,7 @@ class Flown(Protocol):
         """
         Trim the simulated aircraft where it is; return the controls that hold it there.
 
-        What is given is not as it is, or 0: altitude (m above mean sea level), airspeed (m/s),
+        What is given is not as it is, or 0: altitude_msl (m), airspeed (m/s),
         flight_path_angle and bank (rad).
         """
 
@@ -227,8 +227,9 @@ class Script:
         """Trim, and hold the trimmed controls."""
         given = dict(values)
         if 'altitude' in given:
-            given['altitude'] = ellipsoid_to_msl(given['altitude'], undulation_source().height_m(
-                self._telemetry.last('latitude'), self._telemetry.last('longitude')))
+            undulation = undulation_source().height_m(
+                self._telemetry.last('latitude'), self._telemetry.last('longitude'))
+            given['altitude_msl'] = ellipsoid_to_msl(given.pop('altitude'), undulation)
         found = self._vehicle.trim(given)
         self._held = None
         self.excitations = []

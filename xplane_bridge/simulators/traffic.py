@@ -148,7 +148,7 @@ class OtherAircraft:
         clamped. Raises ValueError for NaN and infinities.
         """
         check_finite(
-            latitude=lat_deg, longitude=lon_deg, altitude=altitude_msl, pitch=pitch_deg,
+            latitude=lat_deg, longitude=lon_deg, altitude_msl=altitude_msl, pitch=pitch_deg,
             roll=roll_deg, heading=heading_deg, speed=speed)
         if lat_deg is not None:
             self.lat_deg = clamp(lat_deg, -MAX_LAT_DEG, MAX_LAT_DEG)

@@ -34,7 +34,7 @@ from xplane_bridge.commands.linearize import main
 from xplane_bridge.control.tuning.linear_model import from_json
 
 STATES = ['true_airspeed', 'angle_of_attack', 'sideslip', 'roll', 'pitch', 'heading', 'roll_rate',
-          'pitch_rate', 'yaw_rate', 'altitude']
+          'pitch_rate', 'yaw_rate', 'altitude_msl']
 # JSBSim takes one-sided differences: what is even in the sideslip or the bank has a slope there.
 LATERAL = [STATES.index(name) for name in ('sideslip', 'roll')]
 
@@ -83,7 +83,7 @@ def test_a_textbook_law_flies_about_the_inputs_of_the_model() -> None:
     spare, _ = in_steady_flight('f16', 5000.0, 180.0)
     model = linearize(spare, 'differences')
     used = [STATES.index(name) for name in (
-        'true_airspeed', 'angle_of_attack', 'pitch', 'pitch_rate', 'altitude')]
+        'true_airspeed', 'angle_of_attack', 'pitch', 'pitch_rate', 'altitude_msl')]
     columns = [model.index('inputs', name) for name in ('elevator', 'throttle')]
     a, b = model.a[np.ix_(used, used)], model.b[np.ix_(used, columns)]
     weights = np.diag([1.0, 400.0, 400.0, 100.0, 0.01]), np.diag([25.0, 25.0])
@@ -186,12 +186,12 @@ def test_what_cannot_be_trimmed_in_place_changes_nothing() -> None:
 
 def test_the_command_prints_a_model_that_reads_back(
         capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(['--model', 'T37', '--altitude', '3000', '--airspeed', '110',
+    assert main(['--model', 'T37', '--altitude-msl', '3000', '--airspeed', '110',
                  '--method', 'differences']) == 0
     text = capsys.readouterr().out
     content = json.loads(text)
     assert (content['model'], content['method']) == ('T37', 'differences')
-    assert (content['altitude'], content['airspeed']) == (
+    assert (content['altitude_msl'], content['airspeed']) == (
         pytest.approx(3000.0, abs=0.1), pytest.approx(110.0, abs=0.1))
     model = from_json(text)
     assert model.to_json() == text
@@ -204,7 +204,7 @@ def test_the_command_prints_a_model_that_reads_back(
     (['--model', 'T37', '--airspeed', '300'], 'cannot be trimmed at 300 m/s'),
     (['--model', 'nothing', '--airspeed', '50'], 'nothing'),
     (['--model', 'SGS', '--airspeed', '30', '--method', 'jsbsim'], 'needs an engine'),
-    (['--model', 'T37', '--altitude', '3000', '--airspeed', '110', '--bank', '20', '--method',
+    (['--model', 'T37', '--altitude-msl', '3000', '--airspeed', '110', '--bank', '20', '--method',
       'jsbsim'], 'roll is 0.349'),
 ])
 def test_what_the_command_cannot_do_it_says(
@@ -226,6 +226,7 @@ def test_a_file_that_is_no_model_is_refused_with_a_sentence() -> None:
         ('no', 'not JSON'), ('[]', 'expected names'), ('{}', 'missing'),
         (json.dumps(json.loads(text) | {'B': [[1.0]]}), 'B must be 10 x 3'),
         (json.dumps(json.loads(text) | {'states': [{}]}), 'not a linear model'),
+        (text.replace('altitude_msl', 'altitude'), 'altitude where it is now altitude_msl'),
         (text.replace(repr(math.nan), ''), None),
     ):
         if sentence is None:

@@ -48,7 +48,7 @@ def test_a_loop_that_stays_below_0_db_has_no_crossover() -> None:
 def simple(rudder: float = 1.0) -> LinearModel:
     """Return an aircraft of integrators: each control rolls, pitches, yaws or accelerates."""
     states = ('true_airspeed', 'angle_of_attack', 'roll', 'pitch', 'heading', 'roll_rate',
-              'pitch_rate', 'yaw_rate', 'altitude')
+              'pitch_rate', 'yaw_rate', 'altitude_msl')
     inputs = ('elevator', 'aileron', 'rudder', 'throttle')
     speed = 50.0
     a, b = np.zeros((9, 9)), np.zeros((9, 4))
@@ -58,8 +58,8 @@ def simple(rudder: float = 1.0) -> LinearModel:
             ('angle_of_attack', 'pitch_rate', 1.0), ('roll', 'roll_rate', 1.0),
             ('pitch', 'pitch_rate', 1.0), ('heading', 'roll', 9.81 / speed),
             ('roll_rate', 'roll_rate', -3.0), ('pitch_rate', 'pitch_rate', -3.0),
-            ('yaw_rate', 'yaw_rate', -1.0), ('altitude', 'pitch', speed),
-            ('altitude', 'angle_of_attack', -speed)):
+            ('yaw_rate', 'yaw_rate', -1.0), ('altitude_msl', 'pitch', speed),
+            ('altitude_msl', 'angle_of_attack', -speed)):
         a[where[row], where[column]] = value
     for row, value in (('pitch_rate', 5.0), ('roll_rate', 10.0), ('yaw_rate', rudder),
                        ('true_airspeed', 4.0)):

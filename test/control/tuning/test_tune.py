@@ -55,7 +55,7 @@ def test_a_tuned_file_flies_the_steps_and_says_its_margins(
 
 def test_python_control_finds_the_same_margins(capsys: pytest.CaptureFixture[str]) -> None:
     control = pytest.importorskip('control')
-    assert linearize_command.main(['--model', '737', '--altitude', '5000', '--airspeed',
+    assert linearize_command.main(['--model', '737', '--altitude-msl', '5000', '--airspeed',
                                    '150']) == 0
     model = from_json(capsys.readouterr().out)
     found = tune(model)

@@ -245,13 +245,13 @@ def test_hand_computed_case(ros, scripted):
 
     # Nothing from the wire is lost: its own terms, in SI.
     gps, ins = got['gps'], got['ins']
-    assert (gps.latitude, gps.longitude, gps.altitude) == pytest.approx(
+    assert (gps.latitude, gps.longitude, gps.altitude_msl) == pytest.approx(
         (37.8130, 23.9, 609.6), abs=1e-4)
     assert gps.true_airspeed == pytest.approx(46.3, abs=1e-5)
     assert gps.true_heading == pytest.approx(math.radians(91.0), rel=1e-6)
     assert math.isnan(gps.roll)
     assert math.isnan(gps.pitch)
-    assert (ins.latitude, ins.longitude, ins.altitude, ins.true_airspeed) == pytest.approx(
+    assert (ins.latitude, ins.longitude, ins.altitude_msl, ins.true_airspeed) == pytest.approx(
         (37.8131, 23.9001, 609.7, 46.4), abs=1e-4)
     assert (ins.roll, ins.pitch, ins.true_heading) == pytest.approx(
         (math.radians(30.0), math.radians(10.0), math.radians(90.0)), rel=1e-6)

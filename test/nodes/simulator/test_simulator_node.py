@@ -261,8 +261,8 @@ def test_one_engine_of_several_fails_and_runs_again(flying):
 def test_the_flight_is_trimmed_where_it_is_and_what_cannot_be_is_said(flying):
     ros = flying()
     wanted = Trim.Request(
-        fields=Trim.Request.ALTITUDE | Trim.Request.AIRSPEED | Trim.Request.BANK,
-        altitude=2000.0, airspeed=55.0, bank=0.4)
+        fields=Trim.Request.ALTITUDE_MSL | Trim.Request.AIRSPEED | Trim.Request.BANK,
+        altitude_msl=2000.0, airspeed=55.0, bank=0.4)
     found = ros.call(Trim, '/trim', wanted)
     assert found.success, found.message
     assert (found.roll, found.flight_path_angle) == (0.4, 0.0)
@@ -290,7 +290,7 @@ def test_linearising_leaves_the_flight_as_it_is_to_the_last_bit(flying):
     assert ros.simulator.server.state() == before
     states, inputs = list(model.state_names), list(model.input_names)
     assert inputs == ['elevator', 'aileron', 'rudder', 'throttle']
-    assert model.state[states.index('altitude')] == before.altitude_msl
+    assert model.state[states.index('altitude_msl')] == before.altitude_msl
     assert (len(model.a), len(model.b)) == (len(states) ** 2, len(states) * len(inputs))
     assert len(model.c) == len(model.output_names) * len(states)
     assert model.b[states.index('roll_rate') * 4 + inputs.index('aileron')] > 1.0
@@ -335,6 +335,8 @@ def test_a_bridge_meets_every_simulator(ros, sim):
     ({'wind': [1.0, 2.0]}, '3 numbers'),
     ({'turbulence': [1.0, 2.5]}, 'severity'),
     ({'face': 'xpc'}, 'parameter face: it is now called sim'),
+    ({'altitude': 1500.0}, 'parameter altitude: it is now called altitude_msl; that of '
+                           'autopilot_node belongs in a section with the name of that node'),
     ({'telemetry': 'wire'}, "parameter telemetry: 'wire' is now called bridge"),
 ])
 def test_what_cannot_be_is_refused_with_a_sentence(ros, parameters, sentence):

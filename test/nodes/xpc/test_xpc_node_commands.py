@@ -381,10 +381,10 @@ def test_waypoints_are_added_removed_and_cleared(ros, peer):
 
     publisher.publish(Waypoints(
         operation=Waypoints.ADD, latitude=[47.25, 47.5, 47.75], longitude=[8.5, 8.25, 8.0],
-        altitude=[500.0, 600.0, 700.0]))
+        altitude_msl=[500.0, 600.0, 700.0]))
     ros.wait_for(lambda: len(points()) == 3, 'three points')
     publisher.publish(Waypoints(
-        operation=Waypoints.REMOVE, latitude=[47.5], longitude=[8.25], altitude=[600.0]))
+        operation=Waypoints.REMOVE, latitude=[47.5], longitude=[8.25], altitude_msl=[600.0]))
     ros.wait_for(lambda: len(points()) == 2, 'two points')
     assert points() == [(47.25, 8.5, 500.0), (47.75, 8.0, 700.0)]
     publisher.publish(Waypoints(operation=Waypoints.CLEAR))
@@ -400,10 +400,11 @@ def test_waypoints_that_cannot_be_are_refused(ros, peer):
         Waypoints(operation=1),
         Waypoints(operation=2),
         Waypoints(operation=1, latitude=[1.0], longitude=[1.0]),
-        Waypoints(operation=1, latitude=[91.0], longitude=[1.0], altitude=[1.0]),
-        Waypoints(operation=1, latitude=[1.0], longitude=[1.0], altitude=[NAN]),
-        Waypoints(operation=2, latitude=[1.0] * 2, longitude=[1.0] * 2, altitude=[1.0] * 2),
-        Waypoints(operation=2, latitude=[1.0] * 129, longitude=[1.0] * 129, altitude=[1.0] * 129),
+        Waypoints(operation=1, latitude=[91.0], longitude=[1.0], altitude_msl=[1.0]),
+        Waypoints(operation=1, latitude=[1.0], longitude=[1.0], altitude_msl=[NAN]),
+        Waypoints(operation=2, latitude=[1.0] * 2, longitude=[1.0] * 2, altitude_msl=[1.0] * 2),
+        Waypoints(operation=2, latitude=[1.0] * 129, longitude=[1.0] * 129,
+                  altitude_msl=[1.0] * 129),
     ], 'command/waypoints')
 
 

@@ -55,7 +55,7 @@ _STATES = {
     'roll_rate': ('rad/s', 1e-3, 'P', 1.0),
     'pitch_rate': ('rad/s', 1e-3, 'Q', 1.0),
     'yaw_rate': ('rad/s', 1e-3, 'R', 1.0),
-    'altitude': ('m', 5.0, 'Alt', FOOT),
+    'altitude_msl': ('m', 5.0, 'Alt', FOOT),
 }
 # Input: property, name in JSBSim's linearization, sign.
 _INPUTS = {
@@ -100,7 +100,7 @@ def point_of(state: AircraftState) -> Point:
     return Point({
         'true_airspeed': state.tas, 'angle_of_attack': state.alpha, 'sideslip': state.beta,
         'roll': state.phi, 'pitch': state.theta, 'heading': state.psi, 'roll_rate': state.p,
-        'pitch_rate': state.q, 'yaw_rate': state.r, 'altitude': state.altitude_msl}, inputs)
+        'pitch_rate': state.q, 'yaw_rate': state.r, 'altitude_msl': state.altitude_msl}, inputs)
 
 
 def linearize(spare: Spare, method: str = '', patient: bool = False) -> LinearModel:
@@ -163,7 +163,7 @@ def _derivatives(model: Model, point: Point) -> Array:
         x[name] for name in ('true_airspeed', 'angle_of_attack', 'sideslip'))
     u, v, w = velocity = velocity_through_air(airspeed, alpha, beta)
     p, q, r = rates = (x['roll_rate'], x['pitch_rate'], x['yaw_rate'])
-    model.set('ic/h-sl-ft', x['altitude'] / FOOT)
+    model.set('ic/h-sl-ft', x['altitude_msl'] / FOOT)
     model.set('ic/psi-true-deg', math.degrees(x['heading']))
     model.set_initial_motion(
         math.degrees(x['pitch']), math.degrees(x['roll']), velocity, rates)
@@ -209,7 +209,7 @@ def _by_jsbsim(model: Model, point: Point) -> tuple[Array, Array]:
     for name, value in point.states.items():
         limit = (
             _SAME_AIRSPEED * value if name == 'true_airspeed' else
-            math.inf if name in ('altitude', 'heading') else
+            math.inf if name in ('altitude_msl', 'heading') else
             _SAME_RATE if name.endswith('_rate') else _SAME_ANGLE)
         if abs(trimmed[name] - value) > limit:
             raise _NotPossibleError(

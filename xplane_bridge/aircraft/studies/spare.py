@@ -77,12 +77,13 @@ class Spare:
         return model
 
 
-def in_steady_flight(name: str, altitude: float, airspeed: float, flight_path_angle: float = 0.0,
-                     bank: float = 0.0, aircraft_path: str = '') -> tuple[Spare, Steady]:
+def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
+                     flight_path_angle: float = 0.0, bank: float = 0.0,
+                     aircraft_path: str = '') -> tuple[Spare, Steady]:
     """
     Return an aircraft in steady flight, and what its trim found; no flying one is needed.
 
-    Altitude in m above mean sea level, calibrated airspeed in m/s, angles in rad (see trim). The
+    altitude_msl in m, calibrated airspeed in m/s, angles in rad (see trim). The
     gear is up where it retracts, flaps too; levers are full rich and fine. ``aircraft_path`` is
     the folder of the model, empty for JSBSim's. Raises ValueError for a model that does not
     exist, or that cannot fly so.
@@ -92,13 +93,13 @@ def in_steady_flight(name: str, altitude: float, airspeed: float, flight_path_an
     """
     load = partial(Model, name, 1.0 / 120.0, 0, aircraft_path)
     model = load()
-    start = Initial(altitude_msl=altitude)
-    if not altitude > elevation_m(start.lat_deg, start.lon_deg):
-        raise ValueError(f'altitude is {altitude:g} m, must be above the ground')
+    start = Initial(altitude_msl=altitude_msl)
+    if not altitude_msl > elevation_m(start.lat_deg, start.lon_deg):
+        raise ValueError(f'altitude_msl is {altitude_msl:g} m, must be above the ground')
     if not airspeed > 0.0:
         raise ValueError(f'airspeed is {airspeed:g} m/s, must be above 0')
     model.set_initial_conditions(
-        start.lat_deg, start.lon_deg, elevation_m(start.lat_deg, start.lon_deg), altitude,
+        start.lat_deg, start.lon_deg, elevation_m(start.lat_deg, start.lon_deg), altitude_msl,
         start.heading_deg)
     model.set('ic/vc-kts', airspeed / KNOT)
     model.initialise()
@@ -113,7 +114,8 @@ def in_steady_flight(name: str, altitude: float, airspeed: float, flight_path_an
         steady = trim(model, flight_path_angle, bank)
     except TrimError as error:
         raise ValueError(
-            f'{name} cannot be trimmed at {airspeed:g} m/s and {altitude:g} m: {error}') from None
+            f'{name} cannot be trimmed at {airspeed:g} m/s and {altitude_msl:g} m: {error}'
+        ) from None
     to_trim_wheels(model, Cockpit(model))
     return Spare(name, load, model.state, tuple(1.0 for _ in engines)), steady
 

@@ -90,11 +90,11 @@ def fly_steadily(aircraft: Aircraft, steady: Steady, altitude_msl: float | None 
 def _check(spare: Spare, altitude_msl: float, cas: float, path_angle: float,
            bank: float) -> None:
     check_finite(
-        altitude=altitude_msl, airspeed=cas, flight_path_angle=path_angle, bank=bank)
+        altitude_msl=altitude_msl, airspeed=cas, flight_path_angle=path_angle, bank=bank)
     ground = spare.state.terrain_msl
     if not ground < altitude_msl <= MAX_ALTITUDE:
-        raise ValueError(f'altitude is {altitude_msl} m, must be above the ground ({ground:.0f} '
-                         f'm) and at most {MAX_ALTITUDE:.0f} m')
+        raise ValueError(f'altitude_msl is {altitude_msl} m, must be above the ground '
+                         f'({ground:.0f} m) and at most {MAX_ALTITUDE:.0f} m')
     if not cas > 0.0:
         raise ValueError(f'airspeed is {cas} m/s, must be above 0')
     for name, value, most in (('flight_path_angle', path_angle, _STEEPEST_PATH),

@@ -50,14 +50,14 @@ class Signal:
 @dataclass(frozen=True, slots=True)
 class LinearModel:
     """
-    A linear model of ``model`` at an altitude (m) and a calibrated airspeed (m/s).
+    A linear model of ``model`` at altitude_msl (m) and a calibrated airspeed (m/s).
 
     ``method`` says where it comes from. SI units and radians; inputs have FlightControls' signs.
     """
 
     model: str
     method: str
-    altitude: float
+    altitude_msl: float
     airspeed: float
     states: tuple[Signal, ...]
     inputs: tuple[Signal, ...]
@@ -77,7 +77,8 @@ class LinearModel:
         def matrix(rows: Array) -> str:
             return '[\n  ' + ',\n  '.join(json.dumps(row) for row in rows.tolist()) + ']'
 
-        head = {name: getattr(self, name) for name in ('model', 'method', 'altitude', 'airspeed')}
+        head = {name: getattr(self, name)
+                for name in ('model', 'method', 'altitude_msl', 'airspeed')}
         lines = [f'{json.dumps(name)}: {json.dumps(value)}' for name, value in head.items()]
         lines += [f'"{name}": {signals(getattr(self, name))}' for name in _LISTS]
         lines += [f'"{name}": {matrix(getattr(self, name.lower()))}' for name in _MATRICES]
@@ -118,14 +119,17 @@ def from_json(text: str) -> LinearModel:
         raise ValueError(f'it is not JSON: {error}') from None
     if not isinstance(content, Mapping):
         raise ValueError('it is not a linear model: expected names with values')
-    missing = [name for name in ('model', 'altitude', 'airspeed', *_LISTS, *_MATRICES)
+    if 'altitude' in content:
+        raise ValueError('it is of an earlier release, which said altitude where it is now '
+                         'altitude_msl: make it again with the command linearize')
+    missing = [name for name in ('model', 'altitude_msl', 'airspeed', *_LISTS, *_MATRICES)
                if name not in content]
     if missing:
         raise ValueError(f'it is not a linear model: {", ".join(missing)} missing')
     try:
         signals = [tuple(_signal(item) for item in content[name]) for name in _LISTS]
         matrices = [np.array(content[name], dtype=np.float64) for name in _MATRICES]
-        altitude, airspeed = float(content['altitude']), float(content['airspeed'])
+        altitude_msl, airspeed = float(content['altitude_msl']), float(content['airspeed'])
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f'it is not a linear model: {error!r}') from None
     states, inputs, outputs = map(len, signals)
@@ -136,7 +140,7 @@ def from_json(text: str) -> LinearModel:
             raise ValueError(
                 f'{name} must be {shape[0]} x {shape[1]} finite numbers, by the lists of signals')
     return LinearModel(
-        str(content['model']), str(content.get('method', '')), altitude, airspeed, signals[0],
+        str(content['model']), str(content.get('method', '')), altitude_msl, airspeed, signals[0],
         signals[1], signals[2], *matrices)
 
 

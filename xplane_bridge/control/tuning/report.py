@@ -37,7 +37,7 @@ def parameter_file(model: LinearModel, found: Tuning, limits: Limits, command: s
     comment = [
         f'Gains of the cascade for the {model.model}, found by',
         f'  {command}',
-        f'Linear model at {model.altitude:.0f} m and {model.airspeed:.1f} m/s (calibrated), '
+        f'Linear model at {model.altitude_msl:.0f} m and {model.airspeed:.1f} m/s (calibrated), '
         f'{1e3 * limits.delay:.0f} ms of delay.',
         '', *table(found).splitlines()]
     complaints = [loop.complaint() for loop in found.loops if not loop.reached]

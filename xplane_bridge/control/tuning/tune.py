@@ -44,7 +44,7 @@ BANDWIDTHS = {
 
 _FREQUENCIES = np.logspace(-2.5, 1.9, 400)
 _OUTPUTS = ('pitch_rate', 'yaw_rate', 'roll_rate', 'roll', 'pitch', 'true_airspeed',
-            'flight_path_angle', 'altitude', 'course', 'heading')
+            'flight_path_angle', 'altitude_msl', 'course', 'heading')
 # Integrals begin to act below the crossover by this factor.
 _INTEGRAL_BELOW = 5.0
 _AIRSPEED_INTEGRAL_BELOW = 10.0
@@ -237,10 +237,10 @@ class _Tuner:
         path = pitch * gain * shape
         self._set('elevator', 'flight_path_angle', path)
         gain = self._close(
-            'altitude', self._response('altitude', 'elevator') * path / self._speed,
+            'altitude', self._response('altitude_msl', 'elevator') * path / self._speed,
             smoother=_OUTER)
         self._gains['altitude_to_climb'] = gain
-        self._set('elevator', 'altitude', path * gain / self._speed)
+        self._set('elevator', 'altitude_msl', path * gain / self._speed)
 
     def _airspeed_by_pitch(self, pitch: Responses) -> None:
         wanted = self._wanted['airspeed'] / _AIRSPEED_INTEGRAL_BELOW

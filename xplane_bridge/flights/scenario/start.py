@@ -133,7 +133,8 @@ def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
     # Gains are the controller's, not the aircraft's.
     given = {name: value for name, value in initial.items() if name != 'gains'}
     if 'altitude' in given:
-        given['altitude'] = ellipsoid_to_msl(given['altitude'], undulation_source().height_m(
+        undulation = undulation_source().height_m(
             given.get('latitude_deg', terrain.HOME_LAT_DEG),
-            given.get('longitude_deg', terrain.HOME_LON_DEG)))
+            given.get('longitude_deg', terrain.HOME_LON_DEG))
+        given['altitude_msl'] = ellipsoid_to_msl(given.pop('altitude'), undulation)
     return given

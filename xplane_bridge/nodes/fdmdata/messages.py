@@ -130,7 +130,7 @@ class Publisher:
         message = self._messages[topic]
         message.latitude = reply.latitude
         message.longitude = reply.longitude
-        message.altitude = reply.altitude
+        message.altitude_msl = reply.altitude
         message.true_airspeed = reply.airspeed
         message.true_heading = reply.heading * DEGREE
         if topic == 'ins':

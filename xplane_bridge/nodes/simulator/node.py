@@ -169,8 +169,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
     def _make_world(self) -> World:
         given = self.parameters
         world = World(Aircraft(given.model, Initial(
-            lat_deg=given.latitude_deg, lon_deg=given.longitude_deg, altitude_msl=given.altitude,
-            heading_deg=given.heading_deg,
+            lat_deg=given.latitude_deg, lon_deg=given.longitude_deg,
+            altitude_msl=given.altitude_msl, heading_deg=given.heading_deg,
             airspeed_kt=None if math.isnan(given.airspeed) else given.airspeed / KNOT,
             parked=given.parked), seed=given.seed, aircraft_path=given.aircraft_path,
             settings=given.values()))

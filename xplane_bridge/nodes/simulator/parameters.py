@@ -70,8 +70,8 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         _START.lat_deg, 'Initial latitude.', minimum=-MAX_LAT_DEG, maximum=MAX_LAT_DEG)
     longitude_deg: float = parameter(
         _START.lon_deg, 'Initial longitude.', minimum=-180.0, maximum=180.0)
-    altitude: float = parameter(
-        _START.altitude_msl, 'Initial altitude, m above mean sea level.')
+    altitude_msl: float = parameter(
+        _START.altitude_msl, 'Initial altitude, m above mean sea level.', was='altitude')
     heading_deg: float = parameter(_START.heading_deg, 'Initial true heading.')
     airspeed: float = parameter(
         math.nan, 'Initial calibrated airspeed, m/s. NaN: one that is usual for the model.')

@@ -38,15 +38,15 @@ def offer_studies(node: BridgeNode[Any], server: Server) -> None:
 
     def trim(request: Any, response: Any) -> None:
         wanted = _WANTED.given(request) if request.fields else {}
-        altitude = wanted.get('altitude')
+        altitude_msl = wanted.get('altitude_msl')
         # On another model, while the flight goes on.
         steady = find_trim(
-            server.call(lambda world: spare_of(world.aircraft)), altitude,
+            server.call(lambda world: spare_of(world.aircraft)), altitude_msl,
             wanted.get('airspeed'), wanted.get('flight_path_angle', 0.0),
             wanted.get('bank', 0.0))
 
         def change(world: World) -> None:
-            fly_steadily(world.aircraft, steady, altitude)
+            fly_steadily(world.aircraft, steady, altitude_msl)
             _fill_controls(response, world, steady)
 
         server.call(lambda _: server.simulation.change(change))
@@ -62,7 +62,8 @@ def offer_studies(node: BridgeNode[Any], server: Server) -> None:
             server.call(lambda world: spare_of(world.aircraft)), request.method)
         response.success = True
         response.method = model.method
-        response.message = f'{model.model} at {model.airspeed:.1f} m/s and {model.altitude:.0f} m'
+        response.message = (
+            f'{model.model} at {model.airspeed:.1f} m/s and {model.altitude_msl:.0f} m')
         for kind, field in (('states', 'state'), ('inputs', 'input'), ('outputs', 'output')):
             signals = getattr(model, kind)
             setattr(response, f'{field}_names', [signal.name for signal in signals])

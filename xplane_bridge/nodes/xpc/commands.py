@@ -182,10 +182,10 @@ class XpcCommands:
     def _waypoints(self, message: Waypoints) -> None:
         if message.operation not in _OPERATIONS:
             raise ValueError(f'operation {message.operation} is not one of ADD, REMOVE, CLEAR')
-        columns = (message.latitude, message.longitude, message.altitude)
+        columns = (message.latitude, message.longitude, message.altitude_msl)
         if len({len(column) for column in columns}) != 1:
             raise ValueError(
-                'latitude, longitude and altitude must have one value per point, got '
+                'latitude, longitude and altitude_msl must have one value per point, got '
                 + ', '.join(str(len(column)) for column in columns))
         check_count('points', len(message.latitude), xpc.MAX_WAYPOINTS)
         points = tuple(zip(*columns, strict=True))
