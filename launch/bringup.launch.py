@@ -42,7 +42,7 @@ from xplane_bridge.nodes.launching import (
 )
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.protocols.registry import DATA_PORT
-from xplane_bridge.simulators.registry import SIMULATORS
+from xplane_bridge.simulators.registry import NO_SIMULATORS, SIMULATORS
 
 LOOPBACK = '127.0.0.1'
 # What must be the same in several nodes, so that params_file does not change it.
@@ -59,7 +59,8 @@ class Arguments:
     """Arguments of this file."""
 
     sim: str = parameter(
-        'xpc', 'Simulator, which determines the bridge.', choices=tuple(SIMULATORS))
+        'xpc', 'Simulator, which determines the bridge.', choices=tuple(SIMULATORS),
+        refused=NO_SIMULATORS)
     host: str = parameter(
         '', 'Address of a real simulator. Empty: start one of this package.')
     port: int = parameter(

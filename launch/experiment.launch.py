@@ -32,7 +32,7 @@ from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, GUIDANCE, TIMEOUT
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.nodes.launching import checked_description
 from xplane_bridge.nodes.managed.parameters import parameter
-from xplane_bridge.simulators.registry import SIMULATORS
+from xplane_bridge.simulators.registry import NO_SIMULATORS, SIMULATORS
 
 SWITCHES = {
     'lockstep': ('--lockstep', True), 'record': ('--no-record', False),
@@ -44,7 +44,8 @@ class Arguments:
     """Arguments of this file: options of the command experiment."""
 
     scenario: str = parameter('steps', 'Name of a scenario of this package, or a file.')
-    sim: str = parameter(options.SIM, 'Simulator to fly.', choices=(*SIMULATORS, DIRECT))
+    sim: str = parameter(options.SIM, 'Simulator to fly.', choices=(*SIMULATORS, DIRECT),
+                         refused=NO_SIMULATORS)
     host: str = parameter(
         '', 'Address of a real simulator. Empty: start one of this package.')
     port: int = parameter(

@@ -309,6 +309,8 @@ def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [
     (['sim:=xplane10'], "sim: 'xplane10' is not one of xpc, xplane12"),
+    (['sim:=xplane_udp'], "sim: 'xplane_udp' is a protocol, not a version of X-Plane: choose one "
+                          'of xplane12, '),
     (['host:=192.0.2.1', 'speed:=2'], 'speed and lockstep need a simulator of this package'),
     (['sim:=fdmdata', 'host:=192.0.2.1', 'use_sim_time:=true'],
      'use_sim_time: fdmdata has no time in its protocol'),

@@ -41,7 +41,7 @@ from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, EXTERNAL, GUIDANC
 from xplane_bridge.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.flights.scenario.start import NO_SENSORS
 from xplane_bridge.sensors.specification import FiguresError, load
-from xplane_bridge.simulators.registry import Simulator, SIMULATORS
+from xplane_bridge.simulators.registry import no_simulator, Simulator, SIMULATORS
 
 CORE = 'core'
 """The place in this process, without ROS."""
@@ -241,8 +241,7 @@ def refusals(order: Order, strange: bool = True, own_law: bool = False) -> list[
 
 def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
     if order.sim not in PLACES:
-        yield (f'there is no simulator {order.sim!r}: expected one of '
-               f'{", ".join(PLACES)}')
+        yield no_simulator(order.sim, (DIRECT, CORE))
         return
     broken = False
     for sentence in _of_flown_by(order, strange):
@@ -330,7 +329,7 @@ def _in_core(order: Order) -> Iterator[str]:
         yield (f'scenario {scenario.name} works in real time only, because of '
                f'{", ".join(needed)}: {CORE} has no link to lose and no process to stop')
     if order.rounding and order.rounding not in SIMULATORS:
-        yield f'rounding: got {order.rounding!r}, expected one of {", ".join(SIMULATORS)}'
+        yield f'rounding: {no_simulator(order.rounding)}'
 
 
 def _of_actions(order: Order) -> Iterator[str]:

@@ -23,6 +23,7 @@ add_options() and make_frontend(); load() imports it.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast, Protocol, TYPE_CHECKING
@@ -94,11 +95,11 @@ class Simulator:
         return module.make_frontend(parser.parse_args([]), faults)
 
 
-def _x_plane(version: int, name: str = '', compared: bool = False) -> Simulator:
+def _x_plane(version: int, compared: bool = False) -> Simulator:
     sends_from_next_port = version >= xplane_udp.FIRST_WITH_SENDER
     return Simulator(
-        name or f'xplane{version}', PROTOCOLS['xplane_udp'], 2 if sends_from_next_port else 1,
-        version, compared=compared)
+        f'xplane{version}', PROTOCOLS['xplane_udp'], 2 if sends_from_next_port else 1, version,
+        compared=compared)
 
 
 SIMULATORS = {
@@ -110,7 +111,16 @@ SIMULATORS = {
         _x_plane(6, compared=True),
         Simulator('fdmdata', PROTOCOLS['fdmdata'], 2, has_time=False, reports_controls=False,
                   has_traffic=False),
-        # Under the name of the protocol, as in the command: the newest.
-        _x_plane(12, 'xplane_udp'),
     )
 }
+_VERSIONS = [one.name for one in SIMULATORS.values() if one.version is not None]
+NO_SIMULATORS = {
+    'xplane_udp': 'is a protocol, not a version of X-Plane: choose one of ' + ', '.join(_VERSIONS)}
+"""Names that are taken for a simulator's, and why they are none."""
+
+
+def no_simulator(name: str, others: Sequence[str] = ()) -> str:
+    """Return the sentence that there is no simulator of this name; ``others`` are known too."""
+    if name in NO_SIMULATORS:
+        return f'{name} {NO_SIMULATORS[name]}'
+    return f'there is no simulator {name!r}: expected one of {", ".join((*SIMULATORS, *others))}'

@@ -34,6 +34,8 @@ def written(tmp_path, text):
     ('scenarios: []', 'scenarios: expected at least one'),
     ('scenarios: [calm]', r"scenarios\[0\]: there is no scenario 'calm': expected a file, or one"),
     (f'{STEPS}\nspeed: 2', "the file: unknown name 'speed', expected scenarios, description"),
+    (f'{STEPS}\nsimulators: [xplane_udp]',
+     r'simulators\[0\]: xplane_udp is a protocol, not a version of X-Plane: choose one'),
     (f'{STEPS}\nsimulators: [x]', r'simulators\[0\]: expected one of core, xpc, .* got .x.'),
     (f'{STEPS}\nsimulators: [fdmdata]', 'fdmdata has no time in its protocol'),
     (f'{STEPS}\ncontrollers: [python3 own.py]', 'core flies without ROS'),

@@ -166,6 +166,7 @@ def test_faults_of_sensors_need_sensors():
     ({'lockstep': True, 'speed': 2.0}, 'steps', 'omit speed'),
     ({'lockstep': True, 'loss': 0.1}, 'steps', 'omit loss'),
     ({'sim': 'msfs'}, 'steps', "no simulator 'msfs'"),
+    ({'sim': 'xplane_udp'}, 'steps', 'xplane_udp is a protocol, not a version of X-Plane: choose'),
     ({'port': 5000}, 'steps', '--port and --web need --host'),
     ({'host': '10.0.0.2', 'port': 99999}, 'steps', '99999 is not a port'),
     ({'speed': 0.0}, 'steps', 'expected above 0'),

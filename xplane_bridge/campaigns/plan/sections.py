@@ -32,7 +32,7 @@ from xplane_bridge.control.policy.load import absolute
 from xplane_bridge.flights.order import CORE, DIRECT, goes_in_lockstep
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario import scenario
-from xplane_bridge.simulators.registry import SIMULATORS
+from xplane_bridge.simulators.registry import no_simulator, NO_SIMULATORS, SIMULATORS
 
 MOST_FLIGHTS = 10_000_000
 # Of a list that is compared with itself.
@@ -115,6 +115,8 @@ def _with_texts(value: Any) -> Any:
 
 def simulator_of(item: Any, where: str) -> str:
     """Return the name of a simulator that can be flown in lockstep, or core."""
+    if isinstance(item, str) and item in NO_SIMULATORS:
+        raise ScenarioError(f'{where}: {no_simulator(item)}')
     name = fields.choice(item, where, (CORE, *SIMULATORS, DIRECT))
     if name != CORE and not goes_in_lockstep(name):
         raise ScenarioError(

@@ -28,7 +28,7 @@ from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.simulator.direct import DIRECT, DirectParameters
 from xplane_bridge.nodes.simulator.properties import PropertyParameters
 from xplane_bridge.protocols.xplane_udp import HIGHEST_PLAUSIBLE_ROW
-from xplane_bridge.simulators.registry import SIMULATORS
+from xplane_bridge.simulators.registry import NO_SIMULATORS, SIMULATORS
 
 _LOOPBACK = '127.0.0.1'
 
@@ -41,7 +41,7 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
 
     sim: str = parameter(
         'xpc', 'Simulator to emulate; it determines the bridge.', choices=tuple(SIMULATORS),
-        was='face')
+        was='face', refused=NO_SIMULATORS)
     host: str = parameter(_LOOPBACK, "Address to listen on; 0.0.0.0 is any of this computer's.")
     port: int = parameter(
         0, 'UDP port; 0 is the default one. X-Plane 7 and later send from the next one.',
