@@ -46,7 +46,7 @@ class Errors:
     noise: standard deviation of a sample, whatever the rate (U).
     noise_density: of white noise (U/sqrt(Hz)); the Allan deviation at 1 s. A sample's standard
     deviation is this by the square root of the time since the last one.
-    bias_turn_on: standard deviation of a constant bias, another one in each run (U).
+    bias_turn_on: standard deviation of a constant bias, which each flight draws anew (U).
     bias_instability: level of the flat part of the Allan deviation (U).
     drift: standard deviation of a slow error (U), the same in another figure, as for GNSS.
     time_constant: of bias_instability and drift, which are a first-order Gauss-Markov process (s).

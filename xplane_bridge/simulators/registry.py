@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _DATA_PORT_OF_6 = 49000
 
 
-class FaceModule(Protocol):
+class FrontendModule(Protocol):
     """What the package of a simulator provides to the command."""
 
     def add_options(self, parser: ArgumentParser) -> None:
@@ -49,9 +49,9 @@ class FaceModule(Protocol):
         """Return the frontend that the options describe."""
 
 
-def load(protocol: PeerProtocol) -> FaceModule:
+def load(protocol: PeerProtocol) -> FrontendModule:
     """Import what simulates the peer of a protocol."""
-    return cast(FaceModule, import_module(f'xplane_bridge.simulators.{protocol.name}'))
+    return cast(FrontendModule, import_module(f'xplane_bridge.simulators.{protocol.name}'))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.targets import Attitude, check_targets, Rates
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.msg import AttitudeTarget, AutopilotTarget, RateTarget, Route
+from xplane_bridge.nodes.autopilot.newest import Newest
 from xplane_bridge.nodes.autopilot.route import Waypoints, waypoints_of_path, waypoints_of_route
-from xplane_bridge.nodes.autopilot.telemetry import Telemetry
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.vehicle.targets import changes_of
 
@@ -47,7 +47,7 @@ class Levels:
     """
 
     def __init__(
-        self, node: BridgeNode[Any], cascade: Cascade, telemetry: Telemetry,
+        self, node: BridgeNode[Any], cascade: Cascade, telemetry: Newest,
         command: Callable[[str, Any, Ask], None], release: Callable[[Any], None],
     ) -> None:
         self._cascade = cascade

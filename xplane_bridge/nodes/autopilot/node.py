@@ -30,6 +30,7 @@ from xplane_bridge.control.targets import check_targets
 from xplane_bridge.msg import AutopilotTarget, FlightControls, Route
 from xplane_bridge.nodes.autopilot.fly_route import RouteAction
 from xplane_bridge.nodes.autopilot.levels import Ask, Levels
+from xplane_bridge.nodes.autopilot.newest import Newest
 from xplane_bridge.nodes.autopilot.parameters import (
     AutopilotParameters,
     envelope_of,
@@ -47,7 +48,6 @@ from xplane_bridge.nodes.autopilot.reports import (
     Reports,
 )
 from xplane_bridge.nodes.autopilot.route import waypoints_of_route
-from xplane_bridge.nodes.autopilot.telemetry import Telemetry
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import Status
 from xplane_bridge.nodes.common.running import run
@@ -113,7 +113,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._heard_at = 0.0
         self._command = FlightControls()
         self._command_publisher = self.make_publisher(FlightControls, 'command/controls', 1)
-        self._telemetry = Telemetry(
+        self._telemetry = Newest(
             self, given.lockstep, given.behind_sensors, self._on_state)
         self._reports = Reports(self, self._telemetry)
         self._fence_frame = self._telemetry.local

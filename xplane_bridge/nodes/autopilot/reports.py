@@ -28,7 +28,7 @@ from xplane_bridge.control.cascade import Cascade, Level
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.targets import Target
 from xplane_bridge.msg import AutopilotTarget
-from xplane_bridge.nodes.autopilot.telemetry import Telemetry
+from xplane_bridge.nodes.autopilot.newest import Newest
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.common.latched import LATCHED
@@ -39,7 +39,7 @@ OFF, JOYSTICK = 'off', 'joystick'
 
 
 def autopilot_status(
-    engaged: bool, telemetry: Telemetry, target: Target, *values: tuple[str, str]
+    engaged: bool, telemetry: Newest, target: Target, *values: tuple[str, str]
 ) -> Status:
     """Return the diagnostics status of the autopilot; ``values`` come first."""
     fresh = telemetry.is_fresh
@@ -69,7 +69,7 @@ class Reports:
     The path is in the frame of odom, at the altitude of the target, and empty when it has ended.
     """
 
-    def __init__(self, node: BridgeNode[Any], telemetry: Telemetry) -> None:
+    def __init__(self, node: BridgeNode[Any], telemetry: Newest) -> None:
         self._telemetry = telemetry
         self._level = ''
         self._target: Target | None = None

@@ -33,8 +33,8 @@ from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.common.waiting import Waiting
+from xplane_bridge.nodes.policy.newest import Newest
 from xplane_bridge.nodes.policy.parameters import PolicyParameters
-from xplane_bridge.nodes.policy.telemetry import Telemetry
 from xplane_bridge.nodes.vehicle.targets import changes_of, TARGET_MASK
 from xplane_bridge.nodes.vehicle.updates import nanoseconds
 
@@ -90,7 +90,7 @@ class PolicyNode(BridgeNode[PolicyParameters]):
         self.make_command(AutopilotTarget, 'target', self._on_target, 10, latched=True)
         used = {topic for topic in TOPICS if any(
             name.startswith(f'{topic}.') for name in policy.fields)}
-        self._telemetry = Telemetry(
+        self._telemetry = Newest(
             self, given.lockstep, given.behind_sensors, used, self._on_state)
         self.get_logger().info(
             f'flying {policy.name} (sha256 {policy.digest[:12]}), which commands {topic}')

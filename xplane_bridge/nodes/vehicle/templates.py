@@ -67,7 +67,7 @@ class Template:
 
     ``slots`` are the fields that change, in the order of the message's definition, such as
     'latitude' or 'pose.covariance'; a message within the message stands for all its fields.
-    Reading a trial back verifies that each number is where it belongs. If not, because this
+    Reading a sample back verifies that each number is where it belongs. If not, because this
     middleware serialises otherwise, ``is_packed`` is False and messages are filled as usual.
     """
 
@@ -100,12 +100,12 @@ class Template:
         kind = type(self._message)
         expected = deserialize_message(bytes(self._buffer), kind)
         # All different, and exact in every type.
-        trial = [
+        sample = [
             (float if field.code in 'fd' else int)(number)
             for number, field in enumerate(
                 (field for field in self._fields for _ in range(field.count)), 1)]
-        _assign(expected, self._fields, trial)
-        return bool(deserialize_message(self.filled(*trial), kind) == expected)
+        _assign(expected, self._fields, sample)
+        return bool(deserialize_message(self.filled(*sample), kind) == expected)
 
 
 def _is_in(field: _Field, slot: str) -> bool:

@@ -98,7 +98,7 @@ class FdmdataFrontend(Frontend):
             self._start(self._rpc.serve_forever, _LONGEST_PAUSE)
 
     def _begin(self, world: World, now: float) -> None:
-        """Start a run of Huginn."""
+        """Start Huginn."""
         self.huginn = Huginn(world, self.held)
         self._framed_at = time.monotonic()
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One run of Huginn, as the real program was measured to be; without sockets."""
+"""Huginn from its start to its end, as the real program was measured to be; without sockets."""
 
 from collections.abc import Callable
 import math
@@ -31,7 +31,7 @@ from xplane_bridge.simulators.world import World
 
 class Huginn:
     """
-    One run of Huginn, without sockets.
+    Huginn from its start to its end, without sockets.
 
     It answers with the aircraft's state at the last ``step``. ``held`` starts as the real program
     does: paused until it is resumed.

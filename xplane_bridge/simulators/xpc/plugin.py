@@ -101,7 +101,7 @@ class _Connection:
 
 class XpcPlugin:
     """
-    One run of X-Plane with the plugin.
+    X-Plane with the plugin, from its start to its end.
 
     ``plugin_version`` is a key of PLUGIN_VERSIONS, ``port`` the one in the beacon, ``started``
     the time at which X-Plane started.

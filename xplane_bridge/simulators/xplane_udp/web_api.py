@@ -77,7 +77,7 @@ class _RefusedError(Exception):
 
 
 class WebApi:
-    """One run of X-Plane 12; ``api`` is a key of APIS, or DISABLED."""
+    """The Web API of a started X-Plane 12; ``api`` is a key of APIS, or DISABLED."""
 
     def __init__(self, world: World, api: str = 'v3') -> None:
         self._world = world

@@ -62,7 +62,7 @@ class WebServer:
         self._thread.start()
 
     def begin(self, world: World) -> None:
-        """Start a run of X-Plane, without anything of earlier runs."""
+        """Start X-Plane; nothing of an earlier start is left."""
         self.web_api = WebApi(world, self._api)
         self._calls = SimpleQueue()
 

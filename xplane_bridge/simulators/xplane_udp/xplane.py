@@ -91,7 +91,7 @@ class _Subscription:
 
 class XPlane:
     """
-    One run of X-Plane ``version`` (6 to 12).
+    X-Plane ``version`` (6 to 12), from its start to its end.
 
     ``port`` is the one in the beacon; ``data_target``, ``data_rate`` and ``byte_order`` are those
     of its settings and its machine, ``ticked`` the rows that its user has selected; ``started``

@@ -50,7 +50,7 @@ _OLDEST = 0.5
 _OLDEST_SENSED = 2.5
 
 
-class Telemetry:
+class Newest:
     """
     The newest state of the vehicle.
 
