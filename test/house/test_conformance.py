@@ -91,8 +91,9 @@ def test_a_requirement_is_implemented_and_tested_or_says_why_not(row):
     assert all(name.startswith('test_') for name in tests)
 
 
-def test_what_the_page_about_the_architecture_names_exists():
-    text = (ROOT / 'docs' / 'explanation' / 'architecture.md').read_text(encoding='utf-8')
+@pytest.mark.parametrize('page', ['architecture', 'glossary'])
+def test_what_a_page_about_the_package_names_exists(page):
+    text = (ROOT / 'docs' / 'explanation' / f'{page}.md').read_text(encoding='utf-8')
     references = REFERENCE.findall(text)
     assert len(references) > 20
     for file, name in references:
