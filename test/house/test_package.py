@@ -54,6 +54,15 @@ def test_the_version_is_the_same_everywhere():
     assert newest[1] == version
 
 
+def test_the_tools_of_a_release_read_the_changelog():
+    # catkin_pkg leaves out what is below a heading of its own within a release.
+    headings = re.findall(r'^(.+)\n([~=^"\'-])\2{3,}$', (ROOT / 'CHANGELOG.rst').read_text(),
+                          re.MULTILINE)
+    assert len(headings) >= 3
+    assert all(re.match(r'\d+\.\d+\.\d+ |Forthcoming$|Changelog for', one)
+               for one, _ in headings), headings
+
+
 def test_each_ros_package_that_is_imported_is_declared():
     imported = {
         name for folder in ('xplane_bridge', 'launch')
