@@ -108,6 +108,3 @@ def tell(text: str) -> None:
     for line in text.split('\n'):
         print(f'experiment: {line}' if not line.startswith('    ') else line, file=sys.stderr,
               flush=True)
-
-
-

@@ -22,7 +22,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -91,15 +90,17 @@ def test_a_worker_killed_in_mid_flight_and_replaced_costs_nothing_but_time(tmp_p
         wait_for_workers(address, 2)
         cluster = Cluster(address, fly)
         assert (cluster.workers, cluster.refused) == (2, [])
-        rows = []
+        rows, is_killed = [], False
         with ExitStack() as replaced, distributed.Client(address, set_as_default=False) as client:
             def take(row):
+                nonlocal is_killed
                 rows.append(row)
-                if len(rows) == 10:
-                    kill_in_flight(client, first)
+                if len(rows) >= 10 and not is_killed and killed_in_flight(client, first):
+                    is_killed = True
                     replaced.enter_context(worker(address, tmp_path))
 
             cluster.run(iter(tasks), take)
+        assert is_killed
         assert first.wait() == -signal.SIGKILL
         assert second.poll() is None
     assert (tmp_path / 'left' / 'left.txt').read_text() == '3'
@@ -112,18 +113,17 @@ def test_a_worker_killed_in_mid_flight_and_replaced_costs_nothing_but_time(tmp_p
     assert digest(rows) == digest(local)
 
 
-def kill_in_flight(client, process):
-    """Kill a worker that has a flight."""
+def killed_in_flight(client, process):
+    """Kill a worker if it has a flight, and return whether it had."""
     address = next(address for address, pid in client.run(os.getpid).items() if pid == process.pid)
-    deadline = time.monotonic() + DEADLINE
-    while True:
-        # What it has while it is stopped it does not lose before it is killed.
-        process.send_signal(signal.SIGSTOP)
-        if client.processing([address])[address]:
-            break
+    # What it has while it is stopped it does not lose before it is killed.
+    process.send_signal(signal.SIGSTOP)
+    if not client.processing([address])[address]:
+        # It is given one before the next row.
         process.send_signal(signal.SIGCONT)
-        assert time.monotonic() < deadline
+        return False
     process.kill()
+    return True
 
 
 def test_who_may_not_fly_and_where_nobody_answers_is_said(tmp_path, monkeypatch):
