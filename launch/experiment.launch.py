@@ -27,6 +27,7 @@ from launch_ros.actions import Node
 from xplane_bridge.commands import options
 from xplane_bridge.commands.experiment import outputs
 from xplane_bridge.common.command_line import refuse_existing
+from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.flights.order import DIRECT
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, GUIDANCE, TIMEOUT
 from xplane_bridge.flights.scenario.scenario import ScenarioError
@@ -56,7 +57,7 @@ class Arguments:
         False, 'A frame advances when its command has arrived: the same random '
         'seed gives the same flight, as fast as possible.')
     seed: int = parameter(
-        0, 'Random seed of turbulence and faults.', minimum=0, maximum=2**31 - 1)
+        0, 'Random seed of turbulence and faults.', minimum=0, maximum=LARGEST_SEED)
     loss: float = parameter(
         0.0, 'Probability of losing a datagram, each way.', minimum=0.0, maximum=1.0)
     delay: float = parameter(

@@ -26,8 +26,9 @@ import sys
 
 import numpy as np
 
-from xplane_bridge.common import optional
+from xplane_bridge.common import drawing
 from xplane_bridge.common.command_line import add_force_option, refuse_existing
+from xplane_bridge.common.drawing import BLUE, GREEN, ORANGE, RED
 from xplane_bridge.sensors.allan import allan_deviation, Array, expected_deviation
 from xplane_bridge.sensors.errors import Axes, Errors
 from xplane_bridge.sensors.specification import FiguresError, load
@@ -35,7 +36,7 @@ from xplane_bridge.sensors.specification import FiguresError, load
 _RATE = 50.0
 _HOUR = 3600.0
 _SENSORS = (('gyroscope', 'rad/s'), ('accelerometer', 'm/s²'))
-_COLOURS = ('#1f5fa8', '#d1495b', '#3a9a5b', '#e0922f')
+_COLOURS = (BLUE, RED, GREEN, ORANGE)
 
 
 def recorded(errors: Errors, rate: float = _RATE, seconds: float = _HOUR, seed: int = 1) -> Array:
@@ -46,7 +47,7 @@ def recorded(errors: Errors, rate: float = _RATE, seconds: float = _HOUR, seed: 
 
 def draw(path: str, names: Sequence[str]) -> None:
     """Draw the sensors of these names or files. Raises ImportError without matplotlib."""
-    pyplot = optional.pyplot()
+    pyplot = drawing.pyplot()
     steps = np.unique(np.round(np.geomspace(1.0, _HOUR / 4.0 * _RATE, 40)))
     taus = (steps / _RATE).tolist()
     figure, panels = pyplot.subplots(1, 2, figsize=(10.0, 4.0), layout='constrained')
@@ -62,8 +63,8 @@ def draw(path: str, names: Sequence[str]) -> None:
                          linewidth=1.0, label=f'{name}, by its figures')
         panel.set(title=sensor, xlabel='averaging time, s', ylabel=f'Allan deviation, {unit}')
         panel.grid(visible=True, which='both', alpha=0.3)
-        optional.plain_ticks(panel.xaxis)
-        optional.plain_ticks(panel.yaxis)
+        drawing.plain_ticks(panel.xaxis)
+        drawing.plain_ticks(panel.yaxis)
         panel.legend(fontsize=8)
     figure.savefig(path, dpi=80)
     pyplot.close(figure)

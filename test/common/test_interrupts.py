@@ -21,8 +21,8 @@ import time
 
 import pytest
 
-from xplane_bridge.common import interrupts
-from xplane_bridge.common.interrupts import Interrupts
+from xplane_bridge.common import signals
+from xplane_bridge.common.signals import Interrupts
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def test_only_the_first_signal_interrupts_and_only_where_it_may(number):
 
 
 def test_after_sigterm_the_time_for_the_rest_is_limited(monkeypatch):
-    monkeypatch.setattr(interrupts, '_LIMIT', 0.1)
+    monkeypatch.setattr(signals, '_LIMIT', 0.1)
     one = Interrupts()
     with pytest.raises(KeyboardInterrupt), one.allowed():
         send(signal.SIGTERM)
@@ -75,7 +75,7 @@ def test_after_sigterm_the_time_for_the_rest_is_limited(monkeypatch):
 
 
 def test_after_sigint_nothing_is_limited(monkeypatch):
-    monkeypatch.setattr(interrupts, '_LIMIT', 0.0)
+    monkeypatch.setattr(signals, '_LIMIT', 0.0)
     before = threading.active_count()
     one = Interrupts()
     with pytest.raises(KeyboardInterrupt), one.allowed():

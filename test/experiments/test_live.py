@@ -38,7 +38,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from tornado import websocket
 
 from xplane_bridge.commands import experiment as main
-from xplane_bridge.common.interrupts import Interrupts
+from xplane_bridge.common.signals import Interrupts
 from xplane_bridge.conversions import aircraft_model
 from xplane_bridge.experiments.display import View
 from xplane_bridge.experiments.fly import conduct

@@ -29,7 +29,9 @@ from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.plan.versions import jsbsim_version, package_version
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import Row
+from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
+from xplane_bridge.flights.analysis.quantities import EACH_FRAME
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.flight import Fault, Flight
 from xplane_bridge.flights.order import CORE, Keep, Order
@@ -39,10 +41,6 @@ from xplane_bridge.flights.scenario.events import CONTROLS
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.places import open_flight
 
-FRAMES_PER_SECOND = 60.0
-
-# Topics that each frame has, as far as a simulator publishes them.
-_STATES = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
 _COMMAND = 'command/controls'
 
 
@@ -106,10 +104,10 @@ def is_complete(flight: Flight) -> bool:
     """Return whether the figures are made of all frames that were flown, through ROS."""
     if flight.lacking():
         return False
-    frames = round(flight.flown * FRAMES_PER_SECOND)
+    frames = round(flight.flown * FRAME_RATE)
     rates = flight.result().figures['rates']
     return all(
-        rates[topic]['messages'] == frames + 1 for topic in _STATES if topic in rates
+        rates[topic]['messages'] == frames + 1 for topic in EACH_FRAME if topic in rates
     ) and rates.get(_COMMAND, {'messages': 0})['messages'] >= frames
 
 
@@ -135,7 +133,7 @@ def _flown_part(history: History, flown: float) -> History:
     a state may be repeated, and for the last one no command is awaited. The controls as reported
     are left out: X-Plane's native interface sends them apart from the state, sooner or later.
     """
-    end = flown - 0.5 / FRAMES_PER_SECOND
+    end = flown - 0.5 / FRAME_RATE
     return replace(history, series={
         name: series.between(0.0, end) for name, series in history.series.items()
         if name not in CONTROLS and not name.startswith('target_')})

@@ -28,7 +28,7 @@ from xplane_bridge.common.command_line import (
     refuse_existing,
     without_ros_arguments,
 )
-from xplane_bridge.common.interrupts import Interrupts
+from xplane_bridge.common.signals import Interrupts
 from xplane_bridge.experiments.display import View
 from xplane_bridge.experiments.fly import conduct
 from xplane_bridge.experiments.settings import (

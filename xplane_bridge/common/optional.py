@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from typing import Any
 
 # Where an installed version may be too old.
 _REQUIREMENTS = {'mcap': "'mcap>=1.5'", 'foxglove-sdk': "'foxglove-sdk>=0.20'"}
@@ -60,26 +59,3 @@ def require(purpose: str, *packages: str, extra: str) -> None:
     absent = [package for package in packages if importlib.util.find_spec(package) is None]
     if absent:
         raise missing(purpose, *absent, extra=extra)
-
-
-def pyplot() -> Any:
-    """
-    Return matplotlib's pyplot, for files. Raises ImportError if it is missing.
-
-    Texts are texts: names are anybody's, and a $ in one would begin a formula.
-    """
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise missing('drawing', 'matplotlib', extra='fly') from error
-    matplotlib.use('Agg')
-    matplotlib.rcParams['text.parse_math'] = False
-    from matplotlib import pyplot as found
-    return found
-
-
-def plain_ticks(axis: Any) -> None:
-    """Write the ticks of a logarithmic axis as numbers; by default they are formulas."""
-    from matplotlib.ticker import NullFormatter
-    axis.set_major_formatter('{x:g}')
-    axis.set_minor_formatter(NullFormatter())

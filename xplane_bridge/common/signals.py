@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""End a process on SIGINT and SIGTERM while its main thread blocks in C code."""
+"""SIGINT and SIGTERM: where the main thread blocks in C code, or something is left to do."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ from contextlib import contextmanager
 import signal
 import socket
 import threading
+
+# After SIGTERM the process ends within 5 s: launch, which sends it, kills after that time. On a
+# machine that is six times overloaded Python itself needs more than a second for its end.
+_LIMIT = 3.2
 
 
 @contextmanager
@@ -82,3 +86,45 @@ def call_on_signal(callback: Callable[[], None], finish: bool = False) -> None:
 
 
 _KEPT: list[object] = []
+
+
+class Interrupts:
+    """
+    Turn SIGINT and SIGTERM into KeyboardInterrupt where that is allowed, and only one of them.
+
+    One Ctrl-C may be several signals, from a terminal and from launch, and the reaction to the
+    first must be completed. SIGTERM besides limits what is still to be done: after some seconds it
+    interrupts that too. Create it in the main thread, shortly before the process ends.
+    """
+
+    def __init__(self) -> None:
+        self._allowed: frozenset[int] = frozenset()
+        self._limit: threading.Timer | None = None
+        self._over = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._hear)
+
+    @contextmanager
+    def allowed(self, by_sigterm: bool = True) -> Iterator[None]:
+        """Let the next signal raise KeyboardInterrupt inside; SIGTERM possibly at the limit."""
+        if self._over:
+            raise KeyboardInterrupt
+        self._allowed = frozenset(
+            (signal.SIGINT, signal.SIGTERM) if by_sigterm else (signal.SIGINT,))
+        try:
+            yield
+        finally:
+            self._allowed = frozenset()
+
+    def _hear(self, number: int, _: object) -> None:
+        if number == signal.SIGTERM and self._limit is None:
+            self._limit = threading.Timer(_LIMIT, self._end)
+            self._limit.daemon = True
+            self._limit.start()
+        if number in self._allowed or (self._allowed and self._over):
+            self._allowed = frozenset()
+            raise KeyboardInterrupt
+
+    def _end(self) -> None:
+        self._over = True
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)

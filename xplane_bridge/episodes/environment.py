@@ -32,7 +32,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.optional import missing
+from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import Field, FIELDS, Vector
 from xplane_bridge.episodes.reward import (
@@ -64,7 +66,6 @@ try:
 except ImportError as error:
     raise missing('an environment', 'gymnasium', extra='train') from error
 
-_SEEDS = 2 ** 31
 # Arguments of 0.2.
 _RENAMED = {
     'room': "sim: 'core' (the default), or the name of a simulator, then through ROS",
@@ -100,7 +101,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
     not engaged, the scenario's own controls fly, and actions do not count (``info['engaged']``).
     """
 
-    metadata = {'render_modes': ['ansi'], 'render_fps': 60}
+    metadata = {'render_modes': ['ansi'], 'render_fps': round(FRAME_RATE)}
 
     def __init__(
         self, scenario: str | Scenario = 'turbulence', sim: str = CORE,
@@ -151,7 +152,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         Start), for this episode only. Raises ValueError with a sentence.
         """
         super().reset(seed=seed)
-        flown = int(self.np_random.integers(_SEEDS)) if seed is None else seed
+        flown = int(self.np_random.integers(LARGEST_SEED + 1)) if seed is None else seed
         start = start_of(flown, options or {}, self._usual, self._duration)
         self._truth = None
         self.close()

@@ -22,7 +22,7 @@ import os
 import sys
 import tempfile
 
-from xplane_bridge.common.interrupts import Interrupts
+from xplane_bridge.common.signals import Interrupts
 from xplane_bridge.experiments.display import View
 from xplane_bridge.experiments.live import served
 from xplane_bridge.experiments.report import clear, report

@@ -23,18 +23,15 @@ from typing import Any
 
 import numpy as np
 
-from xplane_bridge.common import optional
+from xplane_bridge.common import drawing
+from xplane_bridge.common.drawing import BLUE, GREEN, GREY, ORANGE, RED
 from xplane_bridge.flights.analysis.frequency_response import COHERENT
 from xplane_bridge.flights.analysis.history import latency_of
 from xplane_bridge.flights.analysis.series import History, Series
 from xplane_bridge.flights.analysis.windows import Window
 from xplane_bridge.flights.route import RouteFlight
 
-_MEASURED = '#1f5fa8'
-_SECOND = '#3a9a5b'
-_THIRD = '#e0922f'
-_TARGET = '#d1495b'
-_GREY = '#8a8f98'
+_MEASURED, _SECOND, _THIRD, _TARGET = BLUE, GREEN, ORANGE, RED
 _DEGREES = 180.0 / math.pi
 
 
@@ -49,7 +46,7 @@ def draw_flight(
 
     Raises ImportError if matplotlib is missing.
     """
-    pyplot = optional.pyplot()
+    pyplot = drawing.pyplot()
     rows: list[Any] = [
         ['path', 'altitude'], ['path', 'heading'], ['controls', 'airspeed'],
         ['controls', 'attitude'], ['latency', 'attitude']]
@@ -76,12 +73,12 @@ def draw_flight(
     _draw_lines(axes['controls'], {
         name: (series[which + name], 1.0, colour) for name, colour in (
             ('elevator', _MEASURED), ('aileron', _SECOND), ('rudder', _THIRD),
-            ('throttle', _GREY))
+            ('throttle', GREY))
     }, 'commands' if which else 'controls')
     _draw_latency(axes['latency'], flight)
     for window in inputs:
         for name in ('controls', 'attitude'):
-            axes[name].axvspan(window.begin, window.begin + window.event.lasts, color=_GREY,
+            axes[name].axvspan(window.begin, window.begin + window.event.lasts, color=GREY,
                                alpha=0.12, linewidth=0)
     if swept:
         _draw_bode(axes, inputs)
@@ -102,7 +99,7 @@ def _draw_path(axes: Any, flight: History, route: RouteFlight | None) -> None:
                 *zip(*route.path.drawn(), strict=True), '--', color=_TARGET, label='path',
                 zorder=0)
             axes.plot(
-                *zip(*route.waypoints, strict=True), 'x', color=_GREY, label='waypoints',
+                *zip(*route.waypoints, strict=True), 'x', color=GREY, label='waypoints',
                 zorder=0)
         axes.legend(loc='best', frameon=False)
         bar = axes.figure.colorbar(points, ax=axes, label='altitude, m', shrink=0.8)
@@ -141,7 +138,7 @@ def _draw_lines(axes: Any, lines: dict[str, tuple[Series, float, str]], label: s
 def _draw_bode(axes: Any, inputs: Sequence[Window]) -> None:
     """Draw the frequency responses where they are coherent, and the coherence throughout."""
     from matplotlib.ticker import LogLocator
-    colours = itertools.cycle((_MEASURED, _SECOND, _THIRD, _TARGET, _GREY))
+    colours = itertools.cycle((_MEASURED, _SECOND, _THIRD, _TARGET, GREY))
     for window in inputs:
         for output, response in window.responses.items():
             coherent = response.where(COHERENT)
@@ -159,7 +156,7 @@ def _draw_bode(axes: Any, inputs: Sequence[Window]) -> None:
         axes[name].sharex(axes['coherence'])
         # 0.2, 0.5, 1, 2: plain numbers, and few.
         axes[name].xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        optional.plain_ticks(axes[name].xaxis)
+        drawing.plain_ticks(axes[name].xaxis)
         axes[name].grid(alpha=0.3, which='both')
     if axes['magnitude'].lines:
         axes['magnitude'].legend(loc='best', frameon=False)
@@ -180,7 +177,7 @@ def _draw_latency(axes: Any, flight: History) -> None:
             drawn = True
     if drawn:
         axes.set_yscale('log')
-        optional.plain_ticks(axes.yaxis)
+        drawing.plain_ticks(axes.yaxis)
         axes.legend(loc='upper right', ncols=2, markerscale=5, borderpad=0.2)
     else:
         axes.set(xticks=[], yticks=[], xlabel='')

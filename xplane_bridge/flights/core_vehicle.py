@@ -49,7 +49,7 @@ from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.flights import observed
 from xplane_bridge.flights.analysis.history import make_flight
-from xplane_bridge.flights.analysis.quantities import TARGET
+from xplane_bridge.flights.analysis.quantities import EACH_FRAME, TARGET
 from xplane_bridge.flights.analysis.series import Arrivals, History, Series
 from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.flights.laws import ActionLaw
@@ -65,8 +65,6 @@ _MEASURED = (
 _COLUMNS = {name: column for column, name in enumerate(_MEASURED, start=1)}
 _COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN, start=1)}
 _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
-# Topics that would have a message at each state.
-_TOPICS = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
 undulation = cache(undulation_source)
 
 class Rounding(Protocol):
@@ -287,7 +285,7 @@ class CoreVehicle(FlownByLaw):
         series: dict[str, Series] = {}
         topics: dict[str, Arrivals] = {}
         for rows, names, of in (
-            (self._measured, _MEASURED, _TOPICS),
+            (self._measured, _MEASURED, EACH_FRAME),
             (self._commanded, tuple(f'command_{name}' for name in FLOWN),
              ('command/controls',)),
             (_last_of_each(self._wanted), _TARGETS, (TARGET,)),

@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL
+from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.control import gains
 from xplane_bridge.control.policy.action import CONTROLS, LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
@@ -56,7 +57,6 @@ NO_WEB = 'none'
 """Instead of the address of the Web API: it is not used."""
 
 _FAULTS = ('loss', 'delay', 'jitter')
-_SEEDS = 2 ** 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +250,8 @@ def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
     yield from _of_sensors(order)
     if not own_law and not broken and (strange or not order.flown_by.policy):
         yield from _of_gains(order)
-    if not 0 <= order.seed < _SEEDS:
-        yield f'--seed: {order.seed} is not in 0..{_SEEDS - 1}'
+    if not 0 <= order.seed <= LARGEST_SEED:
+        yield f'--seed: {order.seed} is not in 0..{LARGEST_SEED}'
     if order.sim == CORE:
         yield from _in_core(order)
         return

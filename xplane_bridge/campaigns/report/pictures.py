@@ -31,13 +31,13 @@ from xplane_bridge.campaigns.report.sensitivity import Sensitivity
 from xplane_bridge.campaigns.table.columns import Array, Columns
 from xplane_bridge.campaigns.table.criteria import Limits
 from xplane_bridge.campaigns.table.rows import VALUE
-from xplane_bridge.common import optional
+from xplane_bridge.common import drawing
+from xplane_bridge.common.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 
 # Of groups, told apart by more than hue.
-_COLOURS = ('#1f5fa8', '#e0922f', '#3a9a5b', '#7b4ea3', '#8a8f98')
-_LIMIT = '#d1495b'
-_GREY = '#8a8f98'
-_PASSED, _MISSED = '#1f5fa8', '#d1495b'
+_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, GREY)
+_LIMIT = RED
+_PASSED, _MISSED = BLUE, RED
 _WIDTH = 9.5
 # More than this are drawn as shares in cells.
 _POINTS = 2000
@@ -101,7 +101,7 @@ def _draw_rates(axes: Any, panel: Mapping[str, Mapping[str, Rate]]) -> None:
                     fontsize=9)
     if criteria[0] == TOGETHER:
         axes.get_yticklabels()[0].set_fontweight('bold')
-        axes.axhline(0.5, color=_GREY, linewidth=0.8)
+        axes.axhline(0.5, color=GREY, linewidth=0.8)
     axes.xaxis.set_major_formatter('{x:g}%')
     axes.grid(axis='x', alpha=0.3)
 
@@ -282,7 +282,7 @@ def _subplots(
     rows: int, across: int, height: float, heights: Sequence[float] = (), grid: bool = False
 ) -> tuple[Any, Any]:
     """Return a figure of the common width, and its axes in one list."""
-    pyplot = optional.pyplot()
+    pyplot = drawing.pyplot()
     figure, axes = pyplot.subplots(
         rows, across, squeeze=False, layout='constrained', sharey=grid and rows == 1,
         figsize=(_WIDTH, height), height_ratios=heights or None)

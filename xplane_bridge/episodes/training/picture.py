@@ -19,19 +19,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xplane_bridge.common import optional
+from xplane_bridge.common import drawing
+from xplane_bridge.common.drawing import BLUE, ORANGE
 from xplane_bridge.episodes.training import unseen
 from xplane_bridge.episodes.training.candidate import ERRORS
 from xplane_bridge.episodes.training.search import Generation, PARTS
 from xplane_bridge.flights.analysis.history import quantity
 
-_COLOURS = {'policy': '#1f77b4', 'autopilot': '#ff7f0e'}
+_COLOURS = {'policy': BLUE, 'autopilot': ORANGE}
 _LABELS = ('altitude error (m)', 'heading error (deg)', 'airspeed error (m/s)')
 
 
 def draw(path: str, history: Sequence[Generation], picture: str) -> None:
     """Draw the training of a policy's file, and its flight on the first unseen seed, as PNG."""
-    optional.pyplot()
+    drawing.pyplot()
     from matplotlib.figure import Figure
     figure = Figure(figsize=(11.0, 6.5), layout='constrained')
     grid = figure.add_gridspec(3, 2)
@@ -43,7 +44,7 @@ def draw(path: str, history: Sequence[Generation], picture: str) -> None:
         axes.semilogy(numbers, [generation.least[part] for generation in history],
                       color=line.get_color(), alpha=0.4, label=f'{part}, best')
     axes.set(xlabel='generation', ylabel='loss', title='training')
-    optional.plain_ticks(axes.yaxis)
+    drawing.plain_ticks(axes.yaxis)
     axes.legend()
     flights = {name: unseen.flown(file, unseen.FIRST_SEED).history()
                for name, file in (('autopilot', ''), ('policy', path))}

@@ -28,6 +28,9 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.masks import known_or_nan
 
+EACH_FRAME = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
+"""Topics with a message for each state, as far as a simulator publishes them."""
+
 TARGET = 'autopilot/active_target'
 ORDERED = 'target'
 """The targets that a controller is given; those of a foreign one are complete."""

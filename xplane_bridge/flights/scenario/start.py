@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xplane_bridge.aircraft import terrain
-from xplane_bridge.common.fields import mapping, text
+from xplane_bridge.common.fields import LARGEST_SEED, mapping, text
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
 from xplane_bridge.flights.scenario.events import Event, FAILURES, parse
 from xplane_bridge.flights.scenario.scenario import parse_initial, Scenario, ScenarioError
@@ -30,7 +30,6 @@ OPTIONS = ('initial', 'wind', 'turbulence', 'failures', 'aircraft', 'sensors')
 NO_SENSORS = 'none'
 """Flown by the truth, whatever the scenario says."""
 
-_SEEDS = 2 ** 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +57,8 @@ def start_of(seed: int, options: Mapping[str, Any], usual: Start, duration: floa
 
     ``duration`` is that of the scenario in s. Raises ValueError with a sentence.
     """
-    if not 0 <= seed < _SEEDS:
-        raise ValueError(f'seed is {seed}, expected 0..{_SEEDS - 1}')
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ValueError(f'seed is {seed}, expected 0..{LARGEST_SEED}')
     given = mapping(options, 'options', optional=OPTIONS)
     changes: dict[str, Any] = {'seed': seed}
     for name, value in given.items():
