@@ -219,7 +219,7 @@ class Aircraft:
         self._cockpit.restore(engine)
 
     def set_failed(self, engines: bool | Sequence[int]) -> None:
-        """Fail all engines, none, or those of these numbers, and repair the others."""
+        """Fail all engines, none, or those with these numbers, and repair the others."""
         self._state = None
         self._cockpit.set_failed(engines)
 

@@ -125,7 +125,7 @@ class Cockpit:
                 self._model.restart(n)
 
     def set_failed(self, engines: bool | Sequence[int]) -> None:
-        """Fail all engines, none, or those of these numbers, and restore the others."""
+        """Fail all engines, none, or those with these numbers, and restore the others."""
         count = len(self.mixture)
         if isinstance(engines, bool):
             engines = range(count) if engines else ()

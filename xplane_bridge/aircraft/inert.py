@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-An aircraft's files without JSBSim's own outputs and inputs: a strange aircraft writes nothing.
+An aircraft's files without JSBSim's outputs and inputs, so that a strange one writes nothing.
 
 An aircraft's file may make JSBSim write any file (<output name="...">), send to any address and
 listen on a port (<input>). JSBSim opens these whenever initial conditions are applied, even if
@@ -75,7 +75,7 @@ def inert(files: AircraftFiles) -> AircraftFiles:
 
 
 def _without(text: bytes, file: Path) -> bytes | None:
-    """Return an aircraft's file without these elements, None if it has none."""
+    """Return an aircraft's file without these elements, or None if it has none of them."""
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:

@@ -31,17 +31,17 @@ def clamp(value: float, low: float, high: float) -> float:
 
 
 def clamp_wind(speed: float) -> float:
-    """Return the nearest speed that air may have, either way, in m/s."""
+    """Return a wind speed limited to what is allowed in either direction, in m/s."""
     return clamp(speed, -MAX_WIND, MAX_WIND)
 
 
 def clamp_pitch(pitch_deg: float) -> float:
-    """Return the nearest pitch that can be set, in degrees."""
+    """Return a pitch limited to what can be set, in degrees."""
     return clamp(pitch_deg, -MAX_PITCH_DEG, MAX_PITCH_DEG)
 
 
 def value_or(value: float | None, otherwise: float) -> float:
-    """Return a value, or another one if it is None."""
+    """Return a value, or the other one if it is None."""
     return otherwise if value is None else value
 
 

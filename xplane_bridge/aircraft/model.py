@@ -217,7 +217,7 @@ class Model:
 
     @property
     def state(self) -> AircraftState:
-        """Return the state of a model without a cockpit: its brakes are off."""
+        """Return the state of a model without a cockpit, with the brakes off."""
         return self.reader.read(0.0, 0.0, 0.0, 0.0, 0.0)
 
     # Equilibrium
@@ -284,7 +284,7 @@ class Model:
         self.set('propulsion/set-running', engine)
 
     def restart(self, engine: int) -> None:
-        """Set an engine running that is not, and leave the others alone."""
+        """Start an engine if it does not run, and leave the others alone."""
         if not self.get(f'propulsion/engine[{engine}]/set-running'):
             self._supply(engine, on=True)
             self._fdm.get_propulsion().get_engine(engine).init_running()
@@ -311,7 +311,7 @@ def _load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
     said: list[str] = []
 
     class Listener(jsbsim.FGLogger):  # type: ignore[misc]
-        """Keep what JSBSim says: it has no other way to tell the reason."""
+        """Keep what JSBSim prints: it states its reasons nowhere else."""
 
         def __init__(self) -> None:
             super().__init__()

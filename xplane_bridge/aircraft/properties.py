@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""The JSBSim properties of a model: which there are, their values, and which can be written."""
+"""The JSBSim properties of a model: their names and values, and which can be written."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Properties:
         return [name for name in self._catalogue() if contains in name]
 
     def is_writable(self, name: str) -> bool:
-        """Return whether a property of the catalogue can be written here."""
+        """Return whether a property of the catalogue can be written."""
         return self._catalogue()[name] and not _REFUSED.match(name)
 
     def read(self, names: Iterable[str]) -> list[float]:
@@ -66,7 +66,7 @@ class Properties:
                 for name in names]
 
     def missing(self, names: Iterable[str]) -> list[str]:
-        """Return a sentence for each name that no property of this model has."""
+        """Return a sentence for each name of which this model has no property."""
         absent = [name for name in names if self._node(name) is None]
         # To look for similar names takes milliseconds, and the flight waits.
         return [self._absent(name, index < _MOST_EXPLAINED) for index, name in enumerate(absent)]

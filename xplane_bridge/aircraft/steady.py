@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Into steady flight: engines running, gear up, trimmed by JSBSim's own means or by ours."""
+"""Brings a model into steady flight: engines running, gear up, trimmed by JSBSim or by us."""
 
 import math
 
@@ -67,7 +67,7 @@ def into_the_air(model: Model, cockpit: Cockpit) -> None:
 
 
 def ways(model: Model) -> tuple[bool, ...]:
-    """Return the means to try, in order: whether JSBSim's own. It needs a throttle."""
+    """Return whether to trim by JSBSim, for each attempt in order. That needs a throttle."""
     return (True, False) if model.reader.engine_count and not model.has_governor else (False,)
 
 
@@ -98,6 +98,6 @@ def to_trim_wheels(model: Model, cockpit: Cockpit) -> None:
 
 
 def untrimmed(model: str, airspeed_kt: float, altitude: float, why: str) -> str:
-    """Return the sentence about a flight that cannot be trimmed."""
+    """Return the sentence that a flight cannot be trimmed, and why."""
     return (f'{model} cannot be trimmed at {round(airspeed_kt, 1)} kt and {altitude} m: choose a '
             f'speed and altitude that it can hold ({why})')

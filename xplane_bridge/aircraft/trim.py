@@ -127,7 +127,7 @@ class _Search:
             model.set(f'fcs/{name}-trim-cmd-norm', 0.0)
 
     def run(self) -> tuple[_Array, _Array]:
-        """Return the best point, and the accelerations there; the model is left in it."""
+        """Return the best point and its accelerations; the model is left there."""
         point = self._start
         left = self._accelerations(point)
         for _ in range(_ITERATIONS):

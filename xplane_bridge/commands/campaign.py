@@ -103,7 +103,7 @@ def _fly(arguments: argparse.Namespace) -> int:
     if arguments.workers < 0:
         raise PlanError(f'--workers: expected at least 1, got {arguments.workers}')
     if arguments.workers and arguments.cluster:
-        raise PlanError('--workers is of this machine: omit it, or --cluster')
+        raise PlanError('--workers counts processes of this machine: omit it, or omit --cluster')
     plan = load(arguments.plan)
     path = Path(arguments.output or plan.default_folder)
     if not arguments.dry_run:

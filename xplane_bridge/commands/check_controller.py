@@ -129,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _files(arguments: argparse.Namespace) -> Keep:
-    """Return where the logs go. Raises FileExistsError if they are there."""
+    """Return where the logs go. Raises FileExistsError if the files exist."""
     if not arguments.output:
         folder = tempfile.mkdtemp(prefix='check_controller_')
         return Keep(log=os.path.join(folder, 'check.log'))

@@ -92,7 +92,7 @@ def _ordered(arguments: argparse.Namespace) -> tuple[Order, float]:
 
 
 def _files(arguments: argparse.Namespace, order: Order) -> Files:
-    """Return where the results go; by default the names hold what distinguishes the flight."""
+    """Return where the results go; default names say which flight it was."""
     flown = [order.sim, order.scenario.name]
     if arguments.model:
         flown.append(arguments.model)

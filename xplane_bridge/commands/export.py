@@ -219,5 +219,5 @@ def _parser() -> ArgumentParser:
         '--year', type=int, help='Ulyssix: year of the first packet (nearest to the capture)')
     capture.add_argument(
         '--utc-offset', type=float, default=0.0, metavar='HOURS',
-        help="Ulyssix: that the publisher's clock is ahead of UTC (0)")
+        help="Ulyssix: how far the publisher's clock is ahead of UTC (0)")
     return parser

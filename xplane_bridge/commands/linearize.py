@@ -36,10 +36,10 @@ def add_flight_options(parser: ArgumentParser, required: bool) -> None:
     parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
                         help="folder of your own aircraft, laid out as JSBSim's")
     parser.add_argument('--altitude-msl', type=float, default=1500.0, metavar='M',
-                        help='in metres above mean sea level (%(default)s)')
+                        help='altitude in metres above mean sea level (%(default)s)')
     refuse_old_option(parser, '--altitude', '--altitude-msl')
     parser.add_argument('--airspeed', type=float, required=required, metavar='M/S',
-                        help='calibrated, in m/s')
+                        help='calibrated airspeed, in m/s')
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,9 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         'and D with names and units, in SI.')
     add_flight_options(parser, required=True)
     parser.add_argument('--flight-path-angle', type=float, default=0.0, metavar='DEG',
-                        help='of the steady flight, + is up; a glider finds its own (0)')
+                        help='angle of the path, + is up; a glider finds its own (0)')
     parser.add_argument('--bank', type=float, default=0.0, metavar='DEG',
-                        help='of a steady turn, + is right wing down (0)')
+                        help='bank angle of a steady turn, + is right wing down (0)')
     parser.add_argument('--method', choices=METHODS, default='',
                         help="JSBSim's own linearization, for straight and level flight, or "
                         "central differences (default: JSBSim's where it can)")

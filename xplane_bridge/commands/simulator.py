@@ -170,16 +170,16 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
     group.add_argument('--parked', action='store_true',
                        help='start on the ground, engines idling, instead of trimmed in the air')
     group.add_argument('--latitude', type=float, default=_START.lat_deg,
-                       metavar='DEG', help='in degrees north (%(default)s)')
+                       metavar='DEG', help='latitude in degrees north (%(default)s)')
     group.add_argument('--longitude', type=float, default=_START.lon_deg,
-                       metavar='DEG', help='in degrees east (%(default)s)')
+                       metavar='DEG', help='longitude in degrees east (%(default)s)')
     group.add_argument('--altitude-msl', type=float, default=_START.altitude_msl,
-                       metavar='M', help='in metres above mean sea level (%(default)s)')
+                       metavar='M', help='altitude in metres above mean sea level (%(default)s)')
     refuse_old_option(group, '--altitude', '--altitude-msl')
     group.add_argument('--heading', type=float, default=_START.heading_deg,
-                       metavar='DEG', help='in degrees from true north (%(default)s)')
+                       metavar='DEG', help='heading in degrees from true north (%(default)s)')
     group.add_argument('--airspeed', type=float, default=_START.airspeed_kt, metavar='KT',
-                       help='calibrated, in knots (default: one that is usual for the model)')
+                       help='calibrated airspeed in knots (default: one that suits the model)')
     group.add_argument('--frame-rate', type=options.positive, default=FRAME_RATE, metavar='HZ',
                        help='frames per second, at which it reads and answers (%(default)s)')
     group.add_argument('--duration', type=options.positive, metavar='S',

@@ -147,16 +147,16 @@ def _parser() -> argparse.ArgumentParser:
         default=folder('policies') / 'turbulence.onnx',
         help='the file to write, or to test (default: %(default)s)')
     parser.add_argument('--seed', type=_count, default=Plan().seed,
-                        help='of the search and the turbulence (default: %(default)s)')
+                        help='random seed of the search and the turbulence (default: %(default)s)')
     parser.add_argument(
         '--workers', type=_count, default=max(len(os.sched_getaffinity(0)), 1), metavar='N',
         help='processes that fly (default: %(default)s); the result is the same for any number')
     parser.add_argument(
         '--generations', type=_count, metavar='N',
-        help='only so many, one flight for each candidate, and no test at the end')
+        help='stop after so many, with one flight per candidate and no test at the end')
     parser.add_argument(
         '--seconds', type=_seconds, default=24.0, metavar='S',
-        help='of a flight, with --generations (default: %(default)g)')
+        help='length of a flight, with --generations (default: %(default)g)')
     parser.add_argument(
         '--picture', metavar='FILE', help='draw the losses, and a flight, as a PNG file')
     add_force_option(parser)
@@ -178,7 +178,7 @@ def _count(text: str) -> int:
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f'expected a whole number from 1 on, got {text!r}')
+        raise argparse.ArgumentTypeError(f'expected a whole number of at least 1, got {text!r}')
     return value
 
 

@@ -109,7 +109,7 @@ def _parser() -> ArgumentParser:
         'linear model in steady level flight.')
     add_flight_options(parser, required=False)
     parser.add_argument('--linear-model', default='', metavar='FILE',
-                        help='of the command linearize, instead of --model')
+                        help='file that the command linearize wrote, instead of --model')
     parser.add_argument(
         '--bandwidth', type=_bandwidth, nargs='+', default=[], metavar='LOOP=RAD/S',
         help='wanted crossover frequencies ('
@@ -118,9 +118,9 @@ def _parser() -> ArgumentParser:
                         help='largest value of the sensitivity function, at most (%(default)s)')
     parser.add_argument('--phase-margin', type=float, metavar='DEG',
                         default=round(math.degrees(default.phase_margin)),
-                        help='in degrees, at least (%(default)s)')
+                        help='phase margin in degrees, at least (%(default)s)')
     parser.add_argument('--delay', type=float, default=default.delay, metavar='S',
-                        help='of the whole loop, in seconds (%(default)s)')
+                        help='delay of the whole loop, in seconds (%(default)s)')
     parser.add_argument('--engine-lag', type=float, default=default.engine_lag, metavar='S',
                         help='time constant of the thrust, in seconds (%(default)s)')
     parser.add_argument('-o', '--output', default='', metavar='FILE',

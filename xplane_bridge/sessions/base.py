@@ -258,7 +258,7 @@ class Session(ABC):
         return ()
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return those of ``wanted`` that do not arrive, with since when."""
+        """Return those of ``wanted`` that do not arrive, and since when each is missing."""
         return {}
 
     # For the link.

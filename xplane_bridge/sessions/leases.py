@@ -161,7 +161,7 @@ class Leases(Generic[_Key]):
         return heard is not None and heard >= at
 
     def missing(self, now: float) -> dict[_Key, float]:
-        """Return those that have been missing for longer than ``patience``, with since when."""
+        """Return those that have been missing for longer than ``patience``, with that time."""
         missing = {}
         for key, lease in self._leases.items():
             heard = self._heard.get(key)

@@ -48,7 +48,7 @@ class BoundedServer(ThreadingMixIn, BaseServer):
         self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection, or close it if there are too many."""
+        """Serve a connection, or close it if too many are open."""
         if self._places.acquire(blocking=False):
             super().process_request(request, client_address)
         else:

@@ -126,7 +126,7 @@ class Simulation:
             self._frame(now, self.period, True)
 
     def listen(self, now: float) -> None:
-        """Answer what has arrived without running a frame, as in lockstep."""
+        """Answer what has arrived, without running a frame, as in lockstep."""
         if self._look_whether_on(now):
             self._answer(now)
 

@@ -185,7 +185,7 @@ class OtherAircraft:
 
 @lru_cache(maxsize=16)
 def _responses(seconds: float) -> tuple[float, float]:
-    """Return how far attitude and speed have come to their targets after a frame."""
+    """Return which part of the way to their targets attitude and speed go in a frame."""
     return 1.0 - math.exp(-seconds / _ATTITUDE_TIME), 1.0 - math.exp(-seconds / _SPEED_TIME)
 
 

@@ -206,7 +206,7 @@ class World:
         Raises ValueError, changing nothing, if no trim exists.
         """
         if self._throttles_forced:
-            raise ValueError('throttles are overridden, so no trim can set them')
+            raise ValueError('throttles are overridden, so a trim cannot set them')
         self.aircraft.trim_at(lat_deg, lon_deg, altitude_msl, heading_deg, speed)
         self._move_origin()
 

@@ -222,5 +222,5 @@ def test_properties_are_topics_a_parameter_and_services(ros):
     assert ros.change(node, property_values=[f'{area}=0.01']).successful
     refused = ros.call(Trigger, '/simulator/reset', Trigger.Request())
     assert not refused.success
-    assert 'reset without property_values, as navion cannot be trimmed' in refused.message
+    assert 'reset without property_values, because navion cannot be trimmed' in refused.message
     ros.next(topic, where=lambda message: message.data == 184.0)

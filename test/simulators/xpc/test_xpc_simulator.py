@@ -324,7 +324,7 @@ def test_all_eight_throttles_are_set(bench):
     ctrl(elevator=math.nan), ctrl(throttle=math.nan), ctrl(flaps=math.nan, aircraft=3),
     dref((ENGINE + 'ENGN_thro', (0.5, math.nan)))])
 def test_nan_passes_the_plugin_into_the_flight_model(bench, request_):
-    with pytest.raises(SimulatorCrashError, match='NaN has got into the flight model'):
+    with pytest.raises(SimulatorCrashError, match='NaN has entered the flight model'):
         bench.ask(request_)
 
 

@@ -195,7 +195,7 @@ def _climb_rate(velocity: Sequence[float], roll: float, pitch: float) -> float:
 
 
 def _by_jsbsim(model: Model, point: Point) -> tuple[Array, Array]:
-    """Return A and B by JSBSim's means, at JSBSim's own trim of this flight."""
+    """Return A and B as JSBSim finds them, at its own trim of this flight."""
     if 'throttle' not in point.inputs:
         raise _NotPossibleError("JSBSim's linearization needs an engine")
     # With a sideslip JSBSim's linearization never returns, and its trim keeps that.

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Another model like that of a flying aircraft, to try something on without disturbing it."""
+"""A second model like that of a flying aircraft, to try things on without disturbing it."""
 
 from __future__ import annotations
 

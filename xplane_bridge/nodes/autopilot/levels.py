@@ -88,7 +88,7 @@ class Levels:
         given = _ATTITUDE_MASK.given(message)
         check_targets({name: value for name, value in given.items() if name != 'yaw_damper'})
         if 'throttle' in given and 'airspeed' in given:
-            raise ValueError('it has a throttle and an airspeed: one of them can be held')
+            raise ValueError('it has a throttle and an airspeed: only one of them can be held')
         self._command('attitude', message, partial(
             self._cascade.hold_attitude, Attitude(**given)))
 

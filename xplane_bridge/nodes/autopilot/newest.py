@@ -109,7 +109,7 @@ class Newest:
 
     @property
     def waits_for(self) -> list[str]:
-        """Return, in lockstep, what is missing of the newest update that is incomplete."""
+        """Return what the newest update still lacks, in lockstep."""
         return self._updates.waits_for
 
     def measure(self) -> Measurement | None:

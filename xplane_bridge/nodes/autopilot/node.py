@@ -166,7 +166,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._fly(measurement, stamp, 0.0 if last is None else (stamp - last[1]) * 1e-9)
 
     def _mind_the_frame(self, measurement: Measurement) -> None:
-        """Express the geofence in the local frame, and have that not too far away."""
+        """Express the geofence in the local frame, whose origin must not be too far away."""
         telemetry = self._telemetry
         if math.hypot(measurement.east, measurement.north) > _FAR and (
                 self._cascade.level is not Level.PATH):
@@ -177,7 +177,7 @@ class AutopilotNode(BridgeNode[Any]):
                 self._cascade.envelope = envelope_of(self.parameters, telemetry.local)
 
     def _is_repeated(self, stamp: int) -> bool:
-        """Return whether this state is flown already; command again if that was lost."""
+        """Return whether this state has been flown; send its command again if it was lost."""
         now = time.monotonic()
         if now - self._heard_at > _SILENCE:
             self._commanded_at, self._repeated = now, 0
@@ -193,7 +193,7 @@ class AutopilotNode(BridgeNode[Any]):
         return True
 
     def _fly(self, measurement: Measurement, stamp: int, elapsed: float) -> None:
-        """Do and engage what is due; command if engaged, unless this update is held."""
+        """Do what is due, then command if engaged, unless this update is held."""
         was_engaged = self._engaged
         self._do_due(stamp)
         if not self._engaged and stamp >= self._engage_at:
@@ -217,7 +217,7 @@ class AutopilotNode(BridgeNode[Any]):
         """
         Do what has become due after its state has arrived.
 
-        In lockstep the simulator waits at that state: it is commanded for unless it has been.
+        In lockstep the simulator waits at that state, so it gets a command unless it has one.
         """
         if self._last is None:
             return
@@ -233,7 +233,7 @@ class AutopilotNode(BridgeNode[Any]):
             self._do_due(stamp)
 
     def _release(self) -> None:
-        """Command for the update that is held, unless it still is to be."""
+        """Send the command for the update that was held, unless it is still to be held."""
         if self._held is None or self._last is None or self._last[1] >= self._hold_at:
             return
         if self.parameters.wait_for_command and self.parameters.lockstep and (
@@ -266,7 +266,7 @@ class AutopilotNode(BridgeNode[Any]):
     # Commands.
 
     def _take_command(self, topic: str, message: Any, ask: Ask) -> None:
-        """Command the cascade from the first state on for which a message holds."""
+        """Command the cascade from the first state on that a message is meant for."""
         self._pilot.check_not_in_charge()
         self._asked_for = nanoseconds(message)
         self._await(topic, message, partial(self._ask, topic, ask))
@@ -275,13 +275,13 @@ class AutopilotNode(BridgeNode[Any]):
         self._await('target', message, partial(self._disengage, 'target has released'))
 
     def _await(self, topic: str, message: Any, do: Callable[[], None]) -> None:
-        """Do something at the first state for which a command holds, which may have come."""
+        """Do something at the first state that a command is meant for: perhaps this one."""
         self._waiting.add(
             nanoseconds(message), topic, do, self._last[1] if self._last else None)
         self._reconsider()
 
     def _ask(self, topic: str, ask: Ask) -> None:
-        """Command the cascade, and engage it with that; ValueError if it refuses."""
+        """Command the cascade, which engages it. Raises ValueError if it refuses."""
         self._pilot.check_not_in_charge()
         assert self._last is not None
         was_engaged = self._engaged

@@ -41,7 +41,7 @@ OFF, JOYSTICK = 'off', 'joystick'
 def autopilot_status(
     engaged: bool, telemetry: Newest, target: Target, *values: tuple[str, str]
 ) -> Status:
-    """Return the diagnostics status of the autopilot; ``values`` come first."""
+    """Return the diagnostics status of the autopilot, with ``values`` first."""
     fresh = telemetry.is_fresh
     level = OK if fresh else WARN if engaged else STALE
     text = 'engaged' if engaged else 'not engaged'

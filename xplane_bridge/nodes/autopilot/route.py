@@ -90,7 +90,7 @@ def waypoints_of_route(message: Route) -> Waypoints:
 
 def waypoints_of_path(message: Path, datum: LocalFrame | None, odom_frame: str) -> Waypoints:
     """
-    Return the waypoints of a path in the frame of odom, with its heights; all NaN: with none.
+    Return the waypoints of a path in the frame of odom, with its heights unless all are NaN.
 
     Raises ValueError for another frame, without a datum, or for what cannot be flown.
     """

@@ -152,7 +152,8 @@ def values_status(wanted: Collection[str], missing: Mapping[str, float], now: fl
     """
     Return the diagnostics status of requested values.
 
-    ``missing`` are those of ``wanted`` that do not arrive, with since when, on ``now``'s clock.
+    ``missing`` are those of ``wanted`` that do not arrive, each with the time since when
+    it has been missing, on the clock of ``now``.
     """
     if not missing:
         return Status(

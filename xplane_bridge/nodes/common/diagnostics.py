@@ -41,7 +41,7 @@ class Status:
 
 
 def diagnostic_array(name: str, lines: Iterable[Status], stamp_ns: int) -> DiagnosticArray:
-    """Return the lines of the node of that name as a message."""
+    """Return the lines of the node with that name as a message."""
     message = DiagnosticArray()
     stamp = message.header.stamp
     stamp.sec, stamp.nanosec = divmod(stamp_ns, SECOND_NS)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Mistakes in this package that the thread of a link has met: counted, told, not swallowed."""
+"""Mistakes in this package that a link's thread has met: they are counted and reported."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Faults:
     """
     What a session, or a handler of its events, has raised.
 
-    A mistake is told by its place in the code: its traceback is shown the first time.
+    A mistake is known by its place in the code: its traceback is shown the first time.
     """
 
     def __init__(self) -> None:

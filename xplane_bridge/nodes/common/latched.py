@@ -66,7 +66,7 @@ class LateHearing:
         self._timer = node.create_timer(_PERIOD, self.look, clock=node.steady_clock)
 
     def look(self) -> None:
-        """Subscribe if somebody latches the topic, once the node is active."""
+        """Subscribe once the node is active, if a publisher latches the topic."""
         if self._subscription is None and self._node.active and any(
                 info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
                 for info in self._node.get_publishers_info_by_topic(self._topic)):

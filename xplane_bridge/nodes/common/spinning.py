@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Spin a ROS executor until told to stop, with a short way for messages."""
+"""Spin a ROS executor until told to stop, handling messages without its overhead."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands whose time has not come: each waits for the first state for which it holds."""
+"""Commands that wait: each for the first state that it is meant for."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Waiting:
         """
         if now is not None and stamp > now + _FURTHEST:
             raise ValueError(
-                f'its stamp is {(stamp - now) * 1e-9:.0f} s after that of imu/data, perhaps of '
-                'another clock; 0 is at once')
+                f'its stamp is {(stamp - now) * 1e-9:.0f} s after that of imu/data: perhaps it '
+                'is of another clock; a stamp of 0 means at once')
         if len(self._commands) >= _MOST:
             raise ValueError(f'{_MOST} commands are waiting for the state of their stamps')
         self._number += 1

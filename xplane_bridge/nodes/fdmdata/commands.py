@@ -75,7 +75,7 @@ class FdmdataCommands:
         self._resuming.start()
 
     def left(self) -> None:
-        """End resuming: its data have shown it, or there is no more time."""
+        """Stop resuming it: its data show that it runs, or the time is up."""
         if self._resuming is not None:
             self._left.set()
             self._rpc.end()

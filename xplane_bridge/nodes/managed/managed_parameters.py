@@ -63,7 +63,7 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
         """Use new values of live parameters; called while configured."""
 
     def made_later(self) -> Sequence[str]:
-        """Return the topics that may be made after open(), or what they are below."""
+        """Return the topics that may be made after open(), or their common prefixes."""
         return ()
 
     # Used when it is configured.
@@ -104,7 +104,7 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
         self, name: str, value: Any = None, descriptor: ParameterDescriptor | None = None,
         ignore_override: bool = False,
     ) -> Any:
-        """Declare a parameter; none, not even of rclpy itself, is read-only in every state."""
+        """Declare a parameter, never as read-only: not even those of rclpy itself."""
         if qos.is_override(name):
             self._qos_used.add(name)
         if descriptor is not None:
@@ -151,7 +151,7 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
         return SetParametersResult(successful=True)
 
     def _set_unconfigured(self, changes: Sequence[Any]) -> None:
-        """Check what is set while unconfigured; whether it all fits is checked at configure."""
+        """Check each value that is set while unconfigured; configuring checks them together."""
         for one in changes:
             if one.name in self._declared:
                 self._declared.check(one)
@@ -164,7 +164,7 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
             self._problems.pop(one.name, None)
 
     def _set_running(self, changes: Sequence[Any]) -> None:
-        """Use the live ones of what is set in any other state, and refuse others."""
+        """Use live parameters that are set in any other state, and refuse others."""
         live = [one for one in changes if self._declared.is_live(one.name)]
         for one in changes:
             if one not in live:

@@ -155,7 +155,7 @@ def renames(table: type[Any]) -> dict[str, str]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence about an unknown name: the nearest one, if any."""
+    """Return the end of a sentence about an unknown name: the nearest known one, if any."""
     found = get_close_matches(name, known, n=1)
     return f'; did you mean {found[0]}?' if found else ''
 
@@ -214,12 +214,12 @@ class Declared:
         return name in self and bool(self._items[name].metadata['live'])
 
     def check(self, given: Parameter) -> None:
-        """Raise BadParameterError for an invalid value; others may yet make it so."""
+        """Raise BadParameterError for a value that is invalid whatever the others are."""
         checked(self._items[given.name], given.value)
 
     def typed(self, given: Parameter) -> Parameter:
         """
-        Return ``given`` with the numbers that ``ros2 param load`` makes texts of.
+        Return ``given`` with numbers where ``ros2 param load`` has made texts of them.
 
         It reads what Python prints as YAML 1.1, in which 1e-05 and nan are texts.
         """

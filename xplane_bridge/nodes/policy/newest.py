@@ -73,13 +73,13 @@ class Newest:
 
     @property
     def missing(self) -> list[str]:
-        """Return which of the topics that are used have not been heard of late."""
+        """Return which of the topics that are used have fallen silent."""
         since = time.monotonic() - self._oldest
         return [topic for topic in self._used if self._at[topic] < since]
 
     @property
     def waits_for(self) -> list[str]:
-        """Return, in lockstep, what is missing of the newest update that is incomplete."""
+        """Return what the newest update still lacks, in lockstep."""
         return self._updates.waits_for
 
     def _gather(self, topic: str, message: Any) -> None:

@@ -181,7 +181,7 @@ class Recorder:
                 return
 
     def _quiet_until(self) -> float:
-        """Return until when nothing more must come for everything to be here."""
+        """Return how long nothing may arrive until everything counts as received."""
         now = time.monotonic()
         self._mind_starving(now)
         starved = now - self._starved_at < _LONGEST_DRAIN
@@ -254,7 +254,7 @@ class Recorder:
         return True
 
     def _adapt(self, topic: _Topic, publishers: Sequence[Any]) -> None:
-        """Subscribe so that all publishers match, again if a new one offers less."""
+        """Subscribe so that all publishers match; subscribe anew if a new one offers less."""
         topic.present = len(publishers)
         new = [one for one in publishers if bytes(one.endpoint_gid) not in topic.publishers]
         if not new:

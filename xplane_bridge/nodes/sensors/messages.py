@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What sensors measure, as the common messages; and the truth out of them."""
+"""Converts what sensors measure to the common messages, and these to the truth."""
 
 from __future__ import annotations
 

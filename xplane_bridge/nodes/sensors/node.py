@@ -200,7 +200,7 @@ class SensorsNode(BridgeNode[SensorsParameters]):
         self._outputs[topic].publish(message)
 
     def diagnose(self) -> Sequence[Status]:
-        """Return whether there is a truth, what is delivered, and what is broken on purpose."""
+        """Return whether the truth arrives, what is delivered, and which faults are set."""
         values = tuple((f'{topic} delivered', str(count))
                        for topic, count in self._delivered.items())
         broken = [name for name in SENSOR_FAULTS if getattr(self._suite.faults, name)]

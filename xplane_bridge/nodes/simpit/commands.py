@@ -121,7 +121,7 @@ class SimpitCommands:
         node.make_service(SimpitPing, 'ping', self._ping)
 
     def _send(self, what: str, *messages: simpit.Message | simpit.Packet) -> None:
-        """Send commands of the topic ``what``, all or none. Raises ValueError."""
+        """Send the commands of a message on topic ``what``, all or none. Raises ValueError."""
         if messages:
             self._node.link.call(
                 lambda now: self._node.session.send(messages, now, what=what))

@@ -226,7 +226,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
     # Diagnostics.
 
     def peer_fault(self) -> str:
-        """Return that telemetry arrives, but nothing that we send is read."""
+        """Return the status for telemetry that arrives while nothing that we send is read."""
         if self.session.lost_echoes < _DEAF:
             return ''
         return (

@@ -230,7 +230,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             except ValueError as error:
                 world.aircraft.settings = {}
                 self.server.simulation.reset_flight()
-                raise ValueError(f'reset without property_values, as {error}') from error
+                raise ValueError(f'reset without property_values, because {error}') from error
             finally:
                 _disturb(world, self.parameters)
 

@@ -57,6 +57,6 @@ def plausibility_status(gates: Mapping[str, Plausibility]) -> Status:
 
 
 def _when(what: Withheld, now: float) -> str:
-    """Return since when a value is impossible, or how long ago it was."""
+    """Return how long a value has been impossible, or how long ago it was."""
     ago = now - what.at
     return f'{ago:.0f} s ago' if ago >= _OVER else f'for {now - what.since:.0f} s'

@@ -40,5 +40,5 @@ def changes_of(message: AutopilotTarget) -> dict[str, Any] | None:
     if 'true_heading' in given:
         given['heading'] = given.pop('true_heading')
         if 'course' in given:
-            raise ValueError('it has a course and a true_heading: one of them can be held')
+            raise ValueError('it has a course and a true_heading: only one of them can be held')
     return given

@@ -344,7 +344,7 @@ class WebApi:
                 error = ValueError(f'{printable(str(error), 300)}{why}')
                 self._failure = str(error)
             elif isinstance(error, ProtocolError):
-                error = ValueError(f'not understood of the Web API: {error}')
+                error = ValueError(f'not understood in an answer of the Web API: {error}')
                 self._failure = str(error)
             elif isinstance(error, web_api.RefusedError) and error.is_disabled:
                 self._failure = str(error)

@@ -72,7 +72,7 @@ class Requests:
         return bool(self._polls)
 
     def missing(self, now: float) -> dict[Command, float]:
-        """Return the sensors that do not answer, with since when."""
+        """Return the sensors that do not answer, and since when."""
         return self._leases.missing(now)
 
     def is_fresh(self, command: Command, now: float) -> bool:

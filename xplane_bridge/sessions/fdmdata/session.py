@@ -115,7 +115,7 @@ class FdmdataSession(Session):
         return tuple(command.name.lower() for command in self._requests.sensors)
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return the sensors that do not answer, with since when."""
+        """Return the sensors that do not answer, and since when."""
         missing = {} if self._peer.state is _OFF else self._requests.missing(now)
         return {command.name.lower(): since for command, since in missing.items()}
 

@@ -50,7 +50,7 @@ class Reports:
     def __init__(self) -> None:
         self.active: ActionGroup | None = None
         self._sent: dict[ActionGroup, tuple[bool, float]] = {}
-        # What was commanded and has not been reported yet, with since when.
+        # What was commanded and has not been reported yet, and when it was commanded.
         self._unshown: dict[ActionGroup, tuple[bool, float]] = {}
         self._silence = ActionSilence()
 

@@ -169,7 +169,7 @@ class SimpitSession(Session):
 
     def missing(self, now: float) -> dict[str, float]:
         """
-        Return the channels that are missing, with since when.
+        Return the channels that are missing, and since when.
 
         Outside the flight scene none should arrive.
         """

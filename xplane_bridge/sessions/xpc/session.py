@@ -163,7 +163,7 @@ class XpcSession(Session):
         return self._round_trip.mean
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return those of ``wanted`` that do not arrive, with since when."""
+        """Return those of ``wanted`` that do not arrive, and since when each is missing."""
         return self._requests.missing(now)
 
     @property

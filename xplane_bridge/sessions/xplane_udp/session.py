@@ -187,7 +187,7 @@ class XplaneUdpSession(Session):
         return self._requests.wanted
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return what is missing, by name, with since when."""
+        """Return since when values are missing, by name."""
         return {} if self._peer.silent else self._requests.missing(now)
 
     def missing_rows(self, now: float) -> tuple[int, ...]:

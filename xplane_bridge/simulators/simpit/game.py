@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What of the game is not the vessel: camera, navball, keyboard and log."""
+"""The game beside the vessel: camera, navball, keyboard and log."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a plugin forces on the controls of the game, for one flight scene."""
+"""The controls that a plugin forces on the game, for one flight scene."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ class StandardControl:
                                'paused by the parameter pause_at: set a later time, or .nan')
 
     def reset(self, scope: int) -> None:
-        """Reset what scope says. Raises RefusedError unless that is the state only."""
+        """Reset the given scope. Raises RefusedError unless it is the state alone."""
         self.check_running()
         if scope != SCOPE_STATE:
             raise RefusedError(Result.FEATURE_UNSUPPORTED,

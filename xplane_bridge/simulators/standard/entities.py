@@ -112,7 +112,7 @@ class Entities:
         self.names = tuple(f'{_PREFIX}{n}' for n in range(count))
 
     def info(self, name: str) -> Info:
-        """Return what an entity is. Raises UnknownNameError."""
+        """Return the description of an entity. Raises UnknownNameError."""
         n = self._number(name)
         if n == 0:
             return Info(ROBOT, f'{self._model}, the aircraft that is flown: JSBSim',

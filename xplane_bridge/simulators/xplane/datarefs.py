@@ -133,7 +133,7 @@ class DatarefStore:
             given = [_clamped(v) for v in values]
             if not entry.is_setting and any(map(math.isnan, given)):
                 raise SimulatorCrashError(
-                    f'NaN has got into the flight model of X-Plane through {name}, which no '
+                    f'NaN has entered the flight model of X-Plane through {name}, which no '
                     'plugin may write')
         if not entry.type.is_array:
             if offset:

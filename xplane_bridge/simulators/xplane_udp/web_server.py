@@ -90,7 +90,7 @@ class WebServer:
     # In the threads of connections.
 
     def ask(self, method: str, target: str, body: bytes) -> Answer | None:
-        """Return the answer of the next frame, None if there is none any more."""
+        """Return the answer of the next frame, or None if no frame will come."""
         answer: SimpleQueue[Answer] = SimpleQueue()
         self._calls.put(((method, target, body), answer))
         while not self._stopping.is_set():

@@ -297,7 +297,7 @@ class XPlane:
         return self._streams
 
     def _is_due(self, rate: float, stream: int, now: float) -> bool:
-        """Return whether this rate has ticked: in the same frame for all of one stream."""
+        """Return whether this rate is due, in the same frame for all of one stream."""
         key = rate, stream
         if key not in self._due:
             off = self._drift * (2.0 * (stream * _GOLDEN % 1.0) - 1.0)

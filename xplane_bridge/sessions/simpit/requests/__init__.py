@@ -211,7 +211,7 @@ class Requests:
     # What arrives, and what does not.
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return the names of missing channels, with since when."""
+        """Return the names of missing channels, and since when each is missing."""
         return {
             row.name: since for channel_id, since in self._leases.missing(now).items()
             if (row := self._channels.rows[channel_id]) is not None

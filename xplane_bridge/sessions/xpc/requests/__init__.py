@@ -115,7 +115,7 @@ class Requests:
         return tuple(key for leases in self._leases for key in leases.keys)
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return those of ``wanted`` that do not arrive, with since when."""
+        """Return those of ``wanted`` that do not arrive, and since when each is missing."""
         missing: dict[str, float] = {}
         for leases in self._leases:
             missing.update(leases.missing(now))

@@ -126,7 +126,7 @@ class Requests:
         return tuple(dict.fromkeys((*names, *map(_row_name, sorted(self._rows.wanted)))))
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return what is missing, by name, with since when."""
+        """Return since when values are missing, by name."""
         missing: dict[str, float] = {}
         for _, feed in self._subscribed():
             missing |= feed.missing(now)

@@ -147,7 +147,7 @@ class Aircraft:
         return [*pose, *self.datarefs.cancel(keys)]
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return what is missing, with since when."""
+        """Return what is missing, and since when."""
         pose = self._pose_lease.missing(now) if self._listening else {}
         return {**pose, **self.datarefs.missing(now)}
 

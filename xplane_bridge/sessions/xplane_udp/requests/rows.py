@@ -182,7 +182,7 @@ class Rows:
         return self._period
 
     def missing(self, now: float) -> dict[int, float]:
-        """Return the missing rows, with since when."""
+        """Return the missing rows, and since when each is missing."""
         return self._leases.missing(now) if self._listening else {}
 
     def absent(self, now: float) -> tuple[int, ...]:

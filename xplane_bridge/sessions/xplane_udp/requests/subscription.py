@@ -139,7 +139,7 @@ class Subscription:
                 for index, request in self._requests.items() if index in indices]
 
     def missing(self, now: float) -> dict[str, float]:
-        """Return the names of missing values, with since when."""
+        """Return the names of missing values, and since when each is missing."""
         if not self._listening:
             return {}
         return {self._requests[index].dataref: since
