@@ -299,7 +299,8 @@ def test_the_reward_is_scaled_by_the_criteria(short):
     ({'scenario': 'nowhere'}, "there is no scenario 'nowhere'"),
     ({'sim': 'cellar'}, "there is no simulator 'cellar': expected one of xpc, .*, core"),
     ({'level': 'rates'}, "level: got 'rates', expected one of controls, attitude, target"),
-    ({'rounding': 'rope'}, "rounding: got 'rope'"), ({'frames_per_step': 0}, 'above 0, got 0'),
+    ({'rounding': 'rope'}, "rounding: there is no simulator 'rope'"),
+    ({'frames_per_step': 0}, 'above 0, got 0'),
     ({'render_mode': 'human'}, "render_mode: got 'human'"),
     ({'sim': 'xpc', 'rounding': 'xpc'}, "rounding 'xpc' belongs to core"),
     # The names of 0.2.

@@ -75,7 +75,7 @@ def test_every_sentence_is_said_at_once(monkeypatch):
         "sensors: there are no sensors 'best'", 'actions through ROS are flown without sensors']),
     (Order(STEPS, flown_by=FlownBy(command='mine'), rounding='dcs'), [
         'core flies without ROS, and a controller of your own is a ROS node',
-        "rounding: got 'dcs', expected one of xpc"]),
+        "rounding: there is no simulator 'dcs': expected one of xpc"]),
     (Order(STEPS, 'msfs', seed=-1), ["there is no simulator 'msfs': expected one of xpc"]),
     (Order(STEPS, 'xplane12', link=Link(host='10.0.0.2', port=99999, web='here')), [
         '--port: 99999 is not a port', "--web: 'here' is not an address and a port"]),

@@ -126,7 +126,7 @@ def test_huginn_is_told_nothing_that_nobody_commanded():
 
 
 def test_an_unknown_rounding_is_refused():
-    sentence = "rounding: got 'dcs', expected one of xpc, xplane12"
+    sentence = "rounding: there is no simulator 'dcs': expected one of xpc, xplane12"
     with pytest.raises(ValueError, match=sentence):
         rounding_of('dcs', Aircraft())
     with pytest.raises(ValueError, match=sentence):

@@ -99,7 +99,7 @@ def imported(file):
 
 
 @cache
-def rooms():
+def floors():
     """Return each package with its files."""
     found = {}
     for file in sorted(PACKAGE.rglob('*.py')):
@@ -110,13 +110,13 @@ def rooms():
 
 
 def test_each_room_has_its_rule():
-    assert rooms().keys() == ALLOWED.keys()
+    assert floors().keys() == ALLOWED.keys()
 
 
 def test_the_page_about_the_architecture_has_these_rules():
     text = (PACKAGE.parent / 'docs' / 'explanation' / 'architecture.md').read_text()
     rules = text.partition('## Who may import whom')[2].partition('\n## ')[0]
-    assert {room: set(re.findall(r'`(\w+)`', others)) for room, others in re.findall(
+    assert {floor: set(re.findall(r'`(\w+)`', others)) for floor, others in re.findall(
         r'^\| `(\w+)` \|(.*)\|$', rules, re.MULTILINE)} == ALLOWED
 
 
@@ -144,7 +144,7 @@ def modules():
     """Return each module of the package, by its name there, with those that it imports."""
     files = {
         '.'.join(file.relative_to(PACKAGE).with_suffix('').parts).removesuffix('.__init__'): file
-        for of_floor in rooms().values() for file in of_floor}
+        for of_floor in floors().values() for file in of_floor}
     found = {}
     for name, file in files.items():
         whole = {one.removeprefix('xplane_bridge.') for one in imports(file)}
@@ -160,26 +160,26 @@ def folder_of(name):
     return floor, '/'.join((inner if is_folder else inner[:-1])[:1])
 
 
-def strangers(file, room):
+def strangers(file, floor):
     """Return the floors that a file imports and its floor does not allow, and ROS."""
     found = set()
     for name in imports(file):
         package, _, rest = name.partition('.')
         if package == 'xplane_bridge':
             found.add(rest.partition('.')[0])
-        elif is_ros(name) and room not in WITH_ROS:
+        elif is_ros(name) and floor not in WITH_ROS:
             found.add('ROS')
-    return found - ALLOWED[room] - {room, 'common'}
+    return found - ALLOWED[floor] - {floor, 'common'}
 
 
-@pytest.mark.parametrize('room', ALLOWED)
-def test_a_room_imports_what_the_drawing_allows(room):
+@pytest.mark.parametrize('floor', ALLOWED)
+def test_a_floor_imports_what_the_drawing_allows(floor):
     found = {
         file.relative_to(PACKAGE).as_posix(): others
-        for file in rooms()[room] if (others := strangers(file, room))}
+        for file in floors()[floor] if (others := strangers(file, floor))}
     assert found == {
         name: others for name, others in EXCEPTIONS.items()
-        if Path(name).with_suffix('').parts[0] == room}
+        if Path(name).with_suffix('').parts[0] == floor}
 
 
 def test_no_circle_between_files():
@@ -247,22 +247,22 @@ def test_no_folder_is_a_hall():
     counts = {
         folder.relative_to(PACKAGE).as_posix(): sum(
             file.name != '__init__.py' for file in folder.glob('*.py'))
-        for folder in {file.parent for files in rooms().values() for file in files}}
+        for folder in {file.parent for files in floors().values() for file in files}}
     assert {name: count for name, count in counts.items() if count > MOST_FILES} == {}
 
 
-@pytest.mark.parametrize('room', ['protocols', 'sessions'])
-def test_a_conversation_has_no_socket_and_no_clock(room):
-    for file in rooms()[room]:
+@pytest.mark.parametrize('floor', ['protocols', 'sessions'])
+def test_a_conversation_has_no_socket_and_no_clock(floor):
+    for file in floors()[floor]:
         met = {name.partition('.')[0] for name in imports(file)} & {
             'socket', 'time', 'threading', 'asyncio', 'select', 'serial', 'subprocess'}
         assert not met, f'{file.name} imports {met}'
 
 
-@pytest.mark.parametrize('room', COLUMNS)
-def test_no_protocol_knows_another(room):
-    for file in rooms()[room]:
-        own = file.relative_to(PACKAGE / room).with_suffix('').parts[0]
+@pytest.mark.parametrize('floor', COLUMNS)
+def test_no_protocol_knows_another(floor):
+    for file in floors()[floor]:
+        own = file.relative_to(PACKAGE / floor).with_suffix('').parts[0]
         if own not in PROTOCOLS:
             continue
         for name in imports(file):

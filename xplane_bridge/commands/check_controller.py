@@ -149,8 +149,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--controller-timeout', type=float, default=controller.TIMEOUT,
                         metavar='S',
                         help='silence, in seconds, that ends the flight (%(default)g)')
-    parser.add_argument('--sim', default='xpc', choices=(*SIMULATORS, DIRECT),
-                        help='simulator (%(default)s)')
+    parser.add_argument('--sim', default='xpc', metavar='SIM',
+                        help=f'simulator: {", ".join((*SIMULATORS, DIRECT))} (%(default)s)')
     parser.add_argument('--lockstep', action='store_true',
                         help='each frame waits for its command, as fast as possible')
     parser.add_argument('--sensors', default='', metavar='NAME',

@@ -44,7 +44,7 @@ from xplane_bridge.sessions.fdmdata.taken import Taken
 from xplane_bridge.sessions.xpc.commands import to_controls
 from xplane_bridge.sessions.xplane_udp.commands import control_datarefs, control_rows
 from xplane_bridge.simulators.fdmdata.huginn import Huginn
-from xplane_bridge.simulators.registry import Simulator, SIMULATORS
+from xplane_bridge.simulators.registry import no_simulator, Simulator, SIMULATORS
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc.plugin import XpcPlugin
 from xplane_bridge.simulators.xplane.datarefs import DatarefStore
@@ -205,5 +205,5 @@ def rounding_of(name: str, aircraft: Aircraft) -> Rounding:
     that is not known.
     """
     if name not in SIMULATORS:
-        raise ValueError(f'rounding: got {name!r}, expected one of {", ".join(SIMULATORS)}')
+        raise ValueError(f'rounding: {no_simulator(name)}')
     return _make(SIMULATORS[name], aircraft)
