@@ -88,7 +88,7 @@ def test_the_live_layout_shows_what_the_live_view_serves():
              if re.fullmatch(r'/[a-z]+(\.[a-z_]+)?', text)}
     served = {f'/{topic}' for topic in ('aircraft', 'path', 'target', 'route', 'fix', 'log')}
     served |= {f'/state.{name}' for name in live._STATE_NAMES}
-    served |= {f'/controls.{name}' for name in live._CONTROLS}
+    served |= {f'/controls.{name}' for name in live.FLOWN}
     assert served >= shown >= {'/aircraft', '/path', '/target', '/fix', '/log'}
     assert len(shown) > 15
 

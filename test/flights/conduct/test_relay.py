@@ -40,6 +40,21 @@ def test_an_answer_passes_once():
     assert relay.conduct.counts['duplicate'] == 1
 
 
+def test_the_same_answer_may_come_again_to_a_state_that_is_sent_again_and_again():
+    relay, passed = engaged()
+    relay.hold(1.0, 0.0)
+    for again in range(30):
+        relay.state(1.0, 0.1 * again)
+        if again in (0, 25):
+            relay.command(1.0, GOOD, 0.1 * again)
+    assert relay.conduct.counts['duplicate'] == 0
+    # Another answer is a mistake all the same.
+    relay.command(1.0, GOOD | {'elevator': 0.2}, 3.0)
+    assert relay.conduct.counts['duplicate'] == 1
+    relay.hold(2.0, 3.0)
+    assert passed == [(1.0, GOOD)]
+
+
 def test_an_answer_waits_for_what_is_due_at_its_stamp():
     relay, passed = engaged()
     relay.hold(2.0, 0.0)

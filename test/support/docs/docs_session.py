@@ -222,7 +222,9 @@ def nodes_in(lines):
 
 
 def in_repository(line, root):
-    """Return a make command as a dry run; others unchanged."""
+    """Return a make command as a dry run, and a script of tools/ by its path; others unchanged."""
+    if line.startswith('python3 tools/'):
+        return line.replace('tools/', f'{root}/tools/', 1)
     if line.split()[0] != 'make':
         return line
     return line.replace('make', f'make --no-print-directory -n -C {root}', 1)

@@ -33,6 +33,8 @@ from xplane_bridge.flights.conduct.conduct import Conduct
 # A lost datagram: the simulator sends its state again, at least this often for this long (s).
 _REPEATED = 20
 _REPEAT_AFTER = 1.0
+# Our autopilot then commands again too. Topics overtake each other: half of that is enough here.
+_SENT_AGAIN = _REPEATED // 2
 # Commands that wait for one state; more are judged without it.
 _MOST_EARLY = 8
 
@@ -56,6 +58,9 @@ class Relay:
         self._held: tuple[float, dict[str, float]] | None = None
         # Topics overtake each other: commands whose one state is still under way to here.
         self._early: list[tuple[float, dict[str, float]]] = []
+        # The last command that was good, and how often its state has come since.
+        self._taken: tuple[float, Mapping[str, float]] = (-math.inf, {})
+        self._sent_again = 0
         self._forwarded = -math.inf
         self._forwarded_at = 0.0
         self._repeats = 0
@@ -68,6 +73,7 @@ class Relay:
     def state(self, stamp: float, now: float) -> None:
         """Take note of a state, or of its repetition."""
         with self.lock:
+            self._sent_again = self._sent_again + 1 if stamp == self._taken[0] else 0
             if stamp == self._forwarded:
                 self._repeats += 1
                 if self._repeats > _REPEATED and now - self._forwarded_at > _REPEAT_AFTER:
@@ -104,9 +110,13 @@ class Relay:
                 self._pass_on(stamp, values, now)
 
     def _take(self, stamp: float, values: dict[str, float], now: float) -> None:
+        if self._sent_again >= _SENT_AGAIN and (stamp, values) == self._taken:
+            # The simulator has sent the state again and again: it may have lost the command.
+            return
         wrong, good = self.conduct.command(stamp, values, now)
         if wrong:
             return
+        self._taken = stamp, values
         if stamp < self._hold_at:
             self._pass_on(stamp, good, now)
         else:
