@@ -97,10 +97,10 @@ def main():
         at = {state['name']: state['value'] for state in model['states']}
     except (IndexError, OSError, ValueError, KeyError, TypeError) as error:
         sys.exit(f'usage: modes.py FILE, with the output of linearize: {error!r}')
-    density = 1.225 * (1.0 - 2.25577e-5 * at['altitude']) ** 4.2559
+    density = 1.225 * (1.0 - 2.25577e-5 * at['altitude_msl']) ** 4.2559
     columns = [
         ('textbook', PRINTED), ('its equations', modes(*matrices(0.0023769, 176.0))),
-        (f'at {at["altitude"]:.0f} m',
+        (f'at {at["altitude_msl"]:.0f} m',
          modes(*matrices(density / SLUG_FT3, at['true_airspeed'] / FOOT))),
         ('JSBSim there', of_model(model))]
     print('mode        ' + ''.join(f'{title:>20}' for title, _ in columns))
