@@ -116,7 +116,7 @@ def test_a_policy_above_the_autopilot_flies_through_ros_as_in_one_process(tmp_pa
     policy.write_text(BANKED)
     code, output = processes(
         'experiment', '--scenario', str(file), '--policy', f'{policy}:policy', '--lockstep',
-        '--no-record', '--output', str(tmp_path / 'ros'))
+        '--no-record', '--no-picture', '--output', str(tmp_path / 'ros'))
     assert code == PASSED, output
     through_ros = json.loads((tmp_path / 'ros.json').read_text())
     code, here = in_core(tmp_path, file, f'{policy}:policy')

@@ -100,7 +100,7 @@ def test_the_experiment_goes_over_a_network_with_delay_and_loss(hosts, tmp_path,
         assert SIMULATOR in simulator.stdout.readline()
         with process(IP, 'netns', 'exec', near, executable_path('experiment'), '--sim', sim,
                      '--host', SIMULATOR, '--scenario', str(scenario),
-                     '--output', str(tmp_path / 'two')) as experiment:
+                     '--output', str(tmp_path / 'two'), '--no-picture') as experiment:
             output, _ = experiment.communicate(timeout=180)
     log = (tmp_path / 'two.log').read_text()
     assert experiment.returncode == 0, output + log

@@ -56,7 +56,7 @@ def fly(tmp_path, controller, *arguments, duration=3.0, inputs='criteria:'):
     file = tmp_path / 'flight.yaml'
     file.write_text(SCENARIO.format(duration=duration).replace('criteria:', inputs))
     with process('experiment', '--scenario', str(file), '--output', str(tmp_path / 'flight'),
-                 '--controller', controller, *arguments) as child:
+                 '--controller', controller, '--no-picture', *arguments) as child:
         output, _ = child.communicate(timeout=120)
     figures = tmp_path / 'flight.json'
     return child.returncode, output, json.loads(figures.read_text()) if figures.exists() else {}

@@ -21,18 +21,19 @@ from contextlib import suppress
 import math
 from pathlib import Path
 
+from xplane_bridge.campaigns.plan.plan import FLIGHTS
 from xplane_bridge.campaigns.report import pictures
 from xplane_bridge.campaigns.report.html_page import code, heading, page, paragraph, picture, table
 from xplane_bridge.campaigns.report.outcomes import Group, groups, INPUTS, Rate, varying
 from xplane_bridge.campaigns.report.sensitivity import sensitivities, Sensitivity
 from xplane_bridge.campaigns.report.statistics import Interval
-from xplane_bridge.campaigns.report.worst import FLIGHTS, Worst, worst_flights
+from xplane_bridge.campaigns.report.worst import Worst, worst_flights
 from xplane_bridge.campaigns.table.columns import Columns
+from xplane_bridge.campaigns.table.folder import PLAN
 from xplane_bridge.campaigns.table.rows import OUTCOMES
 from xplane_bridge.common import plain_files, plain_yaml
 
 FILE = 'report.html'
-_PLAN = 'plan.yaml'
 
 Draw = Callable[[Worst, Path], None]
 """Draws a flight to a PNG file; ValueError or OSError with the reason if that is not possible."""
@@ -210,7 +211,7 @@ def _picture_of(each: Worst, folder: Path, draw: Draw | None) -> list[str]:
 
 
 def _plan(folder: Path) -> list[str]:
-    file = folder / _PLAN
+    file = folder / PLAN
     if not file.is_file():
         return []
     try:

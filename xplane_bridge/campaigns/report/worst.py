@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.campaigns.plan.plan import FLIGHTS
 from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.table.columns import Columns, NOT_FLOWN
 from xplane_bridge.campaigns.table.criteria import Limits
 from xplane_bridge.campaigns.table.rows import JUDGED, Row, VALUE
 
-FLIGHTS = 'flights'
 # What a flight may leave, as `experiment` names it.
 _RECORDINGS = ('*.mcap', '*.log')
 

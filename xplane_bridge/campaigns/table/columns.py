@@ -29,12 +29,12 @@ from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.sections import MOST_FLIGHTS
 from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.table.criteria import Limits
+from xplane_bridge.campaigns.table.folder import TABLE
 from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, JUDGED, PASSED, VALUE
 from xplane_bridge.common import optional
 
 Array = NDArray[np.float64]
 
-FILE = 'table.parquet'
 # Of flights that came to no verdict, the worst first.
 NOT_FLOWN = (CRASHED, HUNG, FAILED)
 
@@ -69,9 +69,9 @@ class Columns:
         optional.require('a table of flights', 'pyarrow', extra='campaign')
         from pyarrow import ArrowException, parquet
         self.folder = path if path.is_dir() else path.parent
-        file = path / FILE if path.is_dir() else path
+        file = path / TABLE if path.is_dir() else path
         if not file.is_file():
-            raise ValueError(f'{path}: expected the folder of a flown campaign, with {FILE}')
+            raise ValueError(f'{path}: expected the folder of a flown campaign, with {TABLE}')
         try:
             self._file = parquet.ParquetFile(file)
         except (OSError, ArrowException) as error:
