@@ -127,5 +127,5 @@ def test_an_experiment_says_it_before_it_flies(nothing_optional, tmp_path, capsy
     assert main.main(['--output', str(tmp_path / 'a')]) == settings.NOT_FLOWN
     said = capsys.readouterr().err
     assert said.startswith(
-        'experiment: an experiment needs the Python packages jsbsim, mcap, rosbags: ')
+        'experiment: a flight through ROS needs the Python packages jsbsim, mcap, rosbags: ')
     assert not list(tmp_path.iterdir())

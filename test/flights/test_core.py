@@ -273,7 +273,7 @@ def test_a_missed_criterion_fails(tmp_path, capsys):
     (('--host', '127.0.0.1'), SHORT, 'core has no link and runs as fast as possible: omit host'),
     (('--speed', '2', '--loss', '0.1'), SHORT, 'omit speed, loss'),
     (('--seed', '-1'), SHORT, '--seed: -1'),
-    (('--sim', 'x'), SHORT, 'xplane_udp, direct, core'),
+    (('--sim', 'x'), SHORT, 'fdmdata, direct, core'),
     ((), SHORT.replace('turbulence: [15.0, 4]', 'link_down: true'), 'works in real time only'),
     ((), SHORT.replace('airspeed: 48', 'airspeed: 10'), 'cannot be trimmed'),
     ((), SHORT.replace('heading_deg: 30.0', 'airspeed: -60'), 'airspeed -12'),

@@ -231,9 +231,9 @@ sys.meta_path.insert(0, Refusing())
 for name in sys.stdin.read().split():
     try:
         importlib.import_module(name)
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         # Another package that is missing here is no matter of this test.
-        if error.name == 'ROS':
+        if (error.__cause__ or error).name == 'ROS':
             print(name.removeprefix('xplane_bridge.'))
 """
     found = subprocess.run(

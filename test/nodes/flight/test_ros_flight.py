@@ -93,7 +93,7 @@ def by_actions(scenario, level='controls', sim='xpc', **link):
 
 @pytest.mark.parametrize(('sim', 'level', 'frames'), [
     ('xpc', 'controls', 300), ('xplane6', 'attitude', 30), ('xplane12', 'attitude', 60),
-    ('direct', 'attitude', 60)])
+    ('direct', 'controls', 60)])
 def test_lockstep_equals_one_process_rounded_so_to_the_last_bit(sim, level, frames):
     # What is published directly is rounded by nothing.
     rounding = '' if sim == 'direct' else sim

@@ -75,12 +75,12 @@ class RosFlight(Flight):
         namespace = f'/{given.strip("/")}'
         check_namespace(namespace)
         # Reported before the flight, not after it.
-        optional.require(
-            'a flight through ROS', *(() if order.link.host else ('jsbsim',)), extra='fly')
+        needed = [] if order.link.host else ['jsbsim']
         if order.keep.recording:
-            optional.require(
-                'a recording', *(('mcap',) if missing_of_rosbag2() else ()), 'rosbags',
-                extra='export')
+            needed += [*(('mcap',) if missing_of_rosbag2() else ()), 'rosbags']
+        optional.require(
+            'a flight through ROS', *needed,
+            extra='fly,export' if order.keep.recording else 'fly')
         super().__init__(
             replace(order, link=replace(order.link, namespace=namespace)), display)
         self._resources = ExitStack()
