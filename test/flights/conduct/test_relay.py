@@ -16,6 +16,8 @@
 
 import math
 
+import pytest
+
 from xplane_bridge.flights.conduct.conduct import Conduct
 from xplane_bridge.flights.conduct.relay import Relay
 
@@ -40,19 +42,26 @@ def test_an_answer_passes_once():
     assert relay.conduct.counts['duplicate'] == 1
 
 
-def test_the_same_answer_may_come_again_to_a_state_that_is_sent_again_and_again():
+@pytest.mark.parametrize(('times', 'mistakes'), [(9, 1), (10, 0), (25, 0)])
+def test_the_same_answer_may_come_again_to_a_state_that_is_sent_again_and_again(times, mistakes):
     relay, passed = engaged()
     relay.hold(1.0, 0.0)
-    for again in range(30):
+    relay.state(1.0, 0.0)
+    relay.command(1.0, GOOD, 0.0)
+    for again in range(times):
         relay.state(1.0, 0.1 * again)
-        if again in (0, 25):
-            relay.command(1.0, GOOD, 0.1 * again)
-    assert relay.conduct.counts['duplicate'] == 0
+    relay.command(1.0, GOOD, 3.0)
+    assert relay.conduct.counts['duplicate'] == mistakes
     # Another answer is a mistake all the same.
     relay.command(1.0, GOOD | {'elevator': 0.2}, 3.0)
-    assert relay.conduct.counts['duplicate'] == 1
+    assert relay.conduct.counts['duplicate'] == mistakes + 1
     relay.hold(2.0, 3.0)
     assert passed == [(1.0, GOOD)]
+    # The next state begins anew.
+    relay.state(2.0, 4.0)
+    relay.command(2.0, GOOD, 4.0)
+    relay.command(2.0, GOOD, 4.0)
+    assert relay.conduct.counts['duplicate'] == mistakes + 2
 
 
 def test_an_answer_waits_for_what_is_due_at_its_stamp():
