@@ -58,12 +58,7 @@ ALLOWED = {
     '__main__': set(),
 }
 WITH_ROS = {'nodes'}
-# What still stands on another floor than its own; ROS among them. Each must be needed.
-EXCEPTIONS: dict[str, set[str]] = {}
-# Imports that still go up, from one file of the package to another. Each must be there.
-UPWARDS = set()
-# Who needs ROS although it is on a floor without: it flies nothing but controllers through ROS,
-# or has an import of EXCEPTIONS. Each must need it.
+# Who needs ROS although it is on a floor without: it flies nothing but controllers through ROS.
 NEED_ROS = {'commands.check_controller'}
 # The folders within a floor, the lowest first; '' is the floor's own files, '*' any other folder:
 # those do not import one another.
@@ -177,15 +172,11 @@ def test_a_floor_imports_what_the_drawing_allows(floor):
     found = {
         file.relative_to(PACKAGE).as_posix(): others
         for file in floors()[floor] if (others := strangers(file, floor))}
-    assert found == {
-        name: others for name, others in EXCEPTIONS.items()
-        if Path(name).with_suffix('').parts[0] == floor}
+    assert found == {}
 
 
 def test_no_circle_between_files():
-    TopologicalSorter({
-        name: {other for other in others if (name, other) not in UPWARDS}
-        for name, others in modules().items()}).prepare()
+    TopologicalSorter(modules()).prepare()
 
 
 def test_no_circle_between_the_folders_of_a_floor():
@@ -193,7 +184,7 @@ def test_no_circle_between_the_folders_of_a_floor():
     for name, others in modules().items():
         # The list of protocols has to import them.
         for other in others if name != 'protocols.registry' else ():
-            if (name, other) not in UPWARDS and folder_of(name) != folder_of(other):
+            if folder_of(name) != folder_of(other):
                 graph.setdefault(folder_of(name), set()).add(folder_of(other))
     TopologicalSorter({
         (floor, own): {other for other in others if other[0] == floor}
@@ -210,7 +201,7 @@ def test_a_folder_imports_only_lower_ones_of_its_floor(floor):
         (name, other) for name, others in modules().items() for other in others
         if (own := folder_of(name)) != (its := folder_of(other))
         and own[0] == its[0] == floor and rank(own[1]) <= rank(its[1])}
-    assert found == {each for each in UPWARDS if each[0].startswith(f'{floor}.')}
+    assert found == set()
 
 
 def test_all_but_the_nodes_can_be_imported_without_ros():

@@ -34,7 +34,7 @@ from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.flights.analysis.quantities import EACH_FRAME
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.flight import Fault, Flight
-from xplane_bridge.flights.order import CORE, Keep, Order
+from xplane_bridge.flights.order import CORE, Keep, Order, OrderError
 from xplane_bridge.flights.result import Result
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.events import CONTROLS
@@ -67,7 +67,7 @@ def _in_core(task: Task) -> Row:
 def row_of(task: Task, flight: Flight) -> Row:
     """Return the row of a flight that is over, or has failed."""
     if not flight.began:
-        return task.row(rows.FAILED, flight.why)
+        return task.row(rows.FAILED, said(flight.error))
     error = flight.error
     history: History | None = None
     result: Result | None = None
@@ -140,8 +140,10 @@ def _flown_part(history: History, flown: float) -> History:
 
 
 def said(error: Exception | None) -> str:
-    """Return the sentence of an error."""
+    """Return the sentence of an error, without the log lines that may follow it."""
+    if isinstance(error, OrderError):
+        return '; '.join(error.sentences)
     if error is None or isinstance(error, ExperimentError | ValueError | ImportError):
-        return str(error or '')
+        return str(error or '').partition('\n')[0]
     text = error.args[0] if isinstance(error, KeyError) and error.args else error
     return f'{type(error).__name__}: {text}'

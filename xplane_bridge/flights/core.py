@@ -32,7 +32,6 @@ from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.policy.action import LEVELS
-from xplane_bridge.control.policy.load import load as load_policy
 from xplane_bridge.control.policy.observation import Vector
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.controller import ControlLaw
@@ -139,13 +138,7 @@ def law_of(flown_by: FlownBy) -> ActionLaw | None:
         return ActionLaw(LEVELS[flown_by.actions])
     if not flown_by.policy:
         return None
-    # Anew for each flight, so that none begins with what another left.
-    policy = load_policy(flown_by.policy)
-    if flown_by.digest and policy.digest != flown_by.digest:
-        raise ScenarioError(
-            f'policy {flown_by.policy} is no more what it was when the campaign began, or it is '
-            'another one on this machine: its files differ, or what they import')
-    return PolicyLaw(policy)
+    return PolicyLaw(flown_by.load())
 
 
 def never_engaged(name: str) -> ScenarioError:

@@ -15,11 +15,7 @@
 """
 An order: all that determines a flight, as plain data that can be sent to another process.
 
-    from xplane_bridge.flights.order import FlownBy, Order, refusals
-    from xplane_bridge.flights.scenario.scenario import find, load
-
-    order = Order(load(find('steps')), flown_by=FlownBy(policy='hold_wings_level'), seed=3)
-    print(refusals(order))
+    Order(load(find('steps')), flown_by=FlownBy(policy='turbulence'), seed=3)
 
 ``places.open_flight`` makes a flight of it.
 """
@@ -38,6 +34,7 @@ from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.control import gains
 from xplane_bridge.control.policy.action import CONTROLS, LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
+from xplane_bridge.control.policy.load import LoadedPolicy
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, EXTERNAL, GUIDANCE, TIMEOUT
 from xplane_bridge.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.flights.scenario.start import NO_SENSORS
@@ -84,10 +81,19 @@ class FlownBy:
         """Return whether another process than the autopilot's flies, or a policy."""
         return bool(self.policy or self.launch) or self.command not in ('', AUTOPILOT)
 
+    def load(self) -> LoadedPolicy:
+        """Return the policy, loaded anew; ValueError if it is none, or not that of ``digest``."""
+        policy = load_policy(self.policy)
+        if self.digest and policy.digest != self.digest:
+            raise ScenarioError(
+                f'policy {self.policy} is no more what it was when the campaign began, or it is '
+                'another one on this machine: its files differ, or what they import')
+        return policy
+
     def is_above_autopilot(self) -> bool:
         """Return whether actions are commands to the autopilot, not controls."""
         if self.policy:
-            return load_policy(self.policy).action is not CONTROLS
+            return self.load().action is not CONTROLS
         return bool(self.actions) and LEVELS[self.actions] is not CONTROLS
 
 
@@ -132,10 +138,11 @@ class Order:
     """
     A scenario and all that determines how it is flown.
 
-    ``scenario`` has every change in it already. ``sim`` is CORE, or a simulator of the registry:
-    then it is flown through ROS. ``sensors`` is a name or file, NO_SENSORS, or empty for those of
-    the scenario. ``rounding`` is the simulator whose protocol rounds what is measured and
-    commanded, in core only; ``link`` and ``keep`` belong to flights through ROS.
+    ``scenario`` has every change in it already. ``sim`` is CORE, or else it is flown through ROS:
+    DIRECT, or a simulator of the registry behind its bridge. ``sensors`` is a name or file,
+    NO_SENSORS, or empty for those of the scenario. ``rounding`` is the simulator whose protocol
+    rounds what is measured and commanded, in core only; ``link`` and ``keep`` belong to flights
+    through ROS.
     """
 
     scenario: Scenario
@@ -304,8 +311,8 @@ def _of_sensors(order: Order) -> Iterator[str]:
 def _of_gains(order: Order) -> Iterator[str]:
     """Yield that the autopilot is to fly an aircraft whose gains nobody knows."""
     initial, flown_by = order.scenario.initial, order.flown_by
-    alone = not flown_by.foreign and not flown_by.actions
-    needed = order.scenario.engages() and (alone or flown_by.is_above_autopilot())
+    needed = order.scenario.engages() and (
+        not (flown_by.foreign or flown_by.actions) or flown_by.is_above_autopilot())
     # Which one a real simulator flies is not known here.
     if (needed or initial.get('gains')) and not (
             order.link.host and not {'model', 'gains'} & initial.keys()):
@@ -317,9 +324,8 @@ def _of_gains(order: Order) -> Iterator[str]:
 
 def _in_core(order: Order) -> Iterator[str]:
     default, scenario = Link(), order.scenario
-    unused = [name for name in ('host', 'port', 'speed', *_FAULTS)
-              if getattr(order.link, name) != getattr(default, name)]
-    if unused:
+    if unused := [name for name in ('host', 'port', 'speed', *_FAULTS)
+                  if getattr(order.link, name) != getattr(default, name)]:
         yield (f'{CORE} has no link and runs as fast as possible: omit {", ".join(unused)}'
                f'{" (speed is for --live)" if unused == ["speed"] else ""}')
     if order.flown_by.foreign and not order.flown_by.policy:

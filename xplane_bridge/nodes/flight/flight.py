@@ -90,8 +90,7 @@ class RosFlight(Flight):
         self._heard: Mapping[str, float] = {}
         self._history: History | None = None
         self._is_ended = False
-        # Not a bound method: that would keep this alive until then.
-        atexit.register(_close, weakref.ref(self))
+        _open.add(self)
 
     @property
     def time(self) -> float:
@@ -180,6 +179,7 @@ class RosFlight(Flight):
         if self._is_ended:
             return
         self._is_ended = True
+        _open.discard(self)
         try:
             if self._vehicle is not None and self._way is not None:
                 assert self._monitor is not None
@@ -231,6 +231,11 @@ class RosFlight(Flight):
         return kind(script, vehicle, self._display)
 
 
-def _close(flight: weakref.ref[RosFlight]) -> None:
-    if (known := flight()) is not None:
-        known.close()
+# Those that have processes; it keeps none of them alive.
+_open: weakref.WeakSet[RosFlight] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for flight in list(_open):
+        flight.close()

@@ -84,6 +84,8 @@ def start_controller(processes: Processes, order: Order) -> Started:
         command = launch_arguments(
             flown_by.launch, link.namespace, order.follows_clock, link.lockstep, behind_sensors)
     elif flown_by.policy:
+        # It is loaded by its node, after this has seen that it is the one ordered.
+        flown_by.load()
         command = arguments_of('policy_node', peers.ros_arguments(link.namespace, {
             **_time_of(order), 'policy': absolute(flown_by.policy), 'lockstep': link.lockstep,
             'behind_sensors': behind_sensors}))

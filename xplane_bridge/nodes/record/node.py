@@ -181,7 +181,7 @@ class Recorder:
                 return
 
     def _quiet_until(self) -> float:
-        """Return how long nothing may arrive until everything counts as received."""
+        """Return until when nothing may arrive for everything to count as received."""
         now = time.monotonic()
         self._mind_starving(now)
         starved = now - self._starved_at < _LONGEST_DRAIN
