@@ -34,9 +34,9 @@ from xplane_bridge.commands.tune import main as tune_main
 DEADLINE = 60.0
 INTERFACES = (
     ('xpc', '--beacon-interface'), ('xplane_udp', '--beacon-interface'),
-    ('xplane', '--beacon-interface'), ('ulyssix', '--port', '5000', '--interface'))
+    ('xplane12', '--beacon-interface'), ('ulyssix', '--port', '5000', '--interface'))
 PORTS = (
-    ('xpc', '--port'), ('xplane_udp', '--port'), ('xplane', '--port'), ('fdmdata', '--port'),
+    ('xpc', '--port'), ('xplane_udp', '--port'), ('xplane6', '--port'), ('fdmdata', '--port'),
     ('fdmdata', '--controls-port'), ('fdmdata', '--rpc-port'), ('ulyssix', '--port'))
 
 MODULE = [sys.executable, '-m', 'xplane_bridge', 'simulator']
@@ -151,13 +151,24 @@ def test_what_cannot_be_simulated_is_said(capsys, options, said):
 
 
 @pytest.mark.parametrize(('options', 'said'), [
+    (['xplane12', '--version', '11'],
+     'xplane12 is version 12: omit --version, or choose xplane_udp --version 11'),
+    (['all', 'xplane6 --version 7'], 'xplane6 is version 6: omit --version'),
+    (['all', 'xplane'], "'xplane' is not one of xpc, xplane_udp, fdmdata"),
+])
+def test_a_name_and_a_version_that_contradict_are_refused(capsys, options, said):
+    assert main(options) == 1
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(('options', 'said'), [
     (['xpc', '--loss', '2'], "'2' is not a probability"),
     (['xpc', '--delay', '-1'], "'-1' is not a time in seconds"),
     (['xpc', '--frame-rate', '0'], "'0' is not a number above 0"),
     (['xpc', '--frame-rate', 'nan'], "'nan' is not a number above 0"),
     (['xpc', '--port', '70000'], "'70000' is not a port"),
     (['xpc', '--plugin', 'rc7'], 'rc7'),
-    (['xplane', '--port', '65535'], "'65535' is not a port, 0..65534"),
+    (['xplane12', '--port', '65535'], "'65535' is not a port, 0..65534"),
     (['fdmdata', '--rpc-port', '70000'], "'70000' is not a port"),
     (['xplane_udp', '--data-target', '127.0.0.1:99999'], 'is not an address and a port'),
     (['xplane_udp', '--data-target', 'no.such.host.invalid:1'], 'no IPv4 address found'),
@@ -173,7 +184,8 @@ def test_what_cannot_be_simulated_is_said(capsys, options, said):
     *(([*command, '192.0.2.1'], "'192.0.2.1' is not the address of an interface of this machine")
       for command in INTERFACES),
     (['nosuch'], 'nosuch'),
-    ([], 'PROTOCOL'),
+    (['xplane'], "invalid choice: 'xplane'"),
+    ([], 'SIMULATOR'),
 ])
 def test_options_out_of_range_are_refused(capsys, options, said):
     with pytest.raises(SystemExit) as end:

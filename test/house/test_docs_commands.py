@@ -82,7 +82,7 @@ def interface_sessions(pages):
         'simulator xpc': Session('interfaces of xpc_node and autopilot_node', commands=[*XPC]),
         'simulator simpit --profile v2 --port pty:ksp': Session(
             'interfaces of simpit_node', commands=[*SIMPIT]),
-        'simulator xplane_udp --version 12': Session(
+        'simulator xplane12': Session(
             'interfaces of xplane_udp_node', commands=[*XPLANE]),
     }
     xpc, simpit, xplane = groups.values()

@@ -212,7 +212,7 @@ def test_ulyssix_node_hears_its_publisher(ros, simulator):
 
 def test_xplane_udp_node_flies(ros, simulator):
     (port,) = free_ports(1)
-    simulator('xplane', '--port', str(port), '--version', '12', '--no-beacon')
+    simulator('xplane12', '--port', str(port), '--no-beacon')
     ros.subscribe(NavSatFix, '/uav3/fix')
     with launched('xplane_udp', 'namespace:=uav3', f'port:={port}', 'version:=12'):
         assert ros.next('/uav3/fix', 5).latitude != 0.0

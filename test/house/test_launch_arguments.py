@@ -427,7 +427,7 @@ def test_a_launch_file_of_a_controller_is_put_beside_the_vehicle(launch):
 
 
 @pytest.mark.parametrize(('name', 'argument', 'sentence'), [
-    ('experiment', 'sim:=xplane', "sim: 'xplane' is not one of xpc, xplane12"),
+    ('experiment', 'sim:=xplane7', "sim: 'xplane7' is not one of xpc, xplane12"),
     ('experiment', 'scenaro:=steps', 'scenaro: experiment.launch.py has no argument of that name; '
                                      'did you mean scenario?'),
     ('demo', 'port:=x', "port: expected a whole number, got 'x'"),

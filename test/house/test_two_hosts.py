@@ -89,7 +89,7 @@ def _netem(name):
     return True
 
 
-@pytest.mark.parametrize(('arguments', 'sim'), [(('xpc',), 'xpc'), (('xplane',), 'xplane12')])
+@pytest.mark.parametrize(('arguments', 'sim'), [(('xpc',), 'xpc'), (('xplane12',), 'xplane12')])
 def test_the_experiment_goes_over_a_network_with_delay_and_loss(hosts, tmp_path, arguments, sim):
     (far, near), netem = hosts
     faults = () if netem else ('--delay', str(DELAY), '--loss', str(LOSS))

@@ -15,9 +15,10 @@
 """
 simulator: a flying aircraft to connect to, without the real simulator.
 
-One subcommand per protocol of the registry, and ``all`` for several of one aircraft. It prints a
-line for each once it listens, and exits on SIGINT, SIGTERM or after ``--duration`` with status 0,
-or with status 1 if it cannot start or has received what would crash the real simulator.
+One subcommand per simulator and per protocol of the registries, and ``all`` for several of one
+aircraft. It prints a line for each once it listens, and exits on SIGINT, SIGTERM or after
+``--duration`` with status 0, or with status 1 if it cannot start or has received what would crash
+the real simulator.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -33,7 +34,7 @@ from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.common.command_line import refuse_old_option, without_ros_arguments
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.common.timing import FRAME_RATE
-from xplane_bridge.protocols.registry import PeerProtocol, protocol_named, PROTOCOLS
+from xplane_bridge.protocols.registry import PROTOCOLS
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.registry import load, SIMULATORS
@@ -45,6 +46,9 @@ _START = Initial()
 # The default protocols of ``simulator all``.
 _ALL = 'all'
 _TOGETHER = tuple(name for name, protocol in PROTOCOLS.items() if protocol.has_usual_place)
+# A simulator of X-Plane's own UDP has its version in its name; the protocol's name has any.
+_PROTOCOLS = PROTOCOLS | {one.name: one.protocol for one in SIMULATORS.values()}
+_VERSIONS = {one.name: one.version for one in SIMULATORS.values() if one.version is not None}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -102,10 +106,13 @@ def _make_server(arguments: Namespace) -> Server:
                               aircraft_path=arguments.aircraft_path,
                               outputs=arguments.aircraft_outputs))
 
-    frontends = [
-        load(protocol_named(chosen.protocol)).make_frontend(chosen, faults)
-        for chosen in (_chosen(arguments) if arguments.protocol == _ALL else [arguments])
-    ]
+    frontends = []
+    for chosen in _chosen(arguments) if arguments.name == _ALL else [arguments]:
+        version = _VERSIONS.get(chosen.name)
+        if version is not None and chosen.version != version:
+            raise ValueError(f'{chosen.name} is version {version}: omit --version, or choose '
+                             f'{_PROTOCOLS[chosen.name].name} --version {chosen.version}')
+        frontends.append(load(_PROTOCOLS[chosen.name]).make_frontend(chosen, faults))
     return Server(Simulation(frontends, make_world, arguments.frame_rate, faults))
 
 
@@ -114,10 +121,11 @@ def _chosen(arguments: Namespace) -> list[Namespace]:
     chosen = []
     for text in arguments.protocols or _TOGETHER:
         name, *options = shlex.split(text) or ['']
-        protocol = protocol_named(name)
+        if name not in _PROTOCOLS:
+            raise ValueError(f'{name!r} is not one of {", ".join(_PROTOCOLS)}')
         parser = ArgumentParser(f'simulator {_ALL} "{name} ..."')
-        load(protocol).add_options(parser)
-        parser.set_defaults(**vars(arguments) | {'protocol': name})
+        _add_own_options(parser, name)
+        parser.set_defaults(**vars(arguments) | {'name': name})
         chosen.append(parser.parse_args(options))
     return chosen
 
@@ -131,33 +139,30 @@ def _summary(server: Server, seconds: float) -> str:
 
 def _parser() -> ArgumentParser:
     parser = ArgumentParser('simulator', description='Simulate an aircraft for clients to fly.')
-    commands = parser.add_subparsers(dest='protocol', required=True, metavar='PROTOCOL')
-    for name, protocol in PROTOCOLS.items():
-        _add_protocol(commands.add_parser(
-            name, aliases=[protocol.alias] if protocol.alias else [], help=protocol.peer,
-            description=f'{protocol.peer}.'), protocol)
-    for simulator in SIMULATORS.values():
-        if simulator.name not in PROTOCOLS:
-            text = f'{simulator.protocol.name} --version {simulator.version}'
-            command = commands.add_parser(simulator.name, help=text, description=f'{text}.')
-            _add_protocol(command, simulator.protocol)
-            command.set_defaults(protocol=simulator.protocol.name, version=simulator.version)
+    commands = parser.add_subparsers(dest='name', required=True, metavar='SIMULATOR')
+    for name, protocol in _PROTOCOLS.items():
+        text = (f'{protocol.name} --version {_VERSIONS[name]}' if name in _VERSIONS
+                else protocol.peer)
+        command = commands.add_parser(name, help=text, description=f'{text}.')
+        _add_own_options(command, name)
+        _add_aircraft_options(command)
+        _add_fault_options(command)
     everything = commands.add_parser(
         _ALL, help='several protocols for one aircraft',
         description='Serve one aircraft through several protocols at once.')
     everything.add_argument(
-        'protocols', nargs='*', metavar='"PROTOCOL OPTIONS ..."',
-        help='a protocol with its own options, such as "xpc --port 49010" '
+        'protocols', nargs='*', metavar='"SIMULATOR OPTIONS ..."',
+        help='a simulator with its own options, such as "xpc --port 49010" '
         f'(default: {", ".join(_TOGETHER)})')
     _add_aircraft_options(everything)
     _add_fault_options(everything)
     return parser
 
 
-def _add_protocol(command: ArgumentParser, protocol: PeerProtocol) -> None:
-    load(protocol).add_options(command)
-    _add_aircraft_options(command)
-    _add_fault_options(command)
+def _add_own_options(parser: ArgumentParser, name: str) -> None:
+    load(_PROTOCOLS[name]).add_options(parser)
+    if name in _VERSIONS:
+        parser.set_defaults(version=_VERSIONS[name])
 
 
 def _add_aircraft_options(parser: ArgumentParser) -> None:

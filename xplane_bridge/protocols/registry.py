@@ -34,15 +34,13 @@ class PeerProtocol:
     """
     One protocol: its name in the package, the peer it emulates, and its default UDP port.
 
-    ``alias`` is its older name in the command ``simulator``. ``has_usual_place``: it works with
-    default addresses, so ``simulator all`` may start it. ``example`` is an example of the
-    node's parameter that tells where the peer is.
+    ``has_usual_place``: it works with default addresses, so ``simulator all`` may start it.
+    ``example`` is an example of the node's parameter that tells where the peer is.
     """
 
     name: str
     peer: str
     port: int | None = None
-    alias: str = ''
     has_usual_place: bool = True
     example: str = 'host:=192.168.1.20'
 
@@ -55,8 +53,7 @@ class PeerProtocol:
 PROTOCOLS = {
     protocol.name: protocol for protocol in (
         PeerProtocol('xpc', 'X-Plane with the plugin X-Plane Connect', xpc.PORT),
-        PeerProtocol(
-            'xplane_udp', "X-Plane's own UDP, versions 6 to 12", xplane_udp.PORT, 'xplane'),
+        PeerProtocol('xplane_udp', "X-Plane's own UDP, versions 6 to 12", xplane_udp.PORT),
         PeerProtocol('fdmdata', 'Huginn with FDMData', fdmdata.DATA_PORT),
         PeerProtocol('ulyssix', 'Altair or DEWESoft that publishes Ulyssix packets',
                      has_usual_place=False, example='port:=5000'),
@@ -64,11 +61,3 @@ PROTOCOLS = {
                      example='port:=/dev/ttyUSB0'),
     )
 }
-
-
-def protocol_named(name: str) -> PeerProtocol:
-    """Return the protocol of this name or alias. Raises ValueError if there is none."""
-    for protocol in PROTOCOLS.values():
-        if name and name in (protocol.name, protocol.alias):
-            return protocol
-    raise ValueError(f"{name!r} is not one of {', '.join(PROTOCOLS)}")

@@ -113,9 +113,10 @@ SIMULATORS = {
                   has_traffic=False),
     )
 }
-_VERSIONS = [one.name for one in SIMULATORS.values() if one.version is not None]
+_VERSIONS = ', '.join(one.name for one in SIMULATORS.values() if one.version is not None)
 NO_SIMULATORS = {
-    'xplane_udp': 'is a protocol, not a version of X-Plane: choose one of ' + ', '.join(_VERSIONS)}
+    'xplane': f'has no version: choose one of {_VERSIONS}',
+    'xplane_udp': f'is a protocol, not a version of X-Plane: choose one of {_VERSIONS}'}
 """Names that are taken for a simulator's, and why they are none."""
 
 

@@ -496,14 +496,14 @@ def test_command_line(version, capsys):
     ('--for', 'nobody')])
 def test_bad_options_are_refused(options, capsys):
     with pytest.raises(SystemExit):
-        main(['xplane', *options])
+        main(['xplane_udp', *options])
     assert 'error' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('options', [
     ('--web-api', 'v2'), ('--send-port', '48123', '--port', '48123')])
 def test_options_that_have_no_effect_alone_are_refused(options, capsys):
-    assert main(['xplane', *options]) == 1
+    assert main(['xplane_udp', *options]) == 1
     assert f'simulator: {options[0]}: ' in capsys.readouterr().err
 
 
