@@ -117,6 +117,20 @@ def test_the_namespace_and_the_list_of_topics_choose(ros, tmp_path):
     assert [channel.topic for channel in summary.channels.values()] == ['/uav/controls']
 
 
+def test_a_namespace_in_which_nothing_publishes_is_told(ros, tmp_path, monkeypatch):
+    monkeypatch.setattr(record, '_EXPECTED_WITHIN', 0.0)
+    ros.observer.create_publisher(FlightControls, '/uav/controls', 10)
+    ros.wait_for(lambda: ros.observer.count_publishers('/uav/controls'), 'its own publisher')
+    node = Node('record', context=ros.context)
+    said = []
+    monkeypatch.setattr(node, 'get_logger', lambda: SimpleNamespace(warning=said.append))
+    executor = SingleThreadedExecutor(context=ros.context)
+    executor.add_node(node)
+    with Recorder(node, str(tmp_path / 'flight.mcap'), 'uav2'):
+        ros.wait_for(lambda: executor.spin_once(0.1) or said, 'a warning')
+    assert said[0].startswith('nothing publishes in /uav2 yet')
+
+
 def test_topics_that_appear_later_and_other_qualities_of_service_are_recorded(ros, tmp_path):
     path = tmp_path / 'flight.mcap'
     first = ros.observer.create_publisher(FlightControls, '/uav/controls', 10)

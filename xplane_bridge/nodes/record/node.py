@@ -44,6 +44,7 @@ from xplane_bridge.common.command_line import (
 from xplane_bridge.common.signals import call_on_signal
 from xplane_bridge.flights.recordings import rosbag2
 from xplane_bridge.nodes.common.spinning import spin_until
+from xplane_bridge.nodes.record import absent
 from xplane_bridge.nodes.record.definitions import definition, message_class
 
 # A chunk ends at rosbag2's size or at this age (s): a kill loses no more than that.
@@ -65,6 +66,10 @@ _LONGEST_DRAIN = 15.0
 _MOST_TOPICS = 1000
 # Infrastructure topics, not the vehicle's.
 _LEFT_OUT = ('/rosout', '/parameter_events')
+# Recorded beside those of any namespace.
+_BESIDE = ('/diagnostics', '/clock', '/tf', '/tf_static')
+# What nobody has published by then is named: a bridge takes a second or two to start.
+_EXPECTED_WITHIN = 5.0
 
 
 @dataclass(slots=True)
@@ -134,7 +139,8 @@ class Recorder:
         self._writer.start(profile='ros2', library='xplane_bridge')
         # Like rosbag2 at the start: a reader of a file truncated by a kill then knows its version.
         self._add_metadata()
-        self._flushed = self._ticked = time.monotonic()
+        self._flushed = self._ticked = self._began = time.monotonic()
+        self._is_told = False
         self._starved_at = -math.inf
         self._timer = node.create_timer(_DISCOVERY_PERIOD, self._tick)
         self.discover()
@@ -220,6 +226,16 @@ class Recorder:
         text += f' (not known for {", ".join(unknown)})' if unknown else ''
         return text + (f'; topics beyond {_MOST_TOPICS} are not recorded' if self._is_full else '')
 
+    def _missing(self) -> str:
+        """Return what was to be recorded and has no publisher, '' if nothing."""
+        published: dict[str, set[str]] = {}
+        for name, _ in self._node.get_topic_names_and_types():
+            if name not in (*_LEFT_OUT, *_BESIDE) and (
+                    spaces := {one.node_namespace for one
+                               in self._node.get_publishers_info_by_topic(name)}):
+                published[name] = spaces
+        return absent.sentence(self._namespace, self._wanted, published)
+
     def _has_no_room(self) -> bool:
         """Return whether the maximum number of topics is reached, and log that once."""
         if len(self._topics) + len(self._refused) < _MOST_TOPICS:
@@ -234,9 +250,7 @@ class Recorder:
         if self._wanted:
             return topic in self._wanted
         base = self._namespace.rstrip('/') + '/'
-        return (
-            topic.startswith(base) or topic in ('/diagnostics', '/clock', '/tf', '/tf_static')
-        ) and topic not in _LEFT_OUT
+        return (topic.startswith(base) or topic in _BESIDE) and topic not in _LEFT_OUT
 
     def _refuse(self, topic: str, reason: str) -> None:
         self._refused.add(topic)
@@ -349,6 +363,10 @@ class Recorder:
         self.discover()
         now = time.monotonic()
         self._mind_starving(now)
+        if not self._is_told and now - self._began >= _EXPECTED_WITHIN:
+            self._is_told = True
+            if missing := self._missing():
+                self._node.get_logger().warning(missing)
         if now - self._flushed >= _CHUNK_AGE:
             with self._lock:
                 self._flushed = now
