@@ -63,7 +63,7 @@ WORKERS = 4
 XPC = ('ros2 run xplane_bridge xpc_node &',
        'ros2 run xplane_bridge autopilot_node --ros-args -p engage:=true &',
        'ros2 topic echo --once /autopilot/active_target')
-SIMPIT = ('ros2 run xplane_bridge simpit_node --ros-args -p port:=ksp -p profile:=v2 &',
+SIMPIT = ('ros2 run xplane_bridge simpit_node --ros-args -p port:=ksp -p &',
           'ros2 topic echo --once /altitude')
 PEERS = ('simulator all "xpc --host 0.0.0.0" "xplane_udp --host 0.0.0.0" "fdmdata --host 0.0.0.0" '
          '"ulyssix --port 5000"')
@@ -80,7 +80,7 @@ def interface_sessions(pages):
     said = {gist(command) for session in pages for command in session.commands}
     groups = {
         'simulator xpc': Session('interfaces of xpc_node and autopilot_node', commands=[*XPC]),
-        'simulator simpit --profile v2 --port pty:ksp': Session(
+        'simulator simpit --port pty:ksp': Session(
             'interfaces of simpit_node', commands=[*SIMPIT]),
         'simulator xplane12': Session(
             'interfaces of xplane_udp_node', commands=[*XPLANE]),
