@@ -37,7 +37,7 @@ from xplane_bridge.simulators.registry import NO_SIMULATORS, SIMULATORS
 
 SWITCHES = {
     'lockstep': ('--lockstep', True), 'record': ('--no-record', False),
-    'force': ('--force', True)}
+    'force': ('--force', True), 'target': ('--no-target', False)}
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ class Arguments:
     controller_timeout: float = parameter(
         TIMEOUT, 'Silence of your controller, in seconds, that ends the flight.', minimum=0.01,
         maximum=3600.0)
+    target: bool = parameter(
+        True, 'Tell your controller what to hold; false for one that has its own goals.')
     guidance: str = parameter(
         GUIDANCE[0], 'By what your controller is given a route.', choices=GUIDANCE)
     model: str = parameter(

@@ -21,7 +21,8 @@ from importlib import import_module
 from xplane_bridge.flights.controller import ControlLaw
 from xplane_bridge.flights.core import CoreFlight
 from xplane_bridge.flights.flight import Display, Flight, Silent
-from xplane_bridge.flights.order import CORE, Order, OrderError, refusals
+from xplane_bridge.flights.order import CORE, Order
+from xplane_bridge.flights.refusals import OrderError, refusals
 
 
 def open_flight(

@@ -53,6 +53,16 @@ def test_one_that_does_not_is_told_line_by_line(tmp_path):
         'stamps', 'airspeed', 'heading', 'altitude', 'saturates'], output
 
 
+def test_one_without_target_learns_that_from_its_list(tmp_path):
+    code, output = check(tmp_path, f'{sys.executable} -P {FAULTY} own')
+    assert code == 1, output
+    assert ('check_controller: the controller does not subscribe to /experiment/target; it '
+            'subscribes to /experiment/controls, /experiment/imu/data, and publishes '
+            '/experiment/command/controls; one that has its own goals') in output
+    assert '✗ hears      does not subscribe to target: use relative names' in output
+    assert '– speaks     not tried: it has a publisher on command/controls' in output
+
+
 def test_without_a_controller_it_says_what_it_wants(tmp_path):
     code, output = check(tmp_path)
     assert code == 2

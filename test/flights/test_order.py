@@ -22,7 +22,8 @@ from orders import order_of
 import pytest
 
 from xplane_bridge import places
-from xplane_bridge.flights.order import FlownBy, Keep, Link, Order, OrderError, refusals
+from xplane_bridge.flights.order import FlownBy, Keep, Link, Order
+from xplane_bridge.flights.refusals import OrderError, refusals
 from xplane_bridge.flights.scenario.scenario import find, load, parse, ScenarioError
 
 STEPS = load(find('steps'))
@@ -79,6 +80,11 @@ def test_every_sentence_is_said_at_once(monkeypatch):
     (Order(STEPS, 'msfs', seed=-1), ["there is no simulator 'msfs': expected one of xpc"]),
     (Order(STEPS, 'xplane12', link=Link(host='10.0.0.2', port=99999, web='here')), [
         '--port: 99999 is not a port', "--web: 'here' is not an address and a port"]),
+    (Order(STEPS, 'xpc', FlownBy('mine', targets=False)), [
+        'scenario steps takes the controls from the controller (controls at 0 s), and one '
+        'without target is not told: choose a scenario without that, such as turbulence']),
+    (Order(STEPS, 'xpc', FlownBy(targets=False)), [
+        '--no-target belongs to a controller of your own']),
     (Order(STEPS, flown_by=FlownBy(actions='rates')), ["level: got 'rates', expected one of"]),
 ])
 def test_what_cannot_be_flown_is_said(order, sentences):

@@ -416,6 +416,8 @@ def test_arguments_of_the_flights_become_options(launch):
         ours('experiment'), 'controller_launch:=my_pkg my.launch.py', 'guidance:=heading')
     assert command.others == [
         '--controller-launch', 'my_pkg', 'my.launch.py', '--guidance', 'heading', '--by-launch']
+    (command,), _, _ = launch(ours('experiment'), 'controller:=mine', 'target:=false')
+    assert command.others == ['--controller', 'mine', '--no-target', '--by-launch']
 
 
 def test_a_launch_file_of_a_controller_is_put_beside_the_vehicle(launch):

@@ -18,7 +18,8 @@ from argparse import ArgumentParser, Namespace
 
 from xplane_bridge.commands import options
 from xplane_bridge.flights.flight import State
-from xplane_bridge.flights.order import Order, OrderError, refusals
+from xplane_bridge.flights.order import Order
+from xplane_bridge.flights.refusals import OrderError, refusals
 from xplane_bridge.places import open_flight
 
 

@@ -34,7 +34,8 @@ from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.flights.analysis.quantities import EACH_FRAME
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.flight import Fault, Flight
-from xplane_bridge.flights.order import CORE, Keep, Order, OrderError
+from xplane_bridge.flights.order import CORE, Keep, Order
+from xplane_bridge.flights.refusals import OrderError
 from xplane_bridge.flights.result import Result
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.events import CONTROLS

@@ -41,19 +41,16 @@ from xplane_bridge.experiments.settings import (
 )
 from xplane_bridge.flights.conduct import checklist
 from xplane_bridge.flights.flight import Flight
-from xplane_bridge.flights.order import (
-    DIRECT,
-    flown_by_of,
-    Keep,
-    Link,
-    Order,
-    OrderError,
-    refusals,
-)
+from xplane_bridge.flights.order import DIRECT, flown_by_of, Keep, Link, Order
+from xplane_bridge.flights.refusals import OrderError, refusals
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.nodes.flight.flight import RosFlight
+from xplane_bridge.nodes.flight.started import Ends, NotReadyError
 from xplane_bridge.simulators.registry import SIMULATORS
+
+# Seconds after its node has appeared: it has created its subscriptions then.
+_PATIENCE = 5.0
 
 
 class Listening(View):
@@ -97,12 +94,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise OrderError(sentences)
         keep = _files(arguments)
         view = Listening()
-        flight = RosFlight(replace(order, keep=keep), view)
+        flight = RosFlight(replace(order, keep=keep), view, _PATIENCE)
     except (ImportError, OSError, ScenarioError) as error:
         print(f'check_controller: {error}', file=sys.stderr)
         return NOT_FLOWN
     with flight:
-        code = conduct(flight, view, Experiment(order, Files(), ''), Interrupts())
+        code = conduct(
+            flight, view, Experiment(order, Files(), ''), Interrupts(), 'check_controller')
+    if isinstance(flight.error, NotReadyError):
+        return _not_ready(flight.error.ends, flight.order.link.namespace, keep)
     account = flight.script.account if flight.flown else None
     if account is None or code == INTERRUPTED:
         return code
@@ -126,6 +126,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     if code == PASSED:
         print('  it keeps the contract (docs/reference/controllers.md)', flush=True)
     return code
+
+
+def _not_ready(ends: Ends | None, namespace: str, keep: Keep) -> int:
+    """Print the list of a controller that was not flown; return the exit code."""
+    base = f'{namespace}/'
+    subscribed, published = (
+        {topic.removeprefix(base) for topic in topics if topic.startswith(base)}
+        for topics in ((ends.subscribed, ends.published) if ends else ((), ())))
+    print()
+    for one in checklist.not_flown(subscribed, published):
+        print(f'  {one}')
+    print(f'  logs: {keep.log}, {keep.controller_log}', flush=True)
+    return MISSED
 
 
 def _files(arguments: argparse.Namespace) -> Keep:

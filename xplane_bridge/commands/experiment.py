@@ -38,17 +38,20 @@ from xplane_bridge.experiments.settings import (
     NOT_FLOWN,
     PASSED,
 )
-from xplane_bridge.flights.order import CORE, Keep, Order, OrderError, refusals
+from xplane_bridge.flights.order import CORE, Keep, Order
+from xplane_bridge.flights.refusals import OrderError, refusals
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario import scenario as scenarios
 from xplane_bridge.flights.scenario.scenario import ScenarioError
+from xplane_bridge.flights.scenario.untargeted import not_judged
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly a scenario; 0 if its criteria are met, 1 if not, 2 if it could not be flown."""
     arguments = _parsed(sys.argv[1:] if argv is None else argv)
     try:
-        order, pace = _ordered(arguments)
+        scenario = scenarios.load(scenarios.find(arguments.scenario))
+        order, pace = _ordered(arguments, scenario)
         if sentences := refusals(order):
             raise OrderError(sentences)
         files = _files(arguments, order)
@@ -57,6 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         tell(str(error))
         return NOT_FLOWN
     flown_by = order.flown_by
+    if not flown_by.targets:
+        for left_out in not_judged(scenario):
+            print(f'without target: {left_out}', flush=True)
     code = fly(Experiment(
         replace(order, keep=Keep(files.recording, files.log)), files,
         f'{order.scenario.name} on {order.link.host or order.sim}' + (
@@ -72,13 +78,15 @@ def outputs(argv: Sequence[str]) -> list[str]:
     Raises ScenarioError for an unknown scenario.
     """
     arguments = _parsed(argv)
-    return _files(arguments, _ordered(arguments)[0]).results()
+    scenario = scenarios.load(scenarios.find(arguments.scenario))
+    return _files(arguments, _ordered(arguments, scenario)[0]).results()
 
 
-def _ordered(arguments: argparse.Namespace) -> tuple[Order, float]:
+def _ordered(
+    arguments: argparse.Namespace, scenario: scenarios.Scenario
+) -> tuple[Order, float]:
     """Return the order, and how many times faster than real time a flight in core is watched."""
-    order = options.order_of(
-        arguments, scenarios.load(scenarios.find(arguments.scenario)))
+    order = options.order_of(arguments, scenario)
     if order.sim != CORE:
         return order, 0.0
     speed = order.link.speed

@@ -24,6 +24,7 @@ from xplane_bridge.flights.order import CORE, DIRECT, flown_by_of, Link, NO_WEB,
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.flights.scenario.start import NO_SENSORS
+from xplane_bridge.flights.scenario.untargeted import untargeted
 from xplane_bridge.sensors.specification import presets
 from xplane_bridge.simulators.registry import SIMULATORS
 
@@ -89,6 +90,9 @@ def add_controller_options(parser: ArgumentParser) -> None:
     parser.add_argument('--controller-timeout', type=float, default=0.0, metavar='S',
                         help='silence of your controller, in seconds, that ends the flight '
                         f'({controller.TIMEOUT:g})')
+    parser.add_argument('--no-target', action='store_true',
+                        help='your controller has its own goals: it is told none, and what needs '
+                        'them is not judged')
     parser.add_argument('--guidance', default='', choices=controller.GUIDANCE,
                         help='by what your controller is given a route '
                         f'({controller.GUIDANCE[0]})')
@@ -106,10 +110,11 @@ def order_of(arguments: Namespace, scenario: Scenario) -> Order:
             f'a real simulator ({arguments.host}) does not support {", ".join(wanted)}: its '
             'protocol has none of that; omit --host to fly a simulator of this package')
     scenario = replace(scenario, initial={**scenario.initial, **given})
+    flown_by = flown_by_of(
+        scenario, arguments.controller, tuple(arguments.controller_launch), arguments.policy,
+        arguments.controller_timeout, arguments.guidance, not arguments.no_target)
     return Order(
-        scenario, arguments.sim, flown_by_of(
-            scenario, arguments.controller, tuple(arguments.controller_launch), arguments.policy,
-            arguments.controller_timeout, arguments.guidance),
+        scenario if flown_by.targets else untargeted(scenario), arguments.sim, flown_by,
         arguments.seed, arguments.sensors, link=Link(**{
             name: getattr(arguments, name) for name in Link.__slots__}))
 

@@ -46,15 +46,8 @@ from xplane_bridge.episodes.reward import (
     TrackingReward,
 )
 from xplane_bridge.flights.flight import Flight, State
-from xplane_bridge.flights.order import (
-    CORE,
-    FlownBy,
-    goes_in_lockstep,
-    Link,
-    Order,
-    OrderError,
-    refusals,
-)
+from xplane_bridge.flights.order import CORE, FlownBy, goes_in_lockstep, Link, Order
+from xplane_bridge.flights.refusals import OrderError, refusals
 from xplane_bridge.flights.scenario import scenario as scenarios
 from xplane_bridge.flights.scenario.scenario import Scenario
 from xplane_bridge.flights.scenario.start import scenario_of, Start, start_of

@@ -37,6 +37,8 @@ from xplane_bridge.flights.flight import Fault, Flight
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.places import open_flight
 
+COMMAND = 'experiment'
+
 
 def fly(experiment: Experiment) -> int:
     """
@@ -72,9 +74,14 @@ def fly(experiment: Experiment) -> int:
 
 
 def conduct(
-    flight: Flight, view: View, experiment: Experiment, interrupts: Interrupts
+    flight: Flight, view: View, experiment: Experiment, interrupts: Interrupts,
+    command: str = COMMAND,
 ) -> int:
-    """Fly a flight to its end, and close it; return the exit code before the verdict."""
+    """
+    Fly a flight to its end, and close it; return the exit code before the verdict.
+
+    ``command`` is the one that a user knows it by.
+    """
     try:
         with interrupts.allowed():
             clear(experiment.files)
@@ -86,10 +93,10 @@ def conduct(
         print('interrupted; the results so far follow' if flight.flown else
               'interrupted before the flight began', flush=True)
         return INTERRUPTED
-    return code_of(flight)
+    return code_of(flight, command)
 
 
-def code_of(flight: Flight) -> int:
+def code_of(flight: Flight, command: str = COMMAND) -> int:
     """Return the exit code of a flight before its verdict, and say on stderr why it failed."""
     error = flight.error
     if error is None:
@@ -97,14 +104,14 @@ def code_of(flight: Flight) -> int:
     if not isinstance(error, ExperimentError | ValueError | RuntimeError | OSError | ImportError):
         # Not foreseen: with its traceback.
         raise error
-    tell(flight.why)
+    tell(flight.why, command)
     if flight.fault is Fault.CONTROLLER and flight.flown:
         return MISSED
     return NOT_FLOWN
 
 
-def tell(text: str) -> None:
+def tell(text: str, command: str = COMMAND) -> None:
     """Say on stderr why there is no flight, each reason in a line of its own."""
     for line in text.split('\n'):
-        print(f'experiment: {line}' if not line.startswith('    ') else line, file=sys.stderr,
+        print(f'{command}: {line}' if not line.startswith('    ') else line, file=sys.stderr,
               flush=True)

@@ -22,24 +22,21 @@ An order: all that determines a flight, as plain data that can be sent to anothe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-import math
 import os
 from pathlib import Path
 from typing import Any
 
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL
-from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.control import gains
 from xplane_bridge.control.policy.action import CONTROLS, LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
 from xplane_bridge.control.policy.load import LoadedPolicy
-from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, EXTERNAL, GUIDANCE, TIMEOUT
+from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, GUIDANCE, TIMEOUT
 from xplane_bridge.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.flights.scenario.start import NO_SENSORS
-from xplane_bridge.sensors.specification import FiguresError, load
-from xplane_bridge.simulators.registry import no_simulator, Simulator, SIMULATORS
+from xplane_bridge.simulators.registry import Simulator, SIMULATORS
 
 CORE = 'core'
 """The place in this process, without ROS."""
@@ -53,8 +50,6 @@ PLACES = (*SIMULATORS, DIRECT, CORE)
 NO_WEB = 'none'
 """Instead of the address of the Web API: it is not used."""
 
-_FAULTS = ('loss', 'delay', 'jitter')
-
 
 @dataclass(frozen=True, slots=True)
 class FlownBy:
@@ -65,7 +60,8 @@ class FlownBy:
     its launch file. ``policy`` refers to one (control.policy.load), whose files must have
     ``digest``, unless that is empty. ``actions`` is a level of
     control.policy.action: whoever calls step() gives them. ``timeout`` is the silence (s) that
-    ends a flight with a controller of your own, ``guidance`` by what a route is given to it.
+    ends a flight with a controller of your own, ``guidance`` by what a route is given to it;
+    without ``targets`` it has its own goals, and is told none.
     """
 
     command: str = AUTOPILOT
@@ -75,6 +71,7 @@ class FlownBy:
     timeout: float = TIMEOUT
     guidance: str = GUIDANCE[0]
     digest: str = ''
+    targets: bool = True
 
     @property
     def foreign(self) -> bool:
@@ -194,7 +191,8 @@ class Order:
             'speed': link.speed, 'lockstep': link.lockstep, 'seed': self.seed, 'loss': link.loss,
             'delay': link.delay, 'jitter': link.jitter, 'controller': flown_by.command,
             'controller_launch': flown_by.launch, 'controller_timeout': flown_by.timeout,
-            'guidance': flown_by.guidance, 'policy': flown_by.policy,
+            'guidance': flown_by.guidance, 'no_target': not flown_by.targets,
+            'policy': flown_by.policy,
             **{name: initial.get(name, '') for name in ('model', 'aircraft_path', 'gains')},
             'sensors': self.sensors}
 
@@ -211,10 +209,13 @@ def goes_in_lockstep(sim: str) -> bool:
 
 def flown_by_of(
     scenario: Scenario, command: str = '', launch: tuple[str, ...] = (), policy: str = '',
-    timeout: float = 0.0, guidance: str = '',
+    timeout: float = 0.0, guidance: str = '', targets: bool = True,
 ) -> FlownBy:
     """Return who flies a scenario: what is not given is what it says, or the default."""
     said = dict(scenario.controller)
+    if policy or command == AUTOPILOT:
+        # They hold what target says.
+        said.pop('controller_target', None)
     if command or launch or policy:
         said = {name: value for name, value in said.items()
                 if name not in ('controller', 'controller_launch')}
@@ -225,181 +226,8 @@ def flown_by_of(
     return FlownBy(
         command or said.get('controller', '' if launch else AUTOPILOT), launch, policy,
         timeout=timeout or said.get('controller_timeout', TIMEOUT),
-        guidance=guidance or said.get('guidance', GUIDANCE[0]))
-
-
-class OrderError(ScenarioError):
-    """An order that cannot be flown: ``sentences`` say why."""
-
-    def __init__(self, sentences: list[str]) -> None:
-        super().__init__('\n'.join(sentences))
-        self.sentences = sentences
-
-
-def refusals(order: Order, strange: bool = True, own_law: bool = False) -> list[str]:
-    """
-    Return every sentence why an order cannot be flown; nothing has been started then.
-
-    Without ``strange`` a policy is not looked at: to load one runs its author's code. With
-    ``own_law`` a law is given with the order, and needs no gains.
-    """
-    return [*_refusals(order, strange, own_law)]
-
-
-def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
-    if order.sim not in PLACES:
-        yield no_simulator(order.sim, (DIRECT, CORE))
-        return
-    broken = False
-    for sentence in _of_flown_by(order, strange):
-        broken = True
-        yield sentence
-    yield from _of_sensors(order)
-    if not own_law and not broken and (strange or not order.flown_by.policy):
-        yield from _of_gains(order)
-    if not 0 <= order.seed <= LARGEST_SEED:
-        yield f'--seed: {order.seed} is not in 0..{LARGEST_SEED}'
-    if order.sim == CORE:
-        yield from _in_core(order)
-        return
-    if order.rounding:
-        yield (f'rounding {order.rounding!r} belongs to {CORE}: through ROS what is measured and '
-               f'commanded is rounded by {order.sim}')
-    yield from _of_actions(order)
-    if order.sim == DIRECT:
-        yield from _of_direct(order)
-    else:
-        yield from _of_link(order)
-    yield from _of_time(order)
-
-
-def _of_flown_by(order: Order, strange: bool) -> Iterator[str]:
-    flown_by, scenario = order.flown_by, order.scenario
-    chosen = [option for option, given in (
-        ('--controller', flown_by.command not in ('', AUTOPILOT)),
-        ('--controller-launch', flown_by.launch), ('--policy', flown_by.policy),
-        ('actions', flown_by.actions)) if given]
-    if len(chosen) > 1:
-        yield f'{" and ".join(chosen)} exclude each other'
-    if flown_by.policy and strange:
-        try:
-            load_policy(flown_by.policy)
-        except ValueError as error:
-            yield str(error)
-    if flown_by.actions and flown_by.actions not in LEVELS:
-        yield f'level: got {flown_by.actions!r}, expected one of {", ".join(LEVELS)}'
-    if not 0.0 <= flown_by.timeout < math.inf:
-        yield f'--controller-timeout: {flown_by.timeout} is not above 0'
-    if flown_by.command == EXTERNAL and any(
-            event.action == 'autopilot_frozen' for event in scenario.events):
-        yield (f'scenario {scenario.name} stops the controller, and an external one is not for '
-               'the experiment to stop')
-
-
-def _of_sensors(order: Order) -> Iterator[str]:
-    scenario = order.scenario
-    if order.sensed_by:
-        try:
-            load(order.sensed_by)
-        except FiguresError as error:
-            yield f'sensors: {error}'
-    elif needed := scenario.needs_sensors():
-        yield (f'scenario {scenario.name} needs sensors, because of {", ".join(needed)}: name '
-               'some, such as consumer (--sensors consumer)')
-
-
-def _of_gains(order: Order) -> Iterator[str]:
-    """Yield that the autopilot is to fly an aircraft whose gains nobody knows."""
-    initial, flown_by = order.scenario.initial, order.flown_by
-    needed = order.scenario.engages() and (
-        not (flown_by.foreign or flown_by.actions) or flown_by.is_above_autopilot())
-    # Which one a real simulator flies is not known here.
-    if (needed or initial.get('gains')) and not (
-            order.link.host and not {'model', 'gains'} & initial.keys()):
-        try:
-            order.gains()
-        except ValueError as error:
-            yield str(error)
-
-
-def _in_core(order: Order) -> Iterator[str]:
-    default, scenario = Link(), order.scenario
-    if unused := [name for name in ('host', 'port', 'speed', *_FAULTS)
-                  if getattr(order.link, name) != getattr(default, name)]:
-        yield (f'{CORE} has no link and runs as fast as possible: omit {", ".join(unused)}'
-               f'{" (speed is for --live)" if unused == ["speed"] else ""}')
-    if order.flown_by.foreign and not order.flown_by.policy:
-        yield (f'{CORE} flies without ROS, and a controller of your own is a ROS node: choose '
-               'another --sim, or fly a policy: --policy (docs/reference/policies.md)')
-    if needed := scenario.needs_real_time():
-        yield (f'scenario {scenario.name} works in real time only, because of '
-               f'{", ".join(needed)}: {CORE} has no link to lose and no process to stop')
-    if order.rounding and order.rounding not in SIMULATORS:
-        yield f'rounding: {no_simulator(order.rounding)}'
-
-
-def _of_actions(order: Order) -> Iterator[str]:
-    if order.flown_by.actions and order.sensed_by:
-        yield 'actions through ROS are flown without sensors: give sensors "none"'
-    link, initial = order.link, order.scenario.initial
-    if order.flown_by.actions and link.host and order.sim != DIRECT and (
-            order.simulator.protocol.name != 'xplane_udp') and initial:
-        yield (f'a real simulator ({link.host}) does not support initial: its protocol has none '
-               'of that; place the aircraft there, and order a scenario without it')
-
-
-def _of_direct(order: Order) -> Iterator[str]:
-    link = order.link
-    if unused := [name for name in ('host', 'port', 'web', *_FAULTS) if getattr(link, name)]:
-        yield f'{DIRECT} has no link: omit {", ".join(unused)}'
-
-
-def _of_link(order: Order) -> Iterator[str]:
-    link, scenario = order.link, order.scenario
-    if link.host:
-        default = Link()
-        given = {
-            name: getattr(link, name) != getattr(default, name)
-            for name in ('speed', 'lockstep')} | {'seed': bool(order.seed)} | {
-            name: bool(getattr(link, name)) for name in _FAULTS}
-        wanted = [name for name, is_given in given.items() if is_given]
-        if wanted := wanted + scenario.needs_simulator():
-            yield (f'a real simulator ({link.host}) does not support {", ".join(wanted)}: its '
-                   'protocol has none of that; omit --host to fly a simulator of this package')
-        if not 0 <= link.port <= 65535:
-            yield f'--port: {link.port} is not a port, 1..65535'
-        try:
-            web_parameters(link)
-        except ScenarioError as error:
-            yield str(error)
-    elif link.port or link.web:
-        yield '--port and --web need --host; a simulator of this package takes a free port'
-    if not order.simulator.reports_controls and scenario.needs_controls():
-        yield (f'{order.sim} does not report its controls, so scenario {scenario.name} cannot be '
-               f'evaluated by {", ".join(dict.fromkeys(scenario.needs_controls()))}')
-
-
-def _of_time(order: Order) -> Iterator[str]:
-    link, scenario = order.link, order.scenario
-    if not 0.0 < link.speed < math.inf:
-        yield f'speed is {link.speed}, expected above 0'
-    by_step = order.flown_by.foreign or order.flown_by.actions
-    if scenario.in_closed_loop() and not (by_step and link.lockstep):
-        yield (f'{", ".join(scenario.in_closed_loop())}: closed_loop is flown with --sim {CORE}, '
-               'or with --controller in --lockstep; otherwise the controller commands the '
-               'aircraft itself')
-    if order.simulated_time and not goes_in_lockstep(order.sim):
-        yield (f'{order.sim} has no time in its protocol, so it can be flown in real time only: '
-               'omit speed and lockstep')
-    if order.simulated_time and scenario.needs_real_time():
-        yield (f'scenario {scenario.name} works in real time only, because of '
-               f'{", ".join(scenario.needs_real_time())}: without commands and telemetry '
-               'simulated time stops')
-    if link.lockstep and link.speed != 1.0:
-        yield 'lockstep runs as fast as possible: omit speed'
-    if link.lockstep and any(getattr(link, name) for name in _FAULTS):
-        yield ('in lockstep the simulator waits for lost datagrams: omit '
-               + ', '.join(name for name in _FAULTS if getattr(link, name)))
+        guidance=guidance or said.get('guidance', GUIDANCE[0]),
+        targets=targets and said.get('controller_target', True))
 
 
 def web_parameters(link: Link) -> Mapping[str, Any]:

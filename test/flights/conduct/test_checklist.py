@@ -16,7 +16,13 @@
 
 import pytest
 
-from xplane_bridge.flights.conduct.checklist import findings, HEARS, scenario, STEPS
+from xplane_bridge.flights.conduct.checklist import (
+    findings,
+    HEARS,
+    not_flown,
+    scenario,
+    STEPS,
+)
 from xplane_bridge.flights.conduct.conduct import Account, Conduct
 
 GOOD = {'elevator': 0.1, 'aileron': 0.0, 'rudder': 0.0, 'throttle': 0.7}
@@ -51,6 +57,16 @@ def test_the_scenario_steps_each_target_when_the_list_looks_at_it():
     events = [(event.at, event.action) for event in scenario().events]
     assert [(step.begin, 'change') for step in STEPS] == events[1:4]
     assert events[0][1] == events[-1][1] == 'engage'
+
+
+def test_one_that_was_not_flown_is_told_what_it_lacks():
+    found = {one.name: one for one in not_flown({'imu/data'}, {'command/controls'})}
+    assert [name for name, one in found.items() if one.passed is False] == ['hears']
+    assert found['hears'].sentence.endswith('with its own goals: experiment --no-target')
+    found = {one.name: one for one in not_flown((), ())}
+    assert [name for name, one in found.items() if one.passed is False] == ['hears', 'speaks']
+    assert found['hears'].sentence.startswith('does not subscribe to imu/data, target: use')
+    assert not any(one.passed for one in found.values())
 
 
 @pytest.mark.parametrize('lockstep', [True, False])

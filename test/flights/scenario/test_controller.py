@@ -57,6 +57,17 @@ def test_the_command_line_wins_over_the_scenario():
     assert chosen(file, guidance='course', controller_timeout=2.0)[2:] == ('course', 2.0)
 
 
+def test_own_goals_are_those_of_the_controller_that_has_them():
+    file = {'command': 'mine', 'target': False}
+    assert order_of(scenario(controller='mine')).flown_by.targets
+    assert not order_of(scenario(controller='mine'), no_target=True).flown_by.targets
+    assert not order_of(scenario(controller=file)).flown_by.targets
+    assert not order_of(scenario(controller=file), controller='a rival').flown_by.targets
+    # They hold what target says, and can be compared so.
+    assert order_of(scenario(controller=file), controller='autopilot').flown_by.targets
+    assert order_of(scenario(controller=file), policy='turbulence').flown_by.targets
+
+
 @pytest.mark.parametrize(('given', 'sentence'), [
     ({}, 'controller: expected either command or launch'),
     ({'command': 'a', 'launch': ['b', 'c']}, 'controller: expected either command or launch'),
@@ -64,6 +75,7 @@ def test_the_command_line_wins_over_the_scenario():
     ({'launch': 'b'}, r'controller.launch: expected \[package, file\], got'),
     ({'command': 'a', 'guidance': 'path'}, 'controller.guidance: expected one of course, heading'),
     ({'command': 'a', 'timeout': 0}, 'controller.timeout: expected above 0'),
+    ({'command': 'a', 'target': 1}, 'controller.target: expected true or false'),
     ({'run': 'a'}, 'controller: unknown name'),
 ])
 def test_a_mistake_in_the_scenario_is_said(given, sentence):

@@ -45,6 +45,18 @@ criteria:
 """
 
 
+OWN = """
+duration: 2.0
+initial: {altitude: 1200.0, airspeed: 48.0}
+events:
+  - {at: 0.5, engage: true}
+  - {at: 1.0, change: {heading_deg: 10.0}}
+criteria:
+  - {quantity: altitude_error, statistic: rms, at_most: 0.0}
+  - {quantity: roll_deg, statistic: max_abs, at_most: 60.0}
+"""
+
+
 # On top of what the controller commands, and after its release alone.
 INPUTS = """  - {at: 1.5, doublet: {axis: rudder, amplitude: 0.1, closed_loop: true}, for: 0.5}
   - {at: 2.6, doublet: {axis: rudder, amplitude: 0.2}, for: 0.2}
@@ -118,6 +130,25 @@ def test_one_that_runs_elsewhere_and_is_late_is_reported(tmp_path):
     assert 'waiting for a controller that subscribes to /experiment/target' in output
     assert found['figures']['controller']['late'] > 10
     assert 'MISSED  controller: late commands at most 5% of all: ' in output
+
+
+@pytest.mark.parametrize('options', [(), ('--lockstep',)])
+def test_one_with_its_own_goals_is_flown_from_the_start_and_judged_by_what_it_does(
+        tmp_path, options):
+    file = tmp_path / 'own.yaml'
+    file.write_text(OWN)
+    with process('experiment', '--scenario', str(file), '--output', str(tmp_path / 'flight'),
+                 '--controller', faulty('own'), '--no-target', '--no-picture', *options) as child:
+        output, _ = child.communicate(timeout=120)
+    assert child.returncode == 0, output
+    assert 'without target: heading by +10 deg at 1 s is not sent\n' in output
+    assert 'without target: rms of altitude_error is not judged\n' in output
+    assert 'met     max_abs of roll_deg at most 60' in output
+    assert 'met     controller: keeps its contract: yes' in output
+    found = json.loads((tmp_path / 'flight.json').read_text())
+    assert found['figures']['controller']['commands'] >= 100
+    assert len(found['criteria']) > 1
+    assert not len(analysis.load(tmp_path / 'flight.mcap').series['target_heading'].times)
 
 
 def test_a_controller_that_cannot_be_started_is_said_at_once(tmp_path):

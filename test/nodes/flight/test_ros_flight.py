@@ -33,7 +33,8 @@ import numpy as np
 
 from xplane_bridge.episodes.environment import FlightEnv
 from xplane_bridge.flights.flight import Fault, State
-from xplane_bridge.flights.order import FlownBy, Link, Order, OrderError
+from xplane_bridge.flights.order import FlownBy, Link, Order
+from xplane_bridge.flights.refusals import OrderError
 from xplane_bridge.flights.scenario.scenario import parse
 from xplane_bridge.flights.scenario.start import scenario_of, Start
 from xplane_bridge.flights.script import ExperimentError

@@ -48,19 +48,13 @@ from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import DAY, ScenarioError
 from xplane_bridge.control.policy.contents import digest
 from xplane_bridge.control.policy.load import load as load_policy
-from xplane_bridge.flights.order import (
-    CORE,
-    flown_by_of,
-    Link,
-    model_of,
-    Order,
-    OrderError,
-    refusals,
-)
+from xplane_bridge.flights.order import CORE, flown_by_of, Link, model_of, Order
+from xplane_bridge.flights.refusals import OrderError, refusals
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.contents import of_aircraft, of_gains, of_sensors
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT
 from xplane_bridge.flights.scenario.start import NO_SENSORS
+from xplane_bridge.flights.scenario.untargeted import untargeted
 
 # A flight in one process takes a second or two; through ROS, half a minute.
 _TIME_LIMIT = 600.0
@@ -409,7 +403,8 @@ def order_of(flown: scenario.Scenario, simulator: str, controller: str) -> Order
     """Return how a scenario is flown on a simulator by a controller of a plan."""
     policy = controller.removeprefix(contents.POLICY)
     is_policy = policy != controller
+    flown_by = flown_by_of(
+        flown, command='' if is_policy else controller, policy=policy if is_policy else '')
     return Order(
-        flown, simulator, flown_by_of(
-            flown, command='' if is_policy else controller, policy=policy if is_policy else ''),
+        flown if flown_by.targets else untargeted(flown), simulator, flown_by,
         link=Link(lockstep=simulator != CORE))

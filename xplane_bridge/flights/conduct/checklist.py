@@ -49,6 +49,10 @@ class Finding:
         return f'{mark} {self.name:<10} {self.sentence}'
 
 
+_SILENT = Finding('speaks', False, 'no command was heard: publish on command/controls (a relative '
+                  'name) for each imu/data after the first target')
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """
@@ -115,6 +119,17 @@ def findings(
         _saturates(conduct, flown), _releases(conduct, flown)]
 
 
+def not_flown(subscribed: Collection[str], published: Collection[str]) -> list[Finding]:
+    """Return what is missing of a controller that is not ready to fly, by relative names."""
+    names = ('rate', 'stamps', 'controls', 'lockstep', *(step.name for step in STEPS),
+             'saturates', 'releases')
+    return [
+        _hears(subscribed),
+        Finding('speaks', None, 'not tried: it has a publisher on command/controls')
+        if 'command/controls' in published else _SILENT,
+        *(Finding(name, None, 'not tried: nothing was flown') for name in names)]
+
+
 def _ends(account: Account, begin: float) -> Finding:
     end, hung = account.conduct.end, account.conduct.hung
     if end is not None:
@@ -131,7 +146,9 @@ def _hears(heard: Collection[str]) -> Finding:
     missing = [name for name in NEEDED if name not in heard]
     if missing:
         return Finding('hears', False, f'does not subscribe to {", ".join(missing)}: use relative '
-                       'names, in the namespace that __ns gives')
+                       'names, in the namespace that __ns gives'
+                       + ('; one with its own goals: experiment --no-target'
+                          if missing == ['target'] else ''))
     absent = [name for name in HEARS if name not in heard]
     return Finding('hears', True, ', '.join(name for name in HEARS if name in heard)
                    + (f'; not {", ".join(absent)}' if absent else ''))
@@ -139,9 +156,7 @@ def _hears(heard: Collection[str]) -> Finding:
 
 def _speaks(conduct: Conduct) -> Finding:
     commands = conduct.counts['commands']
-    return Finding('speaks', commands > 0, f'{commands} commands' if commands else (
-        'no command was heard: publish on command/controls (a relative name) for each imu/data '
-        'after the first target'))
+    return Finding('speaks', True, f'{commands} commands') if commands else _SILENT
 
 
 def _rate(account: Account, begin: float) -> Finding:

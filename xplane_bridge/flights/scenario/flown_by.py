@@ -49,12 +49,12 @@ def parse(item: Any) -> dict[str, Any]:
     Return the controller of a scenario file, by the names of Settings.
 
     It is a command, ``autopilot`` or ``external``; or a mapping with ``command`` or ``launch``
-    ([package, file]), and perhaps ``guidance`` and ``timeout``.
+    ([package, file]), and perhaps ``guidance``, ``timeout``, and ``target: false``.
     """
     if isinstance(item, str):
         item = {'command': item}
     given = fields.mapping(
-        item, 'controller', optional=('command', 'launch', 'guidance', 'timeout'))
+        item, 'controller', optional=('command', 'launch', 'guidance', 'timeout', 'target'))
     if ('command' in given) == ('launch' in given):
         raise ScenarioError('controller: expected either command or launch')
     found: dict[str, Any] = {}
@@ -75,6 +75,8 @@ def parse(item: Any) -> dict[str, Any]:
     if 'timeout' in given:
         found['controller_timeout'] = fields.number(
             given['timeout'], 'controller.timeout', above=0.0, at_most=_LONGEST)
+    if 'target' in given:
+        found['controller_target'] = fields.boolean(given['target'], 'controller.target')
     return found
 
 

@@ -16,8 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 import math
 from threading import RLock
 import time
@@ -27,26 +26,28 @@ from rclpy.node import Node
 from rclpy.time import Time
 
 from xplane_bridge.common.controls import FLOWN
-from xplane_bridge.common.supervised import Supervised
-from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.flights.analysis.quantities import ORDERED, RELAYED, stamp_of
 from xplane_bridge.flights.conduct.conduct import Account, Conduct, SAYS
 from xplane_bridge.flights.conduct.relay import Relay
+from xplane_bridge.flights.order import FlownBy
 from xplane_bridge.flights.script import ControllerError, ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes
+from xplane_bridge.nodes.flight.started import (
+    COMMAND,
+    ends_in,
+    NotReadyError,
+    START_TIMEOUT,
+    Started,
+)
 from xplane_bridge.nodes.flight.vehicle import is_used_by_another, Vehicle
 
-COMMAND = 'command/controls'
-_START_TIMEOUT = 60.0
 _TICK = 0.05
-_SHOWN_LINES = 10
-_LONGEST_LINE = 300
 # Seconds until a target has arrived; it does in milliseconds.
 _ACKNOWLEDGED = 5.0
 _CONTROLS = Mask(FlightControls)
@@ -54,87 +55,39 @@ _TARGETS = Mask(AutopilotTarget)
 _HELD = ('altitude', 'heading', 'course', 'airspeed', 'climb_rate')
 
 
-@dataclass
-class Started:
-    """A controller: its name, its process unless it runs elsewhere, and the file of its log."""
-
-    name: str
-    process: Supervised | None = None
-    log: str = ''
-    _code: int | None = field(default=None, init=False)
-
-    @property
-    def code(self) -> int | None:
-        """Return the exit code if its process has ended, negative for a signal."""
-        if self._code is None and self.process is not None:
-            self._code = self.process.poll()
-        return self._code
-
-    def last_lines(self, most: int = _SHOWN_LINES) -> list[str]:
-        """Return the end of its log."""
-        if not self.log:
-            return []
-        with open(self.log, encoding='utf-8', errors='replace') as log:
-            return [printable(line.rstrip(), _LONGEST_LINE) for line in log.readlines()[-most:]]
-
-    def freeze(self, on: bool) -> None:
-        """Stop all of its processes, or resume them."""
-        if self.process is not None:
-            self.process.freeze(on)
-
-
-def wait_for(
-    controller: Started, node: Node, namespace: str, say: Callable[[str], None]
-) -> None:
-    """
-    Wait until the controller listens to its target; forever, if it is started elsewhere.
-
-    Raises ExperimentError if it ends instead, or does not listen.
-    """
-    topic = f'{namespace}/{ORDERED}'
-    if controller.process is None:
-        say(f'waiting for a controller that subscribes to {topic}')
-    deadline = time.monotonic() + (_START_TIMEOUT if controller.process else math.inf)
-    while not is_used_by_another(node.get_subscriptions_info_by_topic(topic)):
-        if controller.code is not None:
-            raise ExperimentError('\n    '.join([
-                f'the controller has ended with code {controller.code}; the end of its log:',
-                *(controller.last_lines() or ['(empty)'])]))
-        if time.monotonic() > deadline:
-            raise ExperimentError(
-                f'the controller has not subscribed to {topic} within {_START_TIMEOUT:.0f} s; '
-                f'see {controller.log}, and docs/reference/controllers.md')
-        time.sleep(_TICK)
-
-
 class ControlledVehicle(Vehicle):
     """
     A vehicle with a bridge and a controller that fulfils its contract.
 
     The contract is docs/reference/controllers.md. In lockstep commands pass through here: see
-    relay.py. ``conduct`` counts what the controller does.
+    relay.py. ``conduct`` counts what the controller does. One that has its own goals (FlownBy)
+    is engaged all the time, and counts from the scenario's start.
     """
 
     target_qos = LATCHED
 
     def __init__(
         self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
-        controller: Started, timeout: float, guidance: str, lockstep: bool = False,
-        recorded: bool = True,
+        controller: Started, flown_by: FlownBy, lockstep: bool = False, recorded: bool = True,
+        patience: float = math.inf,
     ) -> None:
         self.command_topic = RELAYED if lockstep else COMMAND
         super().__init__(node, namespace, monitor, processes, None, lockstep, recorded)
         self.conduct = Conduct(lockstep)
         self._relay = Relay(self.conduct, self._forward) if lockstep else None
         self._controller = controller
-        self._timeout = timeout
-        self._guidance = guidance
+        self._flown_by = flown_by
+        self._patience = min(patience, START_TIMEOUT)
         self._lock = RLock() if self._relay is None else self._relay.lock
         self._own: set[float] = set()
         self._held: dict[str, float] = {}
         self._answer_wanted = False
         node.create_subscription(FlightControls, f'{namespace}/{COMMAND}', self._on_command, 50)
         monitor.on_state = self._on_state
+        if lockstep and not flown_by.targets:
+            # The simulation waits for its answer to the first state already.
+            self.conduct.engage(-math.inf, time.monotonic())
+            self.conduct.pause(True, time.monotonic())
 
     # What is heard, in the thread that spins.
 
@@ -146,6 +99,9 @@ class ControlledVehicle(Vehicle):
         stamp, now = stamp_of(message), time.monotonic()
         if self._relay is None and stamp in self._own:
             # What the scenario itself commands takes the same way.
+            return
+        if not self._flown_by.targets and not self.conduct.engaged:
+            # It flies already; what counts begins with the scenario.
             return
         with self._lock:
             (self._relay or self.conduct).command(stamp, _CONTROLS.known(message), now)
@@ -166,11 +122,11 @@ class ControlledVehicle(Vehicle):
         topic = f'{self._namespace}/{COMMAND}'
         if not self.monitor.wait_for(
             lambda: self._controller.code is not None or is_used_by_another(
-                self._node.get_publishers_info_by_topic(topic)), _START_TIMEOUT
+                self._node.get_publishers_info_by_topic(topic)), self._patience
         ):
-            raise ExperimentError(
+            raise NotReadyError(
                 f'the controller has no publisher on {topic}: it commands there, in the '
-                'namespace that it is given')
+                'namespace that it is given', ends_in(self._node, self._namespace))
 
     def _prepare_controller(self) -> None:
         if self._relay is not None:
@@ -187,7 +143,11 @@ class ControlledVehicle(Vehicle):
 
     def engage(self, on: bool, now: float) -> None:
         """Give the controller the current state to hold, or release it."""
-        if on and not self.conduct.engaged:
+        if not self._flown_by.targets:
+            with self._lock:
+                self.conduct.engage(now, time.monotonic())
+                self.conduct.pause(False, time.monotonic())
+        elif on and not self.conduct.engaged:
             stamp = self._since()
             self._held = {
                 'altitude': self.monitor.last('altitude'),
@@ -214,8 +174,8 @@ class ControlledVehicle(Vehicle):
         self._send(held, self._since())
 
     def follow(self, path: PathFollower) -> str:
-        """Return by which target a controller is led that hears no paths."""
-        return self._guidance
+        """Return by which target a controller is led that gets no paths; '' for own goals."""
+        return self._flown_by.guidance if self._flown_by.targets else ''
 
     def _since(self) -> float:
         """
@@ -302,13 +262,13 @@ class ControlledVehicle(Vehicle):
                 # Nothing else comes with each state.
                 behind = ('; behind sensors it answers imu/data with the newest of the others: '
                           'see behind_sensors in docs/reference/controllers.md')
-        if silent > self._timeout:
+        if silent > self._flown_by.timeout:
             if self._relay is not None:
                 self._relay.finish(now)
             # The time allowed, not a moment more: equal flights say the same.
-            self.conduct.hangs(self._timeout)
+            self.conduct.hangs(self._flown_by.timeout)
             raise ControllerError(
-                f'the controller {what} for {self._timeout:g} s{self._wrong()}{behind}')
+                f'the controller {what} for {self._flown_by.timeout:g} s{self._wrong()}{behind}')
 
     def _wrong(self) -> str:
         wrong = [f'{self.conduct.counts[name]} {words}' for name, words in SAYS.items()

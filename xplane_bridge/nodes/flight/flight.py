@@ -68,9 +68,12 @@ class RosFlight(Flight):
 
     They end when it is over, fails or is closed, and with the interpreter. Raises OrderError or
     ScenarioError for a namespace that cannot be used, ImportError without what it needs.
+    ``patience`` is how long (s) a controller of your own may be there without being ready.
     """
 
-    def __init__(self, order: Order, display: Display) -> None:
+    def __init__(
+        self, order: Order, display: Display, patience: float = math.inf
+    ) -> None:
         given = order.link.namespace or f'flight_{os.getpid()}_{next(_flights)}'
         namespace = f'/{given.strip("/")}'
         check_namespace(namespace)
@@ -83,6 +86,7 @@ class RosFlight(Flight):
             extra='fly,export' if order.keep.recording else 'fly')
         super().__init__(
             replace(order, link=replace(order.link, namespace=namespace)), display)
+        self._patience = patience
         self._resources = ExitStack()
         self._monitor: Monitor | None = None
         self._vehicle: Vehicle | None = None
@@ -219,7 +223,8 @@ class RosFlight(Flight):
     def _by_others(self, node: Node, processes: Processes) -> Way:
         order, monitor = self.order, self._monitor
         assert monitor is not None
-        vehicle = self._vehicle = start_vehicle(node, monitor, processes, order, self._display)
+        vehicle = self._vehicle = start_vehicle(
+            node, monitor, processes, order, self._display, self._patience)
         if why := real_start.place(vehicle, order, self._display):
             self._display.say(
                 f'{order.link.host} keeps its own state, initial is not applied: {why}')

@@ -38,10 +38,11 @@ from xplane_bridge.flights.scenario.flown_by import (
 )
 from xplane_bridge.flights.script import Progress
 from xplane_bridge.nodes.flight import bridges as peers
-from xplane_bridge.nodes.flight.controllers import ControlledVehicle, Started, wait_for
+from xplane_bridge.nodes.flight.controllers import ControlledVehicle
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes, RECORDER_PATIENCE
 from xplane_bridge.nodes.flight.simulation import start_simulation
+from xplane_bridge.nodes.flight.started import Started, wait_for
 from xplane_bridge.nodes.flight.vehicle import Vehicle
 
 # The autopilot's parameters in lockstep, if it is not and if it is below a policy.
@@ -54,9 +55,10 @@ _BELOW_POLICY = {ORDERED: POLICY_TARGET, TARGET: 'policy/active_target'}
 
 
 def start_vehicle(
-    node: Node, monitor: Monitor, processes: Processes, order: Order, display: Progress
+    node: Node, monitor: Monitor, processes: Processes, order: Order, display: Progress,
+    patience: float,
 ) -> Vehicle:
-    """Start the processes that an order wants, and return the vehicle."""
+    """Start the processes that an order wants, and return the vehicle; ``patience``: wait_for."""
     link, flown_by = order.link, order.flown_by
     if not flown_by.foreign:
         autopilot = _start(processes, order, display)
@@ -65,10 +67,10 @@ def start_vehicle(
             bool(order.keep.recording))
     controller = start_controller(processes, order)
     vehicle = ControlledVehicle(
-        node, link.namespace, monitor, processes, controller, flown_by.timeout,
-        flown_by.guidance, link.lockstep, recorded=bool(order.keep.recording))
+        node, link.namespace, monitor, processes, controller, flown_by, link.lockstep,
+        bool(order.keep.recording), patience)
     # A simulator that waited for it as well would fly on without anybody at the controls.
-    wait_for(controller, node, link.namespace, display.say)
+    wait_for(controller, node, link.namespace, flown_by.targets, display.say, patience)
     _start(processes, order, display)
     return vehicle
 

@@ -37,9 +37,9 @@ from xplane_bridge.flights.scenario.start import simulated_start
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.nodes.common.spinning import spin_until
 from xplane_bridge.nodes.flight import bridges as peers
-from xplane_bridge.nodes.flight.controllers import COMMAND
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes
+from xplane_bridge.nodes.flight.started import COMMAND
 from xplane_bridge.sensors.topics import moved_truth, SENSED
 
 _START_TIMEOUT = 30.0
