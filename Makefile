@@ -18,7 +18,7 @@ RUN := tools/in_ros.sh $(ROOT)
 unexport PYTHONDONTWRITEBYTECODE
 # colcon's own -l makes a build crawl on a machine that is otherwise busy.
 JOBS := MAKEFLAGS=-j$(shell nproc)
-# As in any install space the executables are not on PATH; `ros2 run`, which looks here, has no wheel.
+# As in any install space the executables are not on PATH; `ros2 run` looks here.
 EXECUTABLES := $(CURDIR)/$(ROOT)/install/xplane_bridge/lib/xplane_bridge
 VENV := $(ROOT)/venv/.made
 BUILT := $(ROOT)/.built
@@ -180,7 +180,8 @@ $(ROOT)/mutants/.made: requirements/mutants.txt $(VENV)
 
 shell: $(BUILT)
 	@echo 'ROS 2 and xplane_bridge are sourced, and its executables are on PATH; type exit to leave.'
-	@$(RUN) sh -c 'PATH=$(EXECUTABLES):$$PATH exec "$${SHELL:-/bin/sh}"'
+	@command -v ros2 > /dev/null || echo 'ros2 is a stand-in with what the pages use: ros2 --help'
+	@$(RUN) sh -c 'PATH=$(EXECUTABLES):$$PATH:$(CURDIR)/tools/ros2 exec "$${SHELL:-/bin/sh}"'
 
 clean:
 	rm -rf build

@@ -158,17 +158,10 @@ class Runner:
             self.results[name] = once[key]
 
     def _environment(self):
-        """Put ros2 on the PATH if it is missing: the real one if it can be imported."""
+        """Put ros2 on the PATH if it is missing, as `make shell` does."""
         commands = self.folder / 'bin'
         commands.mkdir()
         python = sys.executable
-        if shutil.which('ros2') is None:
-            ros2 = ('-c "import sys; from ros2cli.cli import main; sys.exit(main())"'
-                    if importlib.util.find_spec('ros2cli')
-                    else f'-P {SUPPORT / "ros" / "ros2_stand_in.py"}')
-            script = commands / 'ros2'
-            script.write_text(f'#!/bin/sh\nexec {python} {ros2} "$@"\n')
-            script.chmod(0o755)
         # As pip would have put it there.
         script = commands / 'xplane-bridge'
         script.write_text(f'#!/bin/sh\nexec {python} -P -m xplane_bridge "$@"\n')
@@ -177,7 +170,7 @@ class Runner:
             **os.environ, 'PYTHONUNBUFFERED': '1', 'MPLBACKEND': 'Agg',
             # Shared memory is not separated by network namespaces.
             'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4',
-            'PATH': f'{commands}:{os.environ["PATH"]}',
+            'PATH': f'{commands}:{os.environ["PATH"]}:{ROOT / "tools" / "ros2"}',
         }
         for name in ('ROS_PYTHON_CHECK_FIELDS', 'MAKEFLAGS', 'MAKELEVEL'):
             environment.pop(name, None)

@@ -37,7 +37,7 @@ from harness import DEADLINE, process
 
 pytestmark = pytest.mark.ros_tools
 
-RUNNER = str(Path(__file__).resolve().parents[1] / 'support' / 'ros' / 'run_launch_file.py')
+RUNNER = str(Path(__file__).resolve().parents[2] / 'tools' / 'ros2' / 'run_launch_file.py')
 
 
 @pytest.fixture(autouse=True)

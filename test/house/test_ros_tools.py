@@ -48,7 +48,7 @@ def test_what_is_installed_is_genuine_and_what_is_not_is_said(installed):
     installed('tf2_ros', 'tf2_ros_py')
     assert ros_tools.used() == (
         "ROS 2's own tools here: genuine: launch (3.4.3), tf2_ros_py (3.4.3); "
-        'stand-ins: ros2cli (ros2_stand_in.py), tf2_msgs (messages that tests catch), '
+        'stand-ins: ros2cli (tools/ros2), tf2_msgs (messages that tests catch), '
         'rclcpp (rclcpp_stub/); missing: launch_ros, launch_testing')
 
 

@@ -37,7 +37,7 @@ ADDRESS = '192.168.1.20'
 DEADLINE = 150.0
 # Exit codes after Ctrl-C: of the shell, of Python, of ros2.
 _INTERRUPTED = (0, 2, 130, -signal.SIGINT)
-# Exit code of ros2_stand_in.py for an unknown command.
+# Exit code of tools/ros2 for an unknown command.
 NOT_KNOWN = 64
 _TRACEBACK = re.compile(
     r'^(?!.*Exception ignored).*\n.*Traceback \(most recent call last\)'

@@ -25,7 +25,7 @@ TOOLS = {
     'launch': ('launch', ''),
     'launch_ros': ('launch_ros', ''),
     'launch_testing': ('launch_testing', ''),
-    'ros2cli': ('ros2cli', 'ros2_stand_in.py'),
+    'ros2cli': ('ros2cli', 'tools/ros2'),
     'tf2_msgs': ('tf2_msgs', 'messages that tests catch'),
     'tf2_ros_py': ('tf2_ros', 'Buffer of test_sim_time.py'),
 }
