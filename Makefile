@@ -37,14 +37,14 @@ build: $(BUILT)
 
 $(VENV): requirements/extras.txt $(wildcard requirements/$(WHEELS).txt) tools/make_venv.sh
 	@mkdir -p $(ROOT) && touch build/COLCON_IGNORE
-	@echo 'Installing dependencies into $(ROOT)/venv (once) ...'
+	@echo 'Installing dependencies into $(ROOT)/venv (once, some minutes) ...'
 	@tools/make_venv.sh $(ROOT)/venv $(WHEELS)
 	@touch $@
 
 # Installed when first used, so that the demo need not wait for them.
 STUDIES := $(ROOT)/venv/.studies
 $(STUDIES): requirements/studies.txt $(VENV)
-	@echo 'Installing what studies need into $(ROOT)/venv (once) ...'
+	@echo 'Installing what studies need into $(ROOT)/venv (once, some minutes) ...'
 	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements/studies.txt
 	@touch $@
 
@@ -57,7 +57,7 @@ $(LIVE_VIEW): requirements/studies.txt $(VENV)
 
 $(ROOT)/sourced/venv/.made: requirements/noble.txt requirements/$(WHEELS).txt tools/make_venv.sh
 	@mkdir -p $(ROOT)/sourced && touch build/COLCON_IGNORE
-	@echo 'Installing the dependencies in package.xml into $(ROOT)/sourced/venv (once) ...'
+	@echo 'Installing the dependencies in package.xml into $(ROOT)/sourced/venv (once, some minutes) ...'
 	@tools/make_venv.sh $(ROOT)/sourced/venv $(WHEELS) declared
 	@touch $@
 
@@ -69,6 +69,7 @@ FORCE:
 
 # Built through a link next to the venv: CMake refuses include folders below the source folder.
 $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
+	@echo 'Building the package (about a minute the first time) ...'
 	@ln -sfn ../.. $(ROOT)/xplane_bridge
 	@$(JOBS) $(RUN) flock $(ROOT)/.lock colcon --log-base $(ROOT)/log build --symlink-install --paths $(ROOT)/xplane_bridge \
 		--build-base $(ROOT)/colcon --install-base $(ROOT)/install \
@@ -96,6 +97,7 @@ test-here: $(BUILT) $(STUDIES)
 
 # See tools/test_sourced.sh. The two environments are created in parallel.
 test-sourced:
+	@echo 'All tests: about a quarter of an hour on two cores; make test FAST=1 has those without ROS.'
 	@$(MAKE) --no-print-directory -j2 $(STUDIES) $(SOURCED)
 	@tools/test_sourced.sh $(ROOT) $(PARALLEL)
 
