@@ -53,7 +53,8 @@ parameters:
   Alt: {unit: ft, scale: 2.0, limits: [0, 240]}
   Oil: {unit: degC}
 derived:
-  Twice: {expression: 2 * Alt, unit: ft}
+  Twice: {expression: 2 * Alt, unit: ft, limits: [null, 500]}
+  Sum: {expression: Alt + Missing, unit: ft}
 """
 
 
@@ -104,13 +105,18 @@ def test_parquet_has_a_column_for_each_parameter_in_the_units_of_the_map(
     assert sum(one is not None for one in found['Gear']) == 9
     quality = json.loads((tmp_path / 'flight.quality.json').read_text())
     assert (quality['packets']['packets'], quality['packets']['lost']) == (18, 2)
-    alt, oil, gear = quality['parameters']
+    alt, oil, gear, twice = quality['parameters']
     assert (alt['gaps'], oil['gaps'], alt['unit'], alt['maximum']) == (20, 10, 'ft', 398.0)
     # 2 * raw above 240 ft: raw 121 to 199, of which 120 to 139 are missing.
     assert alt['out_of_limits'] == 60
+    # A derived one is judged likewise: 4 * raw above 500 ft is raw 126 to 199, less those missing.
+    assert (twice['name'], twice['unit'], twice['out_of_limits']) == ('Twice', 'ft', 60)
+    assert (twice['samples'], twice['gaps'], twice['maximum']) == (180, 20, 796.0)
+    assert quality['not_sent'] == ['Missing (in Sum)']
     assert gear['faults'] == ''
     shown = capsys.readouterr().out
     assert '18 packets, 2 lost' in shown
+    assert 'map.yaml, but not sent: Missing (in Sum)\n' in shown
 
 
 def test_mf4_has_a_group_for_each_parameter_with_its_own_times(capture, tmp_path):
@@ -240,6 +246,25 @@ def test_what_a_kill_leaves_becomes_the_same_file(tmp_path, capsys):
     assert main(['record', str(journal), '--to', str(to)]) == 0
     with MDF(to) as file:
         assert len(file.get('Alt').samples) == 50
+
+
+def test_two_publishers_on_one_port_are_named_and_one_is_recorded_alone(tmp_path, capsys):
+    path = tmp_path / 'flight.pcap'
+    other = ('192.168.1.11', 4000)
+    path.write_bytes(pcap(*(
+        (NOON + number / 10, sender, PUBLISHER[1], packet(number + first))
+        for number in range(20)
+        for sender, first in ((PUBLISHER[0], 0), (other, 300)))))
+    assert record(path, tmp_path / 'both.csv') == 1
+    out, err = capsys.readouterr()
+    assert out.startswith('40 packets, 0 lost, 0 late, 0 too late')
+    assert ('2 senders are mixed: 192.168.1.10:4000 (20 packets, 0 lost) and '
+            '192.168.1.11:4000 (20 packets, 0 lost); record one with --sender 192.168.1.10') in err
+    quality = json.loads((tmp_path / 'both.quality.json').read_text())
+    assert [one['address'] for one in quality['senders_mixed']] == [
+        '192.168.1.10:4000', '192.168.1.11:4000']
+    assert record(path, tmp_path / 'one.csv', '--sender', '192.168.1.11') == 0
+    assert capsys.readouterr().out.startswith('20 packets, 0 lost')
 
 
 def test_garbage_is_sampled_in_the_journal_and_the_sender_is_asked_for(tmp_path):

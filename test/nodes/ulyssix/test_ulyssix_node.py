@@ -17,6 +17,7 @@
 from contextlib import contextmanager
 from datetime import datetime, UTC
 from pathlib import Path
+import re
 import signal
 import socket
 import struct
@@ -430,6 +431,39 @@ def test_losses_are_told(ros):
     level, text, values = ros.diagnosed(
         'quality', lambda _, __, values: 'parameter_1' in values, node=setup.node)
     assert values['parameter_1'] == '1 invalid'
+
+
+def test_two_publishers_on_one_port_are_named(ros):
+    setup = Setup(ros)
+    with publisher(setup.port) as one, publisher(setup.port) as other:
+        for n in range(30):
+            one(datagram(n, n + 1))
+            other(datagram(7000 + n, 7001 + n))
+    setup.got(60)
+    level, text, values = ros.diagnosed(
+        'publisher', lambda level, *_: level == DiagnosticStatus.WARN, node=setup.node)
+    found = re.fullmatch(
+        r'2 senders are mixed: (127.0.0.1:\d+) \(30 packets, 0 lost\) and (127.0.0.1:\d+) '
+        r'\(30 packets, 0 lost\); set the parameter sender to the right one, such as (.*)', text)
+    assert found, text
+    assert found[3] == found[1] != found[2]
+    assert (values['lost'], values[f'packets, lost from {found[2]}']) == ('0', '30, 0')
+    # The parameters are not blamed for it, in the same message.
+    said = [status.message for message in ros.messages['/diagnostics']
+            if any(status.message == text for status in message.status)
+            for status in message.status if status.name.endswith(': quality')]
+    assert said[0] == 'these are figures of several senders mixed: see the status publisher'
+
+
+def test_two_publishers_behind_one_address_are_told_by_the_counter(ros):
+    setup = Setup(ros)
+    setup.send(*(each for n in range(20) for each in (
+        datagram(n, n + 1), datagram(7000 + n, 7001 + n))))
+    _, text, _ = ros.diagnosed(
+        'publisher', lambda _, text, __: 'do not continue the numbers of the others' in text,
+        node=setup.node)
+    assert text.startswith('19 packets in the last second do not')
+    assert 'two publishers send through the same address' in text
 
 
 @pytest.mark.parametrize(('options', 'date'), [

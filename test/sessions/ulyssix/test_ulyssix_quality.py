@@ -121,8 +121,8 @@ def test_nan_infinity_and_limits_are_counted_by_sample():
         if number == 101:
             values[0][:] = np.nan
 
-    def limits(names):
-        assert names == NAMES
+    def limits(names, derived):
+        assert (names, derived) == (NAMES, ())
         return np.array([-np.inf, 1.0, -np.inf, 0.0]), np.array([np.inf, 90.0, np.inf, 10.0])
 
     found = judged(flight(0.97 * 2), limits=limits).report()

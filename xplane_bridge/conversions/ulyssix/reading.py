@@ -87,6 +87,11 @@ class Parameter:
         one, other = ((each - self.offset) / self.scale for each in (low, high))
         return min(one, other), max(one, other)
 
+    def si(self, low: float, high: float) -> tuple[float, float]:
+        """Return a range in the entry's unit, in SI, ascending."""
+        one, other = (each * self.unit.factor + self.unit.offset for each in (low, high))
+        return min(one, other), max(one, other)
+
     @property
     def guarded(self) -> bool:
         """Return whether there are limits."""
@@ -116,11 +121,17 @@ class ParameterMap:
                 found = one
         return found
 
-    def raw_limits(
-        self, names: Sequence[str]
+    def good(
+        self, names: Sequence[str], derived: Sequence[str] = ()
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the lowest and highest good raw value of each parameter, infinite for none."""
+        """
+        Return the lowest and highest good value of each parameter, infinite for none.
+
+        Those of ``names`` are raw, those of ``derived`` in SI, as they are computed.
+        """
         found = [entry.raw(*entry.limits) if entry else _ANY for entry in map(self.entry, names)]
+        known = {one.pattern: one for one in self.derived}
+        found += [known[name].si(*known[name].limits) for name in derived]
         low, high = np.array(found).reshape(-1, 2).T
         return low, high
 

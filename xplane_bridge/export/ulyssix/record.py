@@ -41,7 +41,7 @@ from xplane_bridge.links.captures.writing import CaptureFile
 from xplane_bridge.links.udp import RECEIVE_BUFFER
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.base import PeerState
-from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER, Timeline, UlyssixSession
+from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER, mixed, Timeline, UlyssixSession
 
 # Of datagrams that are no packets: enough to see what they are (bytes).
 _MOST_GARBAGE = 256 * 1024
@@ -286,12 +286,14 @@ class _Job:
         self._told = since, recorder.samples
         if session.peer_state is PeerState.STREAMING or statistics.packets:
             state = '' if session.peer_state is PeerState.STREAMING else '; no longer sending'
-            faults = recorder.quality.report().faults()
+            faults = '; '.join(f'{kind}: {len(names)}' for kind, names in
+                               recorder.quality.report().faults().items())
+            if recorder.mixed:
+                faults = mixed(recorder.mixed, 'record one with --sender')
             text = (
                 f'{since:6.0f} s  {statistics.packets} packets, {statistics.lost} lost, '
                 f'{rate:.0f} samples/s, {self._size() / 1e6:.1f} MB'
-                + (f'  {"; ".join(f"{kind}: {len(names)}" for kind, names in faults.items())}'
-                   if faults else '') + state)
+                + (f'  {faults}' if faults else '') + state)
         elif statistics.malformed:
             text = f'no datagram received is a Ulyssix packet: {statistics.last_error}'
         else:
@@ -312,6 +314,8 @@ class _Job:
         except (OSError, ValueError) as error:
             self._failure = self._failure or _sentence(error)
         complaints = [*self._source.problems(), *recorder.warnings, *self._left_out()]
+        if recorder.mixed:
+            complaints.append(mixed(recorder.mixed, 'record one with --sender'))
         if not recorder.samples:
             self._drop_journal(False)
             _say(self._failure or self._nothing())
@@ -367,8 +371,11 @@ class _Job:
         content = quality_report.as_json(
             recorder.quality, recorder.session.statistics,
             {'files': [path.name for path in self._output.paths], 'start': _iso(start),
-             'end': _iso(end), 'map': self._given.map or ''}, recorder.channels)
+             'end': _iso(end), 'map': self._given.map or '', 'not_sent': recorder.unsent,
+             'senders_mixed': [one._asdict() for one in recorder.mixed]}, recorder.channels)
         print(quality_report.table(content))
+        if recorder.unsent:
+            print(f'in {self._given.map}, but not sent: {", ".join(recorder.unsent)}')
         files = ', '.join(map(str, self._output.paths))
         ended = 'by an error' if self._failure else self._reason or 'as asked'
         print(f'{files}: {recorder.samples} samples of {len(recorder.channels)} parameters, '

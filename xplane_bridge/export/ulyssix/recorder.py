@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.conversions.ulyssix import AppliedMap, Packet, ParameterMap
+from xplane_bridge.conversions.ulyssix import AppliedMap, Derived, Packet, ParameterMap
 from xplane_bridge.export.parameters import columns, numbered
 from xplane_bridge.export.tables import Column
 from xplane_bridge.export.ulyssix.blocks import Block, Channel
@@ -36,6 +36,7 @@ from xplane_bridge.sessions.ulyssix import (
     Placed,
     PublisherRestarted,
     Quality,
+    Sender,
     UlyssixSession,
 )
 
@@ -63,11 +64,14 @@ class Recorder:
     ) -> None:
         self.session = session
         self.quality = Quality(
-            constant_after, None if given is None else given.raw_limits)
+            constant_after, None if given is None else given.good)
         self.start_ns: int | None = None
         self.end_ns: int | None = None
         self.samples = 0
         self.warnings: list[str] = []
+        self.mixed: tuple[Sender, ...] = ()
+        """Those that sent at the same time."""
+        self._alternations = 0
         self._output = output
         self._period = period
         self._map = None if given is None else AppliedMap(given)
@@ -91,7 +95,11 @@ class Recorder:
         """Take what arrived, and write a block if it is time. Raises OSError."""
         self.session.poll(now)
         if arrival is not None:
-            for event in self.session.receive(CHANNEL, arrival.data, arrival.sender, now):
+            events = self.session.receive(CHANNEL, arrival.data, arrival.sender, now)
+            if self.session.statistics.alternations > self._alternations:
+                self._alternations = self.session.statistics.alternations
+                self.mixed = self.session.senders
+            for event in events:
                 if isinstance(event, PublisherRestarted):
                     self.quality.restart()
                     if self._map is not None:
@@ -118,6 +126,11 @@ class Recorder:
                     'because the parameters have different sample times: --layout long is '
                     'smaller and faster')
 
+    @property
+    def unsent(self) -> tuple[str, ...]:
+        """Return what the map mentions and nobody sends."""
+        return () if self._map is None else self._map.unsent
+
     def finish(self) -> None:
         """Write the rest, and count what never came. Raises OSError."""
         self.session.stop(0.0)
@@ -130,7 +143,6 @@ class Recorder:
     def _add(self, event: PacketReceived, received_ns: int) -> None:
         packet = event.packet
         placed = self.session.timeline.place(packet, received_ns)
-        self.quality.take(event.names, packet, placed, received_ns)
         if self.start_ns is None:
             self.start_ns = placed.first_ns
         self.end_ns = max(self.end_ns or 0, placed.first_ns)
@@ -138,6 +150,13 @@ class Recorder:
         names = event.names or numbered(len(packet.counts))
         if self._known != (names, kind):
             self._rename(names, kind)
+        derived: Sequence[Derived] = ()
+        if self._map is not None:
+            times = placed.times
+            if times is None:
+                times = np.full(len(packet.values), placed.first_ns)
+            derived, _ = self._map.take(Packet(packet.counts, packet.values, times), ())
+        self.quality.take(event.names, packet, placed, received_ns, derived)
         # To hash the channels takes longer than all the rest.
         block = self._block or self._blocks.get(self.channels)
         if block is None:
@@ -150,7 +169,7 @@ class Recorder:
             self._sets.add(self.channels)
             block = self._blocks[self.channels] = Block(self.channels, self.start_ns)
         self._block = block
-        self._collect(block, packet, placed, received_ns)
+        self._collect(block, packet, placed, received_ns, derived)
 
     def _rename(self, names: tuple[str, ...], kind: str) -> None:
         """Record other parameters from now on."""
@@ -186,7 +205,8 @@ class Recorder:
             self._warn(f'no parameter matches --only: available are {", ".join(names[:20])}')
 
     def _collect(
-        self, block: Block, packet: DataPacket, placed: Placed, received_ns: int
+        self, block: Block, packet: DataPacket, placed: Placed, received_ns: int,
+        derived: Sequence[Derived],
     ) -> None:
         counts, values, times = packet.counts, packet.values, placed.times
         rows = int(counts.max(initial=0))
@@ -194,13 +214,10 @@ class Recorder:
             times = np.full(len(values), placed.first_ns)
         elif self._is_wide:
             rows = len(np.unique(times))
-        if self._map is not None:
-            derived, _ = self._map.take(Packet(counts, values, times), ())
-            for one in derived:
-                if (number := self._derived.get(one.name)) is not None:
-                    self.samples += len(one.values)
-                    block.add(np.full(len(one.values), number), one.times, one.values,
-                              received_ns)
+        for one in derived:
+            if (number := self._derived.get(one.name)) is not None:
+                self.samples += len(one.values)
+                block.add(np.full(len(one.values), number), one.times, one.values, received_ns)
         channels = np.repeat(self._chosen, counts)
         if self._only:
             keep = channels >= 0

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 import os
 import threading
 from typing import Any
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from xplane_bridge import msg
 from xplane_bridge.conversions.plausibility import Plausibility
-from xplane_bridge.conversions.ulyssix import AppliedMap, load, Packet, ParameterMap
+from xplane_bridge.conversions.ulyssix import AppliedMap, Derived, load, Packet, ParameterMap
 from xplane_bridge.conversions.ulyssix.vehicle import fed_topics, states
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import ERROR, OK, Status, WARN
@@ -97,8 +97,8 @@ class MappedTopics:
 
     def take(
         self, event: PacketReceived, placed: Placed, shift_ns: int, decimation: int
-    ) -> None:
-        """Check the limits, and publish what this packet completes."""
+    ) -> Sequence[Derived]:
+        """Check the limits, publish what this packet completes; return the derived samples."""
         packet, times = event.packet, placed.times
         self._without_times = times is None
         if times is None:
@@ -108,12 +108,12 @@ class MappedTopics:
                 Packet(packet.counts, packet.values, times), self._wanted())
         for one in derived:
             self._samples[one.name].publish(one.values, one.times, decimation, shift_ns)
-        if self._vehicle is None:
-            return
-        for found in quantities:
-            topics = ('odom', 'datum') if found.topic == 'odom' else (found.topic,)
-            for time_ns, state in states(found.times, found.values, self._undulation):
-                self._vehicle.publish(state, max(time_ns + shift_ns, 1), topics)
+        if self._vehicle is not None:
+            for found in quantities:
+                topics = ('odom', 'datum') if found.topic == 'odom' else (found.topic,)
+                for time_ns, state in states(found.times, found.values, self._undulation):
+                    self._vehicle.publish(state, max(time_ns + shift_ns, 1), topics)
+        return derived
 
     def _wanted(self) -> set[str]:
         """Return the common topics that somebody wants."""

@@ -37,6 +37,7 @@ from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.ulyssix import (
     CHANNEL,
+    mixed,
     named_rate,
     NamesChanged,
     PacketReceived,
@@ -65,6 +66,8 @@ class _Counts(NamedTuple):
     renamed: int = 0
     malformed: int = 0
     skipped: int = 0
+    astray: int = 0
+    alternations: int = 0
 
 
 class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
@@ -149,7 +152,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             self.plausibilities[''] = self._mapped.plausibility
         self._publisher = Publisher(self, given, self._mapped)
         self._quality = QualityTopic(
-            self, given.constant_after, self._mapped.map.raw_limits if self._mapped else None,
+            self, given.constant_after, self._mapped.map.good if self._mapped else None,
         ) if given.quality else None
         self._seen, self._seen_at = _Counts(), time.monotonic()
         self._link_before = Counters()
@@ -196,10 +199,10 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         if stamp is not None:
             shift, decimation = stamp - placed.first_ns, self.parameters.decimation
             self._publisher.publish(event, placed, shift, decimation)
-            if self._mapped is not None:
-                self._mapped.take(event, placed, shift, decimation)
+            derived = () if self._mapped is None else self._mapped.take(
+                event, placed, shift, decimation)
             if self._quality is not None:
-                self._quality.take(event, placed, stamp_ns, shift)
+                self._quality.take(event, placed, stamp_ns, shift, derived)
         self.last_update = time.monotonic()
 
     def _on_restarted(self, event: PublisherRestarted, _: int) -> None:
@@ -207,8 +210,8 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             self._quality.restart()
         if self._mapped is not None:
             self._mapped.restart()
-        self.warn('restart', 'the packet counter restarted: the publisher was restarted, or two '
-                  'of them send to this port (if so, set the parameter sender)')
+        self.warn('restart', 'the packet counter restarted: the publisher was restarted, or '
+                  'another one sends to this port too (diagnostics then name both)')
 
     # Diagnostics.
 
@@ -218,7 +221,9 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             statistics = self.session.statistics
             seen = _Counts(
                 statistics.packets, statistics.samples, statistics.lost, statistics.renamed,
-                statistics.malformed.total, statistics.skipped.total)
+                statistics.malformed.total, statistics.skipped.total,
+                statistics.restarts + statistics.too_late, statistics.alternations)
+            self._senders = self.session.senders
         now = time.monotonic()
         self._new = _Counts(*map(sub, seen, self._seen))
         self._seconds = max(now - self._seen_at, 1e-6)
@@ -283,12 +288,20 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         elif age > FRESH:
             hint = self.hint(PeerState.SILENT)
             level, text = STALE, f'no packet for {age:.0f} s' + (f'; {hint}' if hint else '')
-        elif new.lost > 0:
-            level, text = WARN, f'{new.lost} packets lost in the last second'
+        elif self._mixed:
+            level, text = WARN, mixed(
+                self._senders, 'set the parameter sender to the right one, such as')
         elif new.renamed > _RENAMED:
             level = WARN
             text = (f'the names of the parameters changed {new.renamed} times in the last second: '
-                    'do two publishers send to this port? If so, set the parameter sender')
+                    'two publishers send through the same address; have one send to another port')
+        elif new.astray > _RENAMED:
+            level = WARN
+            text = (f'{new.astray} packets in the last second do not continue the numbers of the '
+                    'others: two publishers send through the same address, or the network holds '
+                    'packets back')
+        elif new.lost > 0:
+            level, text = WARN, f'{new.lost} packets lost in the last second'
         elif not session.names:
             level = OK
             text = ('sending, without names: switch them on in the publisher, or set the '
@@ -313,7 +326,14 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             ('changes of names', str(statistics.renamed)),
             ('integer width, bytes', str(session.integer_width or 'no integers yet')),
             ('age of the last, s', 'none yet' if age is None else f'{age:.3f}'),
+            *((f'packets, lost from {one.address}', f'{one.packets}, {one.lost}')
+              for one in self._senders),
         ))
+
+    @property
+    def _mixed(self) -> bool:
+        """Return whether several publishers sent in the last second."""
+        return self._new.alternations > 0 and len(self._senders) > 1
 
     def diagnose_values(self, now: float) -> Sequence[Status]:
         """Return nothing: no values are requested."""
@@ -359,7 +379,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             yield from self._mapped.diagnose()
         if self._quality is not None:
             self._quality.publish(self.session.statistics)
-            yield self._quality.diagnose()
+            yield self._quality.diagnose(self._mixed)
         yield from super().diagnose_more(now)
 
 

@@ -18,11 +18,11 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 import threading
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.msg import UlyssixQuality
@@ -30,6 +30,7 @@ from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
 from xplane_bridge.nodes.ulyssix.samples import to_array
 from xplane_bridge.sessions.ulyssix import (
+    Computed,
     Limits,
     PacketReceived,
     Placed,
@@ -65,11 +66,11 @@ class QualityTopic:
 
     def take(
         self, event: PacketReceived, placed: Placed, received_ns: int, shift_ns: int,
-        values: NDArray[Any] | None = None,
+        derived: Sequence[Computed],
     ) -> None:
-        """Follow a packet; ``values`` are those in the units of the limits."""
+        """Follow a packet, and the samples of derived parameters that it completes."""
         with self._lock:
-            self._quality.take(event.names, event.packet, placed, received_ns, values)
+            self._quality.take(event.names, event.packet, placed, received_ns, derived)
             self._stamp_ns = placed.first_ns + shift_ns
 
     def restart(self) -> None:
@@ -106,13 +107,16 @@ class QualityTopic:
         message.constant = array('B', found.constant.tobytes())
         self._publisher.publish(message)
 
-    def diagnose(self) -> Status:
-        """Return the status of the parameters: faults since the previous one."""
+    def diagnose(self, mixed: bool) -> Status:
+        """Return the status of the parameters: faults since the previous; ``mixed``: of whom."""
         found, faults = self._found, self._faults
         named = {name: kind for kind, names in faults.items() for name in names}
         level, text = OK, f'{len(found.names)} parameters without faults in the last second'
         if not found.names:
             text = 'no parameter yet'
+        elif mixed:
+            level, text = WARN, (
+                'these are figures of several senders mixed: see the status publisher')
         elif named or self._jumped:
             level = WARN
             parts = [

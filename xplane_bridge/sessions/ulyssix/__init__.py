@@ -21,6 +21,7 @@ from xplane_bridge.sessions.ulyssix.events import (
     Statistics,
 )
 from xplane_bridge.sessions.ulyssix.quality import (
+    Computed,
     CONSTANT,
     CONSTANT_AFTER,
     Limits,
@@ -29,6 +30,7 @@ from xplane_bridge.sessions.ulyssix.quality import (
     Quality,
     STUCK,
 )
+from xplane_bridge.sessions.ulyssix.senders import mixed, Sender
 from xplane_bridge.sessions.ulyssix.session import CHANNEL, named_rate, UlyssixSession
 from xplane_bridge.sessions.ulyssix.timeline import Placed, Timeline
 
@@ -36,6 +38,7 @@ __all__ = [
     'CHANNEL',
     'CONSTANT',
     'CONSTANT_AFTER',
+    'Computed',
     'Limits',
     'MOVING',
     'NamesChanged',
@@ -45,8 +48,10 @@ __all__ = [
     'PublisherRestarted',
     'Quality',
     'STUCK',
+    'Sender',
     'Statistics',
     'Timeline',
     'UlyssixSession',
+    'mixed',
     'named_rate',
 ]

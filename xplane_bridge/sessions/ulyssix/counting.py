@@ -62,6 +62,8 @@ class PacketCounting:
     falls while the number rises; a lower number with a later time (``is_later(time, than)``; None
     if unknown). Any other number far back, or very far ahead, is held until the next packet: if
     that follows it, counting restarted; if not, it was a straggler.
+
+    ``lost`` are those of this publisher alone; the statistics may count several.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class PacketCounting:
     ) -> None:
         self._statistics = statistics
         self._is_later = is_later
+        self.lost = 0
         self.forget()
 
     def forget(self) -> None:
@@ -87,6 +90,11 @@ class PacketCounting:
         self._floor = self._base = 0
         self._settled_total = 0
         self._gap = False
+
+    @property
+    def newest(self) -> DataPacket | None:
+        """Return the packet with the highest number."""
+        return self._newest
 
     @property
     def awaited(self) -> int:
@@ -166,7 +174,7 @@ class PacketCounting:
                 unseen = floor - reach
                 passed = {other for other in self._others if other < floor}
                 self._others -= passed
-                self._statistics.lost += unseen - len(passed)
+                self._lose(unseen - len(passed))
                 self._floor, self._gap = floor, True
             else:
                 self._settle(floor)
@@ -190,10 +198,14 @@ class PacketCounting:
                         0, total - self._settled_total - samples)
                 self._settled_total = seen[0]
             elif not other:
-                self._statistics.lost += 1
+                self._lose(1)
                 self._gap = True
         if floor > self._floor:
             self._floor = floor
+
+    def _lose(self, packets: int) -> None:
+        self.lost += packets
+        self._statistics.lost += packets
 
     def _take_older(
         self, packet: DataPacket, number: int, newest: DataPacket, now: float

@@ -46,7 +46,7 @@ class NamesChanged:
 
 @dataclass(frozen=True, slots=True)
 class PublisherRestarted:
-    """Counting restarted: the publisher was restarted, or two of them send to one port."""
+    """Counting restarted: the publisher was restarted, or another one sends too."""
 
 
 @dataclass(slots=True)
@@ -58,7 +58,8 @@ class Statistics(base.Statistics):
     but delivered, too_late those that arrived after the window and were dropped. missing_samples
     is the loss according to the publisher's total of samples; total_mismatches counts packets in a
     row whose totals do not match their samples. renamed counts changes of the parameters' names,
-    skipped the packets other than data packets, by type. The last four concern sample and packet
+    skipped the packets other than data packets, by type. alternations are the packets of a sender
+    that goes on after another one has sent, see Senders. The last four concern sample and packet
     times, see Timeline.
     """
 
@@ -69,6 +70,7 @@ class Statistics(base.Statistics):
     too_late: int = 0
     duplicates: int = 0
     restarts: int = 0
+    alternations: int = 0
     missing_samples: int = 0
     total_mismatches: int = 0
     unnamed: int = 0

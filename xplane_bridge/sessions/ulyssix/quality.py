@@ -33,8 +33,16 @@ MOVING, CONSTANT, STUCK = range(3)
 CONSTANT_AFTER = 30.0
 """Seconds without a change after which a parameter is constant."""
 
-Limits = Callable[[Sequence[str]], tuple[NDArray[np.float64], NDArray[np.float64]]]
-"""Lowest and highest good value of each of the named parameters; infinite where there is none."""
+Limits = Callable[
+    [Sequence[str], Sequence[str]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""
+Lowest and highest good value of each of the named parameters and derived ones.
+
+Those of parameters are raw; infinite where there is none.
+"""
+
+Computed = tuple[str, NDArray[np.int64], NDArray[np.float64]]
+"""Samples of a derived parameter: its name, times in ns, and values in SI."""
 
 # A step of the publisher's clock against the receiver's, or back. Slow parameters make the first
 # data point of a packet older than that of the previous one, by less.
@@ -130,7 +138,8 @@ class Quality:
     counts in ``time_jumps``. A step ahead shows as a latency less than any before, so that a
     network that holds packets back is none.
 
-    ``limits`` gives the limits for names. Not for two threads at the same time.
+    Derived parameters are followed like those that are sent, and come after them. ``limits`` gives
+    the limits for names. Not for two threads at the same time.
     """
 
     def __init__(
@@ -141,6 +150,8 @@ class Quality:
         self._constant_ns = constant_after * SECOND_NS
         self._limits_of = limits
         self._given: tuple[str, ...] = ()
+        self._count = 0
+        self._derived: tuple[str, ...] = ()
         self.names: tuple[str, ...] = ()
         self._state = np.zeros(0, _STATE)
         self._limits: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
@@ -152,32 +163,44 @@ class Quality:
 
     def take(
         self, names: tuple[str, ...], packet: DataPacket, placed: Placed, received_ns: int,
-        values: NDArray[Any] | None = None,
+        derived: Sequence[Computed] = (),
     ) -> None:
         """
         Follow a packet: its names (none if unknown), its times, and when it was received.
 
-        ``values`` are used instead of the packet's, as in the units of the limits.
+        ``derived`` are the samples of derived parameters that it completes.
         """
         if len(names) != len(packet.counts):
             names = ()
-        if names != self._given or len(self._state) != len(packet.counts):
-            self._rename(names, len(packet.counts))
+        if names != self._given or self._count != len(packet.counts):
+            self._rename(names, len(packet.counts), ())
+        new = tuple(name for name, *_ in derived if name not in self._derived)
+        if new:
+            self._rename(self._given, self._count, (*self._derived, *new))
         self._follow_clock(packet, placed.first_ns, received_ns)
-        values = packet.values if values is None else values
-        if not len(values):
-            return
-        counts = packet.counts
-        here: Any = slice(None)
-        if not counts.all():
-            here = np.flatnonzero(counts)
-        ends = np.cumsum(counts)[here]
-        counts = counts[here]
+        if len(packet.values):
+            here: Any = slice(self._count)
+            if not packet.counts.all():
+                here = np.flatnonzero(packet.counts)
+            self._follow(here, packet.counts[here], packet.values, placed.times, placed.first_ns,
+                         packet.times is not None)
+        if derived:
+            shown, times, values = zip(*derived, strict=True)
+            self._follow(
+                np.array([self._count + self._derived.index(name) for name in shown]),
+                np.array([len(one) for one in values]), np.concatenate(values),
+                np.concatenate(times), placed.first_ns, True)
+
+    def _follow(
+        self, here: Any, counts: NDArray[np.int64], values: NDArray[Any],
+        times: NDArray[np.int64] | None, first_ns: int, tagged: bool,
+    ) -> None:
+        """Follow the samples of the parameters ``here``, one after the other."""
+        ends = np.cumsum(counts)
         starts = ends - counts
-        times = placed.times
-        first = placed.first_ns if times is None else times[starts]
-        last = placed.first_ns if times is None else times[ends - 1]
-        self._follow_times(here, counts, starts, first, last, times, packet.times is not None)
+        first: Any = first_ns if times is None else times[starts]
+        last: Any = first_ns if times is None else times[ends - 1]
+        self._follow_times(here, counts, starts, first, last, times, tagged)
         self._follow_values(here, counts, starts, ends, last, values)
         state = self._state
         new = state['samples'][here] == 0
@@ -193,13 +216,14 @@ class Quality:
         self._before = None
         self._state['follows'] = False
 
-    def _rename(self, names: tuple[str, ...], count: int) -> None:
+    def _rename(self, names: tuple[str, ...], count: int, derived: tuple[str, ...]) -> None:
         """Continue with other parameters; those that stay keep what is known of them."""
-        self._given = names
-        shown = names or tuple(f'parameter_{number}' for number in range(1, count + 1))
+        self._given, self._count, self._derived = names, count, derived
+        sent = names or tuple(f'parameter_{number}' for number in range(1, count + 1))
+        shown = (*sent, *derived)
         known = {name: self._state[at].copy() for at, name in enumerate(self.names)}
         self._gone.update(known)
-        self._state = np.zeros(count, _STATE)
+        self._state = np.zeros(len(shown), _STATE)
         for name in ('minimum', 'maximum', 'value'):
             self._state[name] = np.nan
         self._state['switch'] = True
@@ -213,7 +237,7 @@ class Quality:
         self.names = shown
         self._limits = None
         if self._limits_of is not None and count:
-            low, high = self._limits_of(shown)
+            low, high = self._limits_of(sent, derived)
             if np.isfinite(low).any() or np.isfinite(high).any():
                 self._limits = low, high
 

@@ -29,14 +29,15 @@ from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.ulyssix import DataPacket, PacketFlag, SkippedPacket
 from xplane_bridge.sessions.base import Address, Outgoing, PeerState, Session
 from xplane_bridge.sessions.machine import Do, State, What
-from xplane_bridge.sessions.ulyssix.counting import NEW, PacketCounting, Verdict
+from xplane_bridge.sessions.ulyssix.counting import NEW, Verdict
 from xplane_bridge.sessions.ulyssix.events import (
     NamesChanged,
     PacketReceived,
     PublisherRestarted,
     Statistics,
 )
-from xplane_bridge.sessions.ulyssix.peer import Peer
+from xplane_bridge.sessions.ulyssix.peer import Peer, SILENCE
+from xplane_bridge.sessions.ulyssix.senders import Sender, Senders
 from xplane_bridge.sessions.ulyssix.timeline import Timeline
 
 # The only channel of this session: the publisher is only listened to.
@@ -48,7 +49,7 @@ _OFF = State.OFF
 
 class UlyssixSession(Session):
     """
-    Follow one publisher: packet numbers, parameter names, and how to read its packets.
+    Follow a publisher: packet numbers, parameter names, and how to read its packets.
 
     integer_width is 8 or 4 bytes per value in integer mode, None to detect it. names are those of
     the parameters for packets without names. rates are (pattern, samples per second) pairs; the
@@ -56,7 +57,8 @@ class UlyssixSession(Session):
     without time tags. timeline places packets in time.
 
     Packets may arrive in any order within a window; PacketCounting detects losses, duplicates and
-    restarts. A publisher is only listened to: nothing is ever sent, taken or requested.
+    restarts. If several publishers send, the packets of all are delivered, but Senders has them
+    counted by sender. A publisher is only listened to: nothing is ever sent, taken or requested.
     """
 
     sentences = {
@@ -89,14 +91,19 @@ class UlyssixSession(Session):
         # The names of the last packet that had some, as received and as shown.
         self._names_on_wire: tuple[str, ...] | None = None
         self._names_shown: tuple[str, ...] = ()
-        self._counting = PacketCounting(self.statistics, timeline.is_later)
+        self._senders = Senders(self.statistics, timeline.is_later, SILENCE)
 
     # Called by the owner.
 
     @property
     def awaited(self) -> int:
         """Return how many packets are missing but may still arrive."""
-        return self._counting.awaited
+        return self._senders.awaited
+
+    @property
+    def senders(self) -> tuple[Sender, ...]:
+        """Return who sends; several whose packets alternate are a mistake of somebody."""
+        return self._senders.heard
 
     def stop(self, now: float) -> None:
         """Ignore packets from now on; a gap meanwhile is not a loss."""
@@ -124,9 +131,9 @@ class UlyssixSession(Session):
     def _do(self, action: Do, reason: str, now: float) -> Sequence[Any]:
         match action:
             case Do.SETTLE:
-                self._counting.close()
+                self._senders.close()
             case Do.FORGET:
-                self._counting.forget()
+                self._senders.forget()
             case Do.TELL:
                 self.timeline.restart()
                 return (PublisherRestarted(),)
@@ -177,14 +184,24 @@ class UlyssixSession(Session):
         events = self._happen(whats, now) if whats else []
         if isinstance(packet, SkippedPacket):
             self.statistics.skipped.add(str(packet.packet_type))
-            self._counting.skip(packet.counter)
+            self._senders.skip(sender, packet.counter)
             return events
-        verdict = self._counting.take(packet, now)
+        senders = self._senders
+        stream = senders.current
+        if stream is None or sender != stream.address or now >= senders.due:
+            if senders.turn_to(sender, packet, now):
+                self.statistics.restarts += 1
+                events += self._happen([What.OTHER], now)
+            stream = senders.current
+            assert stream is not None
+        stream.heard_at = now
+        stream.packets += 1
+        verdict = stream.counting.take(packet, now)
         if verdict is not NEW:
             if verdict is Verdict.DROPPED:
                 return events
             events += self._happen([What.OTHER], now)
-            held = self._counting.take_held()
+            held = stream.counting.take_held()
             if held is not None:
                 self._deliver(held, events)
         self._deliver(packet, events)
