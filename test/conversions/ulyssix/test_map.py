@@ -15,6 +15,7 @@
 """Maps: what is read, refused, computed and brought to common times, compared by hand."""
 
 import math
+import re
 import sys
 
 import numpy as np
@@ -23,9 +24,9 @@ import pytest
 pytest.importorskip('pint', reason='units are converted by pint')
 
 from xplane_bridge.conversions.geoid import undulation_source
-from xplane_bridge.conversions.ulyssix import AppliedMap, load, MapError, Packet, units
+from xplane_bridge.conversions.ulyssix import AppliedMap, dimensions, load, MapError, Packet, units
 from xplane_bridge.conversions.ulyssix.alignment import Aligner, Series
-from xplane_bridge.conversions.ulyssix.expression import Expression
+from xplane_bridge.conversions.ulyssix.expression import Expression, FUNCTIONS
 from xplane_bridge.conversions.ulyssix.vehicle import states
 
 MAP = """\
@@ -244,6 +245,64 @@ def test_the_end_of_a_parameter_in_the_future_does_not_end_the_others():
 def test_an_expression_is_arithmetic_and_nothing_else(text):
     with pytest.raises(ValueError, match='.'):
         Expression(text)
+
+
+UNITS = {
+    'AX': 'm/s^2', 'AY': 'm/s^2', 'GX': 'g', 'ALT': 'ft', 'GND': 'm', 'TAS': 'kt', 'V': 'm/s',
+    'Q': 'deg/s', 'ROLL': 'deg', 'RHO': 'kg/m^3', 'PS': 'hPa', 'OAT': 'degC', 'RPM': 'rpm'}
+
+
+@pytest.mark.parametrize(('expression', 'unit', 'sentence'), [
+    ('sqrt(AX**2 + AY**2)', 'g', 'it is in m/s^2, not in g: divide it by 9.80665, or state the '
+     'unit it has'),
+    ('sqrt(AX**2 + AY**2) / 10', 'g', 'it is in m/s^2, not in g: divide it by 9.80665'),
+    ('ALT - GND', 'm', 'ALT is in ft, GND in m: divide GND by 0.3048'),
+    ('GND - ALT', 'm', 'GND is in m, ALT in ft: multiply ALT by 0.3048'),
+    ('ALT * 0.3048 - GND', 'ft', 'it is in 3.28084 ft, not in ft: divide it by 0.3048'),
+    ('max(ALT, TAS)', '', 'ALT is in ft, TAS in kt: they cannot be compared'),
+    ('TAS', 'g', 'it is in kt, and g measures something else'),
+    ('ROLL + 2.8', 'rad', 'it is in deg, not in rad: divide it by 57.2958'),
+    ('sin(ROLL)', '', 'sin() takes rad, and ROLL is in deg: write radians() around it'),
+    ('radians(atan2(AX, AY))', '', 'radians() takes deg, and atan2(AX, AY) is in rad'),
+    ('V * Q', 'm/s^2', 'it is in deg*m/s^2, not in m/s^2: divide it by 57.2958'),
+    ('0.5 * RHO * TAS**2', 'Pa', 'it is in kg*kt^2/m^3, not in Pa: divide it by 3.77853'),
+    ('OAT', 'K', 'it is in degC, not in K: add 273.15'),
+    ('OAT', 'degF', 'it is in degC, not in degF: multiply it by 1.8, and add 32'),
+    ('where(GX > 1, GX, AX)', 'g', 'GX is in g, AX in m/s^2: divide AX by 9.80665'),
+])
+def test_an_expression_in_another_unit_is_refused_with_the_factor(expression, unit, sentence):
+    with pytest.raises(ValueError, match=f'^{re.escape(sentence)}'):
+        dimensions.check(Expression(expression).tree, UNITS, unit)
+
+
+@pytest.mark.parametrize(('expression', 'unit'), [
+    ('sqrt(AX**2 + AY**2) / 9.80665', 'g'), ('hypot(AX, AY) / 9.81', 'g'),
+    ('ALT * 0.3048 - GND', 'm'), ('-abs(ALT - GND * 3.2808)', 'ft'), ('ROLL * pi / 180', 'rad'),
+    ('0.5 * RHO * V**2', 'Pa'), ('0.5 * RHO * (TAS * 0.5144)**2', 'Pa'), ('V * 3.6', 'km/hour'),
+    ('44330 * (1 - (PS / 1013.25)**0.19)', 'm'), ('OAT + 273.15', 'K'), ('RPM / 60', 'Hz'),
+    ('degrees(atan2(AX, AY))', 'deg'), ('cos(radians(ROLL))', ''), ('UNKNOWN * TAS + ALT', 'ft'),
+    ('where(ALT > 1000, GX, 0)', 'g'), ('log10(PS)', 'Pa'), ('2**ALT', 'm'), ('ALT % 7', 'ft'),
+    ('V * radians(Q)', 'm/s^2'), ('RPM', 'Hz'), ('1 / V', 's/m'), ('0 * ALT', 'ft'),
+])
+def test_an_expression_whose_numbers_convert_it_passes(expression, unit):
+    dimensions.check(Expression(expression).tree, UNITS, unit)
+
+
+def test_units_of_all_functions_are_known():
+    assert set(FUNCTIONS) == dimensions.RULED
+
+
+def test_units_of_expressions_are_those_of_their_entries(read):
+    text = MAP.replace('{unit: g}', '{unit: m/s^2}')
+    with pytest.raises(MapError, match=re.escape(
+            'map.yaml line 8: G_TOTAL: expression: it is in m/s^2, not in g: divide it by 9.8')):
+        read(text)
+    read(text.replace('Y**2)', 'Y**2) / 9.80665'))
+    # One that is derived, by its unit; one with another name than its topic, by that.
+    with pytest.raises(MapError, match=re.escape('line 9: HALF: expression: it is in g, not in')):
+        read(MAP.replace('common:', '  HALF: {expression: G_TOTAL / 2, unit: m/s^2}\ncommon:'))
+    with pytest.raises(MapError, match=re.escape('it is in %, and ft measures something else')):
+        read('parameters: {"N 1 (%)": {unit: "%"}}\nderived: {X: {expression: N_1, unit: ft}}')
 
 
 def test_expressions_are_computed_on_arrays():

@@ -56,7 +56,7 @@ class Expression:
     """
     A parsed expression; ``names`` are the parameters in it, in order of appearance.
 
-    Raises ValueError, which says what is not understood.
+    ``tree`` has only what can be evaluated. Raises ValueError, which says what is not understood.
     """
 
     def __init__(self, text: str) -> None:
@@ -71,6 +71,7 @@ class Expression:
             raise ValueError(f'{text!r} is not an expression: {reason}') from None
         if sum(1 for _ in ast.walk(tree)) > _MOST_NODES:
             raise ValueError('it is too long: split it into several derived parameters')
+        self.tree = tree.body
         self._evaluate = self._compiled(tree.body)
         if not self.names:
             raise ValueError(f'{text!r} has no parameter in it')

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from xplane_bridge.common import plain_files, plain_yaml
 from xplane_bridge.common.plain_yaml import choice, FieldError, Lines, mapping, number, shown, text
 from xplane_bridge.conversions.topics import STATE, topic_names
+from xplane_bridge.conversions.ulyssix import dimensions
 from xplane_bridge.conversions.ulyssix.expression import Expression
 from xplane_bridge.conversions.ulyssix.quantities import FRAMES, QUANTITIES
 from xplane_bridge.conversions.ulyssix.units import Unit, unit_of
@@ -161,6 +162,13 @@ def parse(data: str | bytes, name: str) -> ParameterMap:
     return _Reader(name, lines).read(content)
 
 
+def _symbol(name: str, entries: Sequence[Parameter]) -> str:
+    """Return the unit of a name in an expression, of a parameter or of its topic; '' if none."""
+    found = [one for one in entries if name in (one.pattern, *topic_names([one.pattern]))] or [
+        one for one in entries if fnmatchcase(name, one.pattern)]
+    return found[0].symbol if found else ''
+
+
 class _Reader:
     """Reads the content of one file."""
 
@@ -273,6 +281,12 @@ class _Reader:
             for other in later:
                 if topic_names([other])[0] in expression.names:
                     raise ValueError(f'expression: {other} has to be above it')
+            try:
+                dimensions.check(expression.tree, {
+                    name: _symbol(name, (*earlier, *parameters)) for name in expression.names},
+                    one.symbol)
+            except ValueError as error:
+                raise ValueError(f'expression: {error}') from None
         return Parameter(
             one.pattern, one.quantity, one.symbol, one.unit, 1.0, 0.0, one.limits, one.warn,
             one.group, one.frame, expression)

@@ -33,6 +33,9 @@ _OWN = {
     'psf': 'force_pound/foot**2', 'pph': 'pound/hour',
 }
 _NAMED = re.compile(r'\b(' + '|'.join(_OWN) + r')\b')
+# How pint abbreviates units, and how people do.
+_SYMBOLS = {'g_0': 'g', 'g': 'gram', 'kn': 'kt', '°C': 'degC', '°F': 'degF'}
+_SHORT = re.compile(r'\bg_0\b|\bg\b|\bkn\b|°C|°F')
 # What a quantity without a name is converted to: these, or else base units.
 _PREFERRED = ('Pa', 'N', 'N*m', 'W', 'V')
 
@@ -43,6 +46,18 @@ class Unit(NamedTuple):
     factor: float
     offset: float
     si: str
+
+
+class Scale(NamedTuple):
+    """
+    ``value * factor + offset`` is the value in another unit.
+
+    same is whether both measure the same; a share has the dimension of an angle, but is none.
+    """
+
+    factor: float
+    offset: float
+    same: bool
 
 
 @lru_cache(maxsize=1)
@@ -79,6 +94,30 @@ def unit_of(text: str, wanted: str = '') -> Unit | None:
     if not offset:
         factor = one
     return Unit(factor, offset, wanted or f'{target:~}'.replace('**', '^').replace(' ', ''))
+
+
+def unit_named(text: str) -> Any:
+    """Return a unit of pint. Raises ValueError if there is none, ImportError without pint."""
+    return _parsed(_registry(), text)
+
+
+def named(unit: Any) -> str:
+    """Return the name of a unit of pint, as it is written in maps."""
+    text = _SHORT.sub(lambda found: _SYMBOLS[found.group()], f'{unit:~}')
+    return text.replace('**', '^').replace(' ', '') or '1'
+
+
+def scale_between(unit: Any, wanted: Any) -> Scale | None:
+    """Return how values in one unit of pint become those in another; None if they cannot."""
+    registry = _registry()
+    try:
+        offset, one = (
+            float(registry.Quantity(float(n), unit).to(wanted).magnitude) for n in range(2))
+    except (ArithmeticError, ValueError, TypeError, AttributeError, registry_error()):
+        return None
+    # A value of 0 in degC is not computed as exactly 273.15 K less that.
+    offset = offset if abs(offset) > 1e-9 else 0.0
+    return Scale(one - offset, offset, _root(registry, unit) == _root(registry, wanted))
 
 
 def registry_error() -> type[Exception]:
