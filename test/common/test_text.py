@@ -12,13 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Text of strangers, made printable."""
+"""Text of strangers, made printable, and numbers that can be told apart."""
+
+import math
 
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from xplane_bridge.common.text import printable
+from xplane_bridge.common.text import printable, two_numbers
 
 
 @pytest.mark.parametrize(
@@ -56,3 +58,14 @@ def test_any_text_becomes_short_and_printable(text, limit):
     assert len(shown) <= limit + len(f'... ({len(text)} characters)')
     assert ''.join(shown.split()).isprintable()
     assert not any(char in shown for char in '\n\r\x1b\x9b\u2028\u202e')
+
+
+@pytest.mark.parametrize(('least', 'most', 'shown'), [
+    (900.0, 12000.0, ('900', '12000')), (1499.9982, 1500.0021, ('1499.9982', '1500.0021')),
+    (47.397741, 47.397743, ('47.397741', '47.397743')), (84561.3, 84561.3, ('84561', '84561')),
+    (-1.0, 20.0, ('-1', '20')), (0.0, 0.0, ('0', '0')), (1e-7, 3e-7, ('1e-07', '3e-07')),
+    (-math.inf, 1.0, ('-inf', '1')), (math.nan, math.nan, ('nan', 'nan')),
+    (2.0**40, 2.0**40 + 1, ('1.09951163e+12', '1.09951163e+12')),
+])
+def test_two_numbers_have_the_digits_that_tell_them_apart(least, most, shown):
+    assert two_numbers(least, most) == shown

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Untrusted text, made printable.
+Text for people: untrusted text made printable, and numbers that can be told apart.
 
 Anybody who can reach a port, and whoever wrote a file, may write texts as long as they like:
 printable() is used where they are taken over, before they reach a log, a diagnostic or a terminal.
@@ -21,6 +21,7 @@ printable() is used where they are taken over, before they reach a log, a diagno
 
 from __future__ import annotations
 
+import math
 import unicodedata
 
 LONGEST_TEXT = 200
@@ -64,3 +65,15 @@ def printable_lines(text: str) -> str:
 
 def _may_be_printed(char: str) -> bool:
     return char.isprintable() or unicodedata.category(char) == 'Zs'
+
+
+def two_numbers(least: float, most: float) -> tuple[str, str]:
+    """Return two numbers with as many digits as tell them apart, at least four."""
+    size, span = max(abs(least), abs(most)), abs(most - least)
+    if not (math.isfinite(size) and size):
+        return f'{least:g}', f'{most:g}'
+    # Whole numbers in full, as far as single precision has them.
+    digits = max(4, min(7, math.floor(math.log10(size)) + 1))
+    if span:
+        digits = min(9, max(digits, math.ceil(math.log10(size / span)) + 2))
+    return f'{least:.{digits}g}', f'{most:.{digits}g}'

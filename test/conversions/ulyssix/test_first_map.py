@@ -24,7 +24,7 @@ pytest.importorskip('pint', reason='units are converted by pint')
 from captures import pcap
 
 from xplane_bridge.conversions import ulyssix as maps
-from xplane_bridge.conversions.ulyssix.first_map import guess, Seen
+from xplane_bridge.conversions.ulyssix.first_map import first_map, guess, guess_all, Seen
 from xplane_bridge.export.ulyssix import map as ulyssix_map
 from xplane_bridge.protocols import ulyssix
 
@@ -67,7 +67,13 @@ def test_a_capture_gives_a_map_that_is_read(capture, tmp_path, capsys):
     assert run('--from', capture(True), '--port', '5000', '--output', str(output)) == 0
     text = output.read_text(encoding='utf-8')
     assert '"ALT_GPS": {quantity: altitude_msl, unit: ft}' in text
-    assert '# 900 .. 1.2e+04, 10/s' in text
+    assert '# guessed, or m:      900 .. 12000, 10/s' in text
+    assert '# sure:               -12 .. 15, 10/s' in text
+    # What is to be checked comes first, what is unknown last.
+    assert text.index('# guessed, or') < text.index('# likely: ') < text.index('# sure: ') < (
+        text.index('"höhe": {}'))
+    assert '9 parameters: of quantity and unit 2 sure, 3 likely, 1 guessed, 3 unknown; check' in (
+        capsys.readouterr().out)
     assert '"höhe": {}' in text
     given = maps.load(str(output))
     assert {one.pattern for one in given.parameters} == VALUES.keys()
@@ -92,17 +98,62 @@ def test_without_names_they_are_asked_for(capture, capsys):
     assert 'there is no Ulyssix packet to port 7' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(('name', 'span', 'fields'), [
-    ('altitudeMSL_m', (0, 9), {'quantity': 'altitude_msl', 'unit': 'm'}),
-    ('KIAS', (0, 90), {'quantity': 'indicated_airspeed', 'unit': 'kt'}),
-    ('roll_rate_rad', (0, 90), {'quantity': 'angular_velocity_x', 'unit': 'rad/s'}),
-    ('q', (0, .5), {'quantity': 'angular_velocity_y', 'unit': 'rad/s'}),
-    ('P_STAT', (900, 1013), {'quantity': 'static_pressure', 'unit': 'hPa'}),
-    ('psi', (0, 6.2), {'quantity': 'heading', 'unit': 'rad'}),
-    ('f_z', (-12, -8), {'quantity': 'linear_acceleration_z', 'unit': 'm/s^2'}),
-    ('v_down', (-1, 1), {'quantity': 'velocity_up', 'unit': 'kt', 'scale': -1}),
-    ('LONG_ACC_G', (-1, 1), {'quantity': 'linear_acceleration_x', 'unit': 'g'}),
-    ('FUEL_P', (0, 9), {}), ('pitch_trim', (0, 9), {}), ('R2', (0, 9), {}), ('#', (0, 1), {}),
+@pytest.mark.parametrize(('name', 'span', 'fields', 'sure'), [
+    ('altitudeMSL_m', (0, 9), {'quantity': 'altitude_msl', 'unit': 'm'}, 'sure'),
+    ('ALT', (0, 9), {'quantity': 'altitude_msl', 'unit': 'ft'}, 'guessed or m'),
+    ('KIAS', (0, 90), {'quantity': 'indicated_airspeed', 'unit': 'kt'}, 'guessed or m/s'),
+    ('roll_rate_rad', (0, 90), {'quantity': 'angular_velocity_x', 'unit': 'rad/s'}, 'sure'),
+    ('q', (0, .5), {'quantity': 'angular_velocity_y', 'unit': 'rad/s'}, 'guessed or deg/s'),
+    ('q', (0, 5), {'quantity': 'angular_velocity_y', 'unit': 'deg/s'}, 'likely'),
+    ('P_STAT', (900, 1013), {'quantity': 'static_pressure', 'unit': 'hPa'}, 'likely'),
+    ('psi', (0, 6.2), {'quantity': 'heading', 'unit': 'rad'}, 'guessed or deg'),
+    ('f_z', (-12, -8), {'quantity': 'linear_acceleration_z', 'unit': 'm/s^2'}, 'likely'),
+    ('v_down', (-1, 1), {'quantity': 'velocity_up', 'unit': 'kt', 'scale': -1}, 'guessed or m/s'),
+    ('LONG_ACC_G', (-1, 1), {'quantity': 'linear_acceleration_x', 'unit': 'g'}, 'sure'),
+    ('FUEL_P', (0, 9), {}, ''), ('pitch_trim', (0, 9), {}, ''), ('R2', (0, 9), {}, ''),
+    ('#', (0, 1), {}, ''),
 ])
-def test_common_names_are_guessed(name, span, fields):
-    assert guess(Seen(name, 2, 1.0, *map(np.float64, span))) == fields
+def test_common_names_are_guessed_and_how_sure(name, span, fields, sure):
+    found = guess(Seen(name, 2, 1.0, *map(np.float64, span)))
+    assert found.fields == fields
+    assert ' or '.join(filter(None, (found.sure, found.instead))) == sure
+
+
+# As simulators/ulyssix/publisher.py sends them: SI, which no name says.
+IN_SI = {'lat_deg': (47.4, 47.4), 'altitude_msl': (1499.9982, 1500.0021), 'psi': (1.57, 1.571),
+         'f_x': (0.06, 0.07), 'f_y': (-.1, 0.1), 'f_z': (-9.9, -9.7), 'tas': (55.1, 55.3),
+         'v_down': (-.02, .01), 'temperature': (278.4, 278.4)}
+IN_FEET = {'ALT': (900, 12000), 'TAS': (55.0, 155.0), 'PHI': (-1.5, 1.5), 'PSI': (0, 359),
+           'NX': (0.1, 0.2), 'NY': (0, 0.1), 'NZ': (0.9, 1.4)}
+
+
+def seen(spans):
+    return [Seen(name, 2, 1.0, *span) for name, span in spans.items()]
+
+
+def test_one_publisher_speaks_of_one_kind_in_one_unit():
+    found = {one.name: each for one, each in zip(
+        seen(IN_SI), guess_all(seen(IN_SI)), strict=True)}
+    assert {name: one.fields['unit'] for name, one in found.items()} == {
+        'lat_deg': 'deg', 'altitude_msl': 'm', 'psi': 'rad', 'f_x': 'm/s^2', 'f_y': 'm/s^2',
+        'f_z': 'm/s^2', 'tas': 'm/s', 'v_down': 'm/s', 'temperature': 'K'}
+    assert (found['altitude_msl'].sure, found['altitude_msl'].instead) == ('guessed', 'ft')
+    assert (found['tas'].sure, found['f_x'].sure) == ('guessed', 'likely')
+    units = [(one.fields['unit'], one.sure) for one in guess_all(seen(IN_FEET))]
+    assert units == [('ft', 'guessed'), ('kt', 'guessed'), ('deg', 'likely'), ('deg', 'likely'),
+                     ('g', 'likely'), ('g', 'likely'), ('g', 'likely')]
+
+
+@pytest.mark.parametrize(('spans', 'expression'), [
+    (IN_SI, 'sqrt(f_x**2 + f_y**2 + f_z**2) / 9.80665'),
+    (IN_FEET, 'sqrt(NX**2 + NY**2 + NZ**2)')])
+def test_the_example_in_the_map_is_right_for_its_parameters(spans, expression):
+    text = first_map(seen(spans), 'flight.pcap')
+    assert '# derived:\n#   G_TOTAL:' in text
+    given = maps.parse(text.replace('# derived:\n#  ', 'derived:\n '), 'map.yaml')
+    assert given.derived[0].expression.text == expression
+    assert given.derived[0].symbol == 'g'
+
+
+def test_without_three_accelerations_there_is_no_example():
+    assert 'derived:' not in first_map(seen({'ALT': (0, 9)}), 'flight.pcap')

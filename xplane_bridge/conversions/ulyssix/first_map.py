@@ -20,7 +20,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 import json
 import re
+from typing import NamedTuple
 
+from xplane_bridge.common.text import two_numbers
+from xplane_bridge.common.units import STANDARD_GRAVITY
+from xplane_bridge.conversions.topics import topic_names
+
+SURE, LIKELY, GUESSED = 'sure', 'likely', 'guessed'
+# As they are listed: what is to be checked first.
+_ORDER = (GUESSED, LIKELY, SURE, '')
 _TURN = 6.3
 _MOST_NAMED = 64
 
@@ -109,8 +117,21 @@ def words_of(name: str) -> list[str]:
     return re.findall(r'[A-Z]+[0-9]*', parts.upper())
 
 
-def guess(seen: Seen) -> dict[str, str | float]:
-    """Return the fields of a map's entry by a parameter's name and range; none if unknown."""
+class Guess(NamedTuple):
+    """
+    The fields of a map's entry, none if the quantity is unknown; and how sure its unit is.
+
+    SURE: it is in the name. LIKELY: by the range, or by that of its relatives. GUESSED: it is the
+    usual one, and ``instead`` is the next.
+    """
+
+    fields: dict[str, str | float]
+    sure: str = ''
+    instead: str = ''
+
+
+def guess(seen: Seen) -> Guess:
+    """Return what a parameter is by its name and range."""
     words = words_of(seen.name)
     found = set(words)
     if not found & _OTHER:
@@ -118,43 +139,75 @@ def guess(seen: Seen) -> dict[str, str | float]:
         for quantity, choices in _WORDS:
             if any(choice <= found and (len(max(choice, key=len)) > 1 or len(choice) > 1
                                         or choice == plain) for choice in choices):
-                return _fields(quantity, words, seen)
-    return {}
+                return _guessed(quantity, words, seen)
+    return Guess({})
 
 
-def _fields(quantity: str, words: Sequence[str], seen: Seen) -> dict[str, str | float]:
-    fields: dict[str, str | float] = {'quantity': quantity, 'unit': _unit(quantity, words, seen)}
+def _guessed(quantity: str, words: Sequence[str], seen: Seen) -> Guess:
+    unit, sure = _unit(quantity, words, seen)
+    fields: dict[str, str | float] = {'quantity': quantity, 'unit': unit}
     if quantity == 'linear_acceleration_z' and seen.least + seen.most > 0.0:
         # Level flight is 1 g: upwards in these axes.
         fields['frame'] = 'flu'
     if quantity == 'velocity_up' and {'VD', 'D', 'DOWN', 'VDOWN'} & set(words):
         fields['scale'] = -1
-    return fields
+    return _with_unit(Guess(fields), unit, sure)
 
 
-def _unit(quantity: str, words: Sequence[str], seen: Seen) -> str:
+def _with_unit(given: Guess, unit: str, sure: str) -> Guess:
+    kinds = _KINDS[str(given.fields['quantity'])]
+    other = next((each for each in kinds if each != unit), '')
+    return Guess({**given.fields, 'unit': unit}, sure, other if sure == GUESSED else '')
+
+
+def _unit(quantity: str, words: Sequence[str], seen: Seen) -> tuple[str, str]:
     """Return the unit in a name, else the one that the range suggests, else the usual one."""
     kinds = _KINDS[quantity]
     for word in words[1:]:
         unit = _UNITS.get(word, '')
         unit = f'{unit}/s' if f'{unit}/s' in kinds and unit in ('deg', 'rad') else unit
         if unit in kinds:
-            return unit
+            return unit, SURE
     largest = seen.largest
+    if quantity in _PLACE:
+        return 'deg', LIKELY if largest > 3.2 else GUESSED
     if quantity in _ANGLES:
-        return 'rad' if largest <= (_TURN if quantity == 'heading' else 1.6) else 'deg'
+        is_large = largest > (_TURN if quantity == 'heading' else 1.6)
+        return ('deg', LIKELY) if is_large else ('rad', GUESSED)
     if quantity.startswith('angular'):
-        return 'rad/s' if largest <= 1.0 else 'deg/s'
+        return ('rad/s', GUESSED) if largest <= 1.0 else ('deg/s', LIKELY)
     if quantity == 'linear_acceleration_z':
-        return 'm/s^2' if largest > 5.0 else 'g'
+        return ('m/s^2' if largest > 5.0 else 'g'), LIKELY
     if quantity == 'velocity_up' and {'VS', 'ROC'} & set(words):
-        return 'ft/min'
+        return 'ft/min', GUESSED
     if quantity == 'temperature':
-        return 'K' if seen.least > 150.0 else 'degC'
+        return ('K', LIKELY) if seen.least > 150.0 else ('degC', GUESSED)
     if quantity == 'static_pressure':
         return ('Pa' if largest > 1200.0 else 'hPa' if largest > 50.0 else
-                'inHg' if largest > 15.0 else 'psi')
-    return kinds[0]
+                'inHg' if largest > 15.0 else 'psi'), LIKELY
+    return kinds[0], GUESSED if len(kinds) > 1 else LIKELY
+
+
+def guess_all(seen: Sequence[Seen]) -> list[Guess]:
+    """Return what the parameters of one publisher are, which speaks of one kind in one unit."""
+    guesses = [guess(one) for one in seen]
+    units = {(one.fields['unit'], one.sure) for one in guesses if one.fields}
+    # Of one kind: a value that is small says little, a large one speaks for all of them.
+    for large, small in (('deg', 'rad'), ('deg/s', 'rad/s'), ('m/s^2', 'g')):
+        if any(one.fields.get('unit') == large and one.fields['quantity'] not in _PLACE
+               for one in guesses):
+            guesses = [_with_unit(one, large, LIKELY) if one.fields.get('unit') == small and (
+                one.sure != SURE) else one for one in guesses]
+    if any(one.fields.get('quantity') == 'linear_acceleration_z' for one in guesses):
+        guesses = [_with_unit(one, str(one.fields['unit']), LIKELY) if str(
+            one.fields.get('quantity')).startswith('linear') and one.sure == GUESSED else one
+            for one in guesses]
+    # Who measures these in SI does so with heights and speeds.
+    if units & {(unit, sure) for unit in ('m/s^2', 'K', 'Pa') for sure in (SURE, LIKELY)}:
+        for usual, metric in (('ft', 'm'), ('kt', 'm/s'), ('ft/min', 'm/s'), ('hPa', 'Pa')):
+            guesses = [_with_unit(one, metric, GUESSED) if one.fields.get('unit') == usual and (
+                one.sure == GUESSED) else one for one in guesses]
+    return guesses
 
 
 def first_map(seen: Sequence[Seen], source: str) -> str:
@@ -162,44 +215,61 @@ def first_map(seen: Sequence[Seen], source: str) -> str:
     return '\n'.join(_lines(seen, source)) + '\n'
 
 
+def summary(seen: Sequence[Seen]) -> str:
+    """Return how many of the parameters are known how well."""
+    guesses = guess_all(seen)
+    counts = {sure: sum(one.sure == sure for one in guesses) for sure in (SURE, LIKELY, GUESSED)}
+    known = ', '.join(f'{count} {sure}' for sure, count in counts.items())
+    return (f'{len(seen)} parameters: of quantity and unit {known}, '
+            f'{sum(not one.fields for one in guesses)} unknown'
+            + (f'; check those that say "{GUESSED}"' if counts[GUESSED] else ''))
+
+
 def _lines(seen: Sequence[Seen], source: str) -> Iterator[str]:
-    guesses = _agreeing([guess(one) for one in seen])
-    known = sum(bool(one) for one in guesses)
-    yield f'# A first map, from {_plain(source)}.'
-    yield f'# {known} of {len(seen)} parameters are guessed by their names and ranges. Check each'
-    yield '# quantity, unit and sign: docs/reference/ulyssix_map.md. Behind them is what was seen:'
-    yield '# least .. largest value, samples per second.'
+    guesses = guess_all(seen)
+    yield f'# A first map, from {_plain(source)}:'
+    yield f'# {summary(seen)}.'
+    yield '#'
+    yield '# Behind each: how sure its unit is; least .. largest value seen, samples per second.'
+    yield f'#   {SURE}: the unit is in the name      {LIKELY}: by the range of values'
+    yield f'#   {GUESSED}: it may as well be the other unit, so compare it with a value you know'
+    yield '# Signs and axes are guessed too: docs/reference/ulyssix_map.md says which are meant.'
     yield ''
     yield '# Axes of angular velocities and accelerations: frd (forward, right, down) or flu.'
     yield 'frame: frd'
     yield ''
     yield 'parameters:'
-    heads = [f'  {json.dumps(one.name, ensure_ascii=False)}: {_flow(fields)}'
-             for one, fields in zip(seen, guesses, strict=True)]
+    heads = [f'  {json.dumps(one.name, ensure_ascii=False)}: {_flow(guess.fields)}'
+             for one, guess in zip(seen, guesses, strict=True)]
     width = min(max(map(len, heads), default=0), _MOST_NAMED)
-    order = sorted(range(len(seen)), key=lambda n: not guesses[n])
+    order = sorted(range(len(seen)), key=lambda n: _ORDER.index(guesses[n].sure))
     for n in order:
-        yield f'{heads[n]:{width}}  # {_range(seen[n])}'
+        one = guesses[n]
+        sure = f'{one.sure}, or {one.instead}:' if one.instead else f'{one.sure}:' * bool(one.sure)
+        yield f'{heads[n]:{width}}  # {f"{sure:20}" if sure else ""}{_range(seen[n])}'
     yield ''
     yield '# Computed from parameters, each in the unit of its entry, on samples/<name>.'
-    yield '# derived:'
-    yield '#   G_TOTAL: {expression: "sqrt(NX**2 + NY**2 + NZ**2)", unit: g, limits: [-2, 6]}'
+    yield from _example(seen, guesses)
     yield ''
     yield '# How often fix, imu/data and the others are published: as the slowest parameter in'
     yield '# them, or interpolated at a rate in Hz: {interpolated: 50}.'
     yield 'common: {rate: slowest}'
 
 
-def _agreeing(
-    guesses: Sequence[dict[str, str | float]]
-) -> Sequence[dict[str, str | float]]:
-    """Give quantities of one kind the same unit: one that is small says little."""
-    for large, small in (('deg', 'rad'), ('deg/s', 'rad/s'), ('m/s^2', 'g')):
-        if any(one.get('unit') == large and one['quantity'] not in _PLACE for one in guesses):
-            for one in guesses:
-                if one.get('unit') == small:
-                    one['unit'] = large
-    return guesses
+def _example(seen: Sequence[Seen], guesses: Sequence[Guess]) -> Iterator[str]:
+    """Yield a derived parameter of those that are there, as a comment: the load factor."""
+    topics = dict(zip((one.name for one in seen), topic_names([one.name for one in seen]),
+                      strict=True))
+    found = {str(guess.fields['quantity']): (topics[one.name], guess.fields['unit'])
+             for one, guess in zip(reversed(seen), reversed(guesses), strict=True) if guess.fields}
+    axes = [found[name] for axis in 'xyz' if (name := f'linear_acceleration_{axis}') in found]
+    if len(axes) < 3 or len({unit for _, unit in axes}) > 1:
+        return
+    root = f'sqrt({" + ".join(f"{topic}**2" for topic, _ in axes)})'
+    if axes[0][1] == 'm/s^2':
+        root += f' / {STANDARD_GRAVITY}'
+    yield '# derived:'
+    yield f'#   G_TOTAL: {{expression: "{root}", unit: g, limits: [null, 6]}}'
 
 
 def _flow(fields: dict[str, str | float]) -> str:
@@ -210,7 +280,7 @@ def _range(seen: Seen) -> str:
     if not seen.samples:
         return 'no sample seen'
     rate = f', {seen.rate:.4g}/s' if seen.rate else ''
-    return f'{seen.least:.4g} .. {seen.most:.4g}{rate}'
+    return f'{" .. ".join(two_numbers(seen.least, seen.most))}{rate}'
 
 
 def _plain(text: str) -> str:

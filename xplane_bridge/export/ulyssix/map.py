@@ -26,7 +26,7 @@ from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import add_force_option, refuse_existing
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions import ulyssix as maps
-from xplane_bridge.conversions.ulyssix.first_map import first_map, Seen
+from xplane_bridge.conversions.ulyssix.first_map import first_map, Seen, summary
 from xplane_bridge.links.captures.capture import CaptureError, read_datagrams
 from xplane_bridge.sessions.ulyssix import CHANNEL, PacketReceived, Timeline, UlyssixSession
 
@@ -64,7 +64,7 @@ def run(arguments: Namespace) -> int:
             print(text, end='')
         else:
             output.write_text(text, encoding='utf-8')
-            print(f'{output}: {len(survey.seen())} parameters')
+            print(f'{output}: {summary(survey.seen())}')
     except (ValueError, ImportError, FileExistsError) as error:
         # CaptureError and MapError are ValueErrors.
         print(f'ulyssix map: {error}', file=sys.stderr)

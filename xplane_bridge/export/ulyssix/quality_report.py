@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.common.text import two_numbers
 from xplane_bridge.export.tables import Column
 from xplane_bridge.export.ulyssix.blocks import Channel
 from xplane_bridge.sessions.ulyssix import (
@@ -120,7 +121,11 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME - 1] + '…',
         str(row['samples']), _number(row['rate']), _number(row['expected_rate']),
         *(str(row[field]) for field in ('gaps', 'late', 'invalid', 'out_of_limits')),
-        _number(row['minimum']), _number(row['maximum']), remark)
+        *_extent(row['minimum'], row['maximum']), remark)
+
+
+def _extent(least: float | None, most: float | None) -> tuple[str, str]:
+    return ('-', '-') if least is None or most is None else two_numbers(least, most)
 
 
 def _number(value: float | None) -> str:
