@@ -117,6 +117,7 @@ def test_parquet_has_a_column_for_each_parameter_in_the_units_of_the_map(
     shown = capsys.readouterr().out
     assert '18 packets, 2 lost' in shown
     assert 'map.yaml, but not sent: Missing (in Sum)\n' in shown
+    assert '\nAlt [ft]  ' in shown
 
 
 def test_mf4_has_a_group_for_each_parameter_with_its_own_times(capture, tmp_path):

@@ -115,11 +115,13 @@ def table(content: Mapping[str, Any]) -> str:
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    unit = f' [{row["unit"]}]' if row['unit'] else ''
     name = row['name']
+    if len(name) > _LONGEST_NAME:
+        name = f'{name[:_LONGEST_NAME - 1]}…'
     remark = row['constant'] or ('stopped' if row['stopped'] else '')
     return (
-        name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME - 1] + '…',
-        str(row['samples']), _number(row['rate']), _number(row['expected_rate']),
+        name + unit, str(row['samples']), _number(row['rate']), _number(row['expected_rate']),
         *(str(row[field]) for field in ('gaps', 'late', 'invalid', 'out_of_limits')),
         *_extent(row['minimum'], row['maximum']), remark)
 
