@@ -43,6 +43,7 @@ from xplane_bridge.protocols.registry import DATA_PORT, PROTOCOLS
 from xplane_bridge.protocols.xplane_udp import rows as data_rows
 from xplane_bridge.sessions.ulyssix import (
     CHANNEL,
+    mixed,
     PacketReceived,
     PublisherRestarted,
     Quality,
@@ -221,6 +222,8 @@ class _Packets(_Faults):
         """Yield what was not exported, and what was lost before."""
         statistics = self._session.statistics
         yield from super().sentences()
+        if found := self._session.mixed:
+            yield mixed(found, 'for one alone, use ulyssix record with --sender')
         self._session.stop(0.0)
         for count, text in (
                 (statistics.malformed.total, f'datagrams are no packets: {statistics.last_error}'),

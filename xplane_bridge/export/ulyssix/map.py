@@ -22,13 +22,18 @@ import sys
 
 import numpy as np
 
-from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import add_force_option, refuse_existing
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions import ulyssix as maps
 from xplane_bridge.conversions.ulyssix.first_map import first_map, Seen, summary
-from xplane_bridge.links.captures.capture import CaptureError, read_datagrams
-from xplane_bridge.sessions.ulyssix import CHANNEL, PacketReceived, Timeline, UlyssixSession
+from xplane_bridge.export.ulyssix.sources import Capture
+from xplane_bridge.sessions.ulyssix import (
+    CHANNEL,
+    mixed,
+    PacketReceived,
+    Timeline,
+    UlyssixSession,
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -41,6 +46,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='a capture (pcap, pcapng, gzipped) of the packets')
     parser.add_argument(
         '--port', type=int, default=0, help='UDP port they were sent to (any)')
+    parser.add_argument(
+        '--sender', default='', metavar='HOST[:PORT]', help='who sent them (anybody)')
     parser.add_argument(
         '--names', nargs='+', default=(), metavar='NAME',
         help='names of the parameters in order, for packets without names')
@@ -57,7 +64,8 @@ def run(arguments: Namespace) -> int:
         if not Path(arguments.source).exists():
             raise ValueError(f'there is no capture {arguments.source}')
         survey = Survey(tuple(arguments.names))
-        damage = survey.read(Path(arguments.source), arguments.port)
+        problems = survey.read(Capture(
+            Path(arguments.source), arguments.port, arguments.sender))
         text = first_map(survey.seen(), Path(arguments.source).name)
         maps.parse(text, 'the map')
         if output is None:
@@ -72,9 +80,9 @@ def run(arguments: Namespace) -> int:
     except OSError as error:
         print(f'ulyssix map: {error.filename}: {error.strerror}', file=sys.stderr)
         return 2
-    if damage:
-        print(f'ulyssix map: {damage}', file=sys.stderr)
-    return 1 if damage else 0
+    for problem in problems:
+        print(f'ulyssix map: {problem}', file=sys.stderr)
+    return 1 if problems else 0
 
 
 class Survey:
@@ -92,41 +100,35 @@ class Survey:
             one.rate = (one.samples - 1) * SECOND_NS / (last - first) if last > first else 0.0
         return list(self._seen.values())
 
-    def read(self, path: Path, port: int) -> str:
+    def read(self, source: Capture) -> list[str]:
         """
-        Read a capture; return why only in part, or nothing.
+        Read a capture; return what is wrong with it.
 
         Raises ValueError if there is no named parameter in it.
         """
         timeline = Timeline()
         session = UlyssixSession(timeline, names=self._names)
         session.start(0.0)
-        damage, packets = '', 0
-        with plain_files.open_regular(path) as stream:
-            try:
-                for datagram in read_datagrams(stream):
-                    if datagram.missing or port not in (0, datagram.destination[1]):
-                        continue
-                    now = datagram.stamp_ns / SECOND_NS
-                    for event in session.receive(
-                            CHANNEL, datagram.data, datagram.source, now):
-                        if isinstance(event, PacketReceived):
-                            packets += 1
-                            placed = timeline.place(event.packet, datagram.stamp_ns)
-                            self._take(event, placed.times, placed.first_ns)
-            except CaptureError as error:
-                if not packets:
-                    raise
-                damage = f'{path}: {error}; the map is of what is before it'
+        packets = 0
+        for arrival in source.arrivals():
+            if arrival is None:
+                continue
+            for event in session.receive(CHANNEL, arrival.data, arrival.sender, arrival.now):
+                if isinstance(event, PacketReceived):
+                    packets += 1
+                    placed = timeline.place(event.packet, arrival.stamp_ns)
+                    self._take(event, placed.times, placed.first_ns)
         if not packets:
-            raise ValueError(
-                f'{path}: there is no Ulyssix packet' + (f' to port {port}' if port else '')
-                + (f': {session.statistics.last_error}' if session.statistics.malformed else ''))
+            raise ValueError('; '.join((
+                f'{source.where}: there is no Ulyssix packet, of that --port and --sender',
+                *source.problems(),
+                *([session.statistics.last_error] if session.statistics.malformed else []))))
         if not self._seen:
             raise ValueError(
-                f'{path}: packets have no names: give them in order with --names; there are '
-                f'{session.parameter_count} parameters')
-        return damage
+                f'{source.where}: packets have no names: give them in order with --names; there '
+                f'are {session.parameter_count} parameters')
+        return [*source.problems(), *(
+            [mixed(session.mixed, 'for a map of one, give --sender')] if session.mixed else [])]
 
     def _take(
         self, event: PacketReceived, times: np.ndarray[tuple[int], np.dtype[np.int64]] | None,

@@ -288,8 +288,8 @@ class _Job:
             state = '' if session.peer_state is PeerState.STREAMING else '; no longer sending'
             faults = '; '.join(f'{kind}: {len(names)}' for kind, names in
                                recorder.quality.report().faults().items())
-            if recorder.mixed:
-                faults = mixed(recorder.mixed, 'record one with --sender')
+            if session.mixed:
+                faults = mixed(session.mixed, 'record one with --sender')
             text = (
                 f'{since:6.0f} s  {statistics.packets} packets, {statistics.lost} lost, '
                 f'{rate:.0f} samples/s, {self._size() / 1e6:.1f} MB'

@@ -70,8 +70,7 @@ class Recorder:
         self.samples = 0
         self.warnings: list[str] = []
         self.mixed: tuple[Sender, ...] = ()
-        """Those that sent at the same time."""
-        self._alternations = 0
+        """Those that sent alternately, when it is finished."""
         self._output = output
         self._period = period
         self._map = None if given is None else AppliedMap(given)
@@ -95,11 +94,7 @@ class Recorder:
         """Take what arrived, and write a block if it is time. Raises OSError."""
         self.session.poll(now)
         if arrival is not None:
-            events = self.session.receive(CHANNEL, arrival.data, arrival.sender, now)
-            if self.session.statistics.alternations > self._alternations:
-                self._alternations = self.session.statistics.alternations
-                self.mixed = self.session.senders
-            for event in events:
+            for event in self.session.receive(CHANNEL, arrival.data, arrival.sender, now):
                 if isinstance(event, PublisherRestarted):
                     self.quality.restart()
                     if self._map is not None:
@@ -133,6 +128,7 @@ class Recorder:
 
     def finish(self) -> None:
         """Write the rest, and count what never came. Raises OSError."""
+        self.mixed = self.session.mixed
         self.session.stop(0.0)
         self.flush()
 

@@ -25,6 +25,7 @@ import threading
 import time
 from typing import Protocol
 
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.links.captures.capture import Address, CaptureError, read_datagrams
 from xplane_bridge.links.peer import ANY_PORT
@@ -175,7 +176,7 @@ class Capture:
     def arrivals(self) -> Iterator[Arrival | None]:
         """Yield the datagrams. Raises CaptureError for a file that is none."""
         is_first = True
-        with self._path.open('rb') as stream:
+        with plain_files.open_regular(self._path) as stream:
             try:
                 for found in read_datagrams(stream, stopped=lambda: not self._running):
                     is_first = False
@@ -187,7 +188,7 @@ class Capture:
             except CaptureError as error:
                 if is_first:
                     raise
-                self._problems.append(f'{self._path}: {error}; what is before it is recorded')
+                self._problems.append(f'{self._path}: {error}; what is before it is read')
 
     def _is_wanted(self, source: Address, destination: Address) -> bool:
         return (

@@ -72,6 +72,7 @@ class Senders:
         self._is_later = is_later
         self._silence = silence
         self._streams: dict[Address | None, Stream] = {}
+        self._mixed: list[Stream] = []
         self.current: Stream | None = None
         self.due = math.inf
         """When somebody may have been silent for long, if there are several."""
@@ -85,9 +86,13 @@ class Senders:
     def heard(self) -> tuple[Sender, ...]:
         """Return those that send, or did when a packet was last heard."""
         newest = max((one.heard_at for one in self._streams.values()), default=0.0)
-        return tuple(
-            Sender(_text(one.address), one.packets, one.counting.lost)
-            for one in self._streams.values() if newest < one.heard_at + self._silence)
+        return tuple(_sender(one) for one in self._streams.values()
+                     if newest < one.heard_at + self._silence)
+
+    @property
+    def mixed(self) -> tuple[Sender, ...]:
+        """Return those that have ever sent alternately, the first few."""
+        return tuple(map(_sender, self._mixed))
 
     def turn_to(self, address: Address | None, packet: DataPacket, now: float) -> bool:
         """Make the sender of a packet the current one; return whether it replaces another."""
@@ -95,7 +100,9 @@ class Senders:
         before, found = self.current, self._streams.get(address)
         is_new = False
         if found is not None:
-            self._statistics.alternations += found is not before
+            if before is not None and found is not before:
+                self._statistics.alternations += 1
+                self._mix(found, before)
         elif (found := self._moved(address, packet)) is not None:
             del self._streams[found.address]
             found.address = address
@@ -120,8 +127,13 @@ class Senders:
 
     def forget(self) -> None:
         """Forget all; the next packet is the first."""
-        self._streams = {}
+        self._streams, self._mixed = {}, []
         self.current, self.due = None, math.inf
+
+    def _mix(self, *streams: Stream) -> None:
+        for one in streams:
+            if len(self._mixed) < _MOST_SENDERS and one not in self._mixed:
+                self._mixed.append(one)
 
     def _moved(self, address: Address | None, packet: DataPacket) -> Stream | None:
         """Return the sender whose numbers a packet from another port of its host continues."""
@@ -145,8 +157,9 @@ class Senders:
         del self._streams[one.address]
 
 
-def _text(address: Address | None) -> str:
-    return 'unknown' if address is None else f'{address[0]}:{address[1]}'
+def _sender(one: Stream) -> Sender:
+    address = 'unknown' if one.address is None else f'{one.address[0]}:{one.address[1]}'
+    return Sender(address, one.packets, one.counting.lost)
 
 
 def mixed(senders: Sequence[Sender], how: str) -> str:

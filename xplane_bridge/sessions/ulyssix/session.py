@@ -105,6 +105,11 @@ class UlyssixSession(Session):
         """Return who sends; several whose packets alternate are a mistake of somebody."""
         return self._senders.heard
 
+    @property
+    def mixed(self) -> tuple[Sender, ...]:
+        """Return who has sent alternately with others, since the start; most often nobody."""
+        return self._senders.mixed
+
     def stop(self, now: float) -> None:
         """Ignore packets from now on; a gap meanwhile is not a loss."""
         self._happen([What.STOP], now)
