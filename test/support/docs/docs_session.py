@@ -124,13 +124,14 @@ class Child:
 
 
 class Diagnostics:
-    """What the nodes report on /diagnostics."""
+    """What the nodes report on /diagnostics; ``shown`` is what the page expects there, if so."""
 
-    def __init__(self):
+    def __init__(self, shown=None):
         from diagnostic_msgs.msg import DiagnosticArray
         import rclpy
         from rclpy.executors import SingleThreadedExecutor
         self.newest = {}
+        self.shown = shown
         # Refused once because the other side was not up yet, then accepted.
         self.forgiven = set()
         rclpy.init()
@@ -169,6 +170,8 @@ class Diagnostics:
             yield f'{node} says nothing on /diagnostics'
         for name, (_, level, message, values) in known.items():
             if name == 'refused' and set(values) <= self.forgiven:
+                continue
+            if self.shown is not None and self.shown in message:
                 continue
             if level == b'\x02' or name == 'refused':
                 yield f'{node}: {name}: {message} {values if name == "refused" else ""}'
@@ -246,7 +249,7 @@ def run(session):
     with_peers = bool(peers) or any(
         re.search(r'\bsimulator \w|simulator\.launch|simulator_node .*\bsim:=', line)
         for line in lines)
-    diagnostics = Diagnostics() if nodes else None
+    diagnostics = Diagnostics(options.get('expect')) if nodes else None
     behind = []
     try:
         start(peers, behind, folder)
