@@ -37,7 +37,7 @@ from sensor_msgs.msg import Imu, NavSatFix
 from harness import free_port
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
-from xplane_bridge.msg import AirData, UlyssixSamples
+from xplane_bridge.msg import AirData, UlyssixQuality, UlyssixSamples
 from xplane_bridge.nodes.ulyssix import UlyssixNode
 from xplane_bridge.simulators import ulyssix
 from xplane_bridge.simulators.server import Simulation
@@ -171,12 +171,13 @@ parameters:
   "t?s": {unit: kt, scale: 1.0e-4}
   spare: {}
 derived:
-  HALF: {expression: altitude_msl / 2, unit: ft, warn: [null, 5]}
+  HALF: {expression: altitude_msl / 2, unit: ft, limits: [null, 5]}
 """)
     stream = ulyssix.Stream((('altitude_msl', 100.0), ('tas', 100.0), ('p', 100.0)),
                             integer_width=8)
     packets, frames = flown(0.2, stream)
     topics = {f'samples/{name}': UlyssixSamples for name in ('altitude_msl', 'p', 'HALF')}
+    topics['quality'] = UlyssixQuality
     node, port = started(ros, topics, map=str(path), sample_topics=['altitude_msl', 'p'],
                          max_sample_topics=2)
     send(port, packets[:1])
@@ -201,9 +202,13 @@ derived:
     assert text.endswith(' ft, above 10')
     assert values['altitude_msl, latched'].startswith(f'{len(packets)} samples, 1 times')
     level, _, _ = ros.diagnosed('limits parameters', node=node)
-    assert level == DiagnosticStatus.WARN
+    assert level == DiagnosticStatus.ERROR
     level, text, _ = ros.diagnosed('map', node=node)
     assert (level, text) == (DiagnosticStatus.WARN, 'in my.yaml, but not sent: spare')
+    # The derived one is judged with those that are sent.
+    ros.wait_for(lambda: any(
+        list(each.names) == ['altitude_msl', 'tas', 'p', 'HALF'] and each.out_of_limits[0]
+        and each.out_of_limits[3] for each in ros.messages['quality']), 'the quality')
 
 
 @pytest.mark.parametrize(('text', 'sentence'), [

@@ -133,6 +133,32 @@ def test_nan_infinity_and_limits_are_counted_by_sample():
     assert np.isfinite(found.maximum).all()
 
 
+def test_derived_parameters_are_judged_like_those_that_are_sent():
+    """They come after them, whenever their first sample does."""
+    def limits(names, derived):
+        return (np.full(len(names) + len(derived), -np.inf),
+                np.array([*[np.inf] * len(names), *[1.0] * len(derived)]))
+
+    quality = Quality(limits=limits)
+    for number, (packet, placed, received) in enumerate(flight(2.0)):
+        made = number >= 20 and number not in (100, 101)
+        times = placed.first_ns + np.array([0, 5_000_000])
+        quality.take(NAMES, packet, placed, received, [
+            ('Twice', times, np.array([0.5, 2.0 if number == 50 else 1.0]))] * made)
+    found = quality.report()
+    assert found.names == (*NAMES, 'Twice')
+    assert found.samples.tolist() == [800, 200, 20, 200, 356]
+    assert found.out_of_limits.tolist() == [0, 0, 0, 0, 1]
+    assert found.gaps.tolist() == [0, 0, 0, 0, 4]
+    assert (found.minimum[4], found.maximum[4]) == (0.5, 2.0)
+    # With other names they stay what they were.
+    for packet, placed, received in flight(0.01):
+        quality.take(('A', *NAMES[1:]), packet, placed, received, [
+            ('Twice', placed.first_ns + np.array([0]), np.array([3.0]))])
+    assert quality.report().samples[4] == 357
+    assert quality.gone().names == ('Fast',)
+
+
 @pytest.mark.parametrize('jump', [-3600, 3600])
 def test_a_jump_of_the_clock_is_no_gap(jump):
     def moved():
