@@ -173,14 +173,15 @@ def test_a_folder_to_be_resumed_that_is_damaged_gives_a_sentence(tmp_path, capsy
     kept = tmp_path / 'kept'
     for journal in (b'{"flight": 7}\n', b'[1]\n', b'{"flight": "a"}\n', b'{}\n', b'7\n',
                     b'{"flight": -1}\n', b'\xff\n', b'[' * 100_000 + b'\n'):
-        (kept / 'rows').mkdir(parents=True, exist_ok=True)
+        (kept / 'rows' / '0').mkdir(parents=True, exist_ok=True)
         (kept / 'rows' / 'identity.json').write_text(json.dumps(
-            {'identity': given.identity, 'plan': str(path), 'parts': given.parts}))
-        (kept / 'rows' / 'journal.jsonl').write_bytes(journal)
+            {'identity': given.identity, 'plan': str(path), 'parts': given.parts,
+             'generation': 0}))
+        (kept / 'rows' / '0' / 'journal.jsonl').write_bytes(journal)
         assert main.main([str(path), '--output', str(kept), '--dry-run']) in (0, 2), journal
         assert 'Traceback' not in capsys.readouterr().err
     for part in (b'', b'PAR1' + b'\xff' * 500):
-        (kept / 'rows' / 'part-000000.parquet').write_bytes(part)
+        (kept / 'rows' / '0' / 'part-000000.parquet').write_bytes(part)
         assert main.main([str(path), '--output', str(kept), '--dry-run']) == 2
         assert 'part-000000.parquet' in capsys.readouterr().err
     assert Path(kept / 'rows').exists()

@@ -37,7 +37,7 @@ def again(plan: Plan, flight: int, folder: Path) -> int:
     MISSED if it is not.
     """
     task = plan.task(flight, str(folder))
-    kept = Folder.seen(folder, plan).row(flight)
+    kept = Folder.seen(folder, plan).row(task.key)
     given = ', '.join(f'{name} {value}' for name, value in task.parameters.items())
     print(f'flight {flight}: {task.scenario} on {task.simulator}, {task.controller}, '
           f'{task.aircraft}, seed {task.seed}{f", {given}" if given else ""}', flush=True)

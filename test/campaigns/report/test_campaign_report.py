@@ -34,6 +34,7 @@ from PIL import Image
 from pyarrow import parquet
 
 from xplane_bridge.campaigns.report import report
+from xplane_bridge.campaigns.report.worst import left_by
 from xplane_bridge.campaigns.table import rows
 
 # They share what is written and shown once.
@@ -112,7 +113,7 @@ def folder(tmp_path_factory):
             row['reason'] = 'a criterion'
     crashed = next(row for row in flown if row['outcome'] == 'crashed')
     crashed['reason'] = HOSTILE
-    own = folder / 'flights' / crashed['key']
+    own = left_by(crashed, folder)
     own.mkdir(parents=True)
     (own / 'flight.mcap').touch()
     (folder / 'plan.yaml').write_text('scenarios: [turbulence]  # <all>\n')
@@ -147,7 +148,7 @@ def test_the_worst_flights_have_reason_command_recording_and_picture(folder, pag
     assert worst.split('Flight ')[1].partition(':')[2].startswith(' crashed')
     assert HOSTILE in worst
     assert 'It has no picture: it crashed again' in worst
-    assert re.search(r'It left flights/[0-9a-f]+/flight.mcap', worst)
+    assert re.search(r'It left flights/seed\d+_\w+_turbulence_[0-9a-f]{12}/flight.mcap', worst)
     missed = table[table.outcome == 'missed'].copy()
     missed['margin'] = np.minimum(
         1 - missed['value.rms of altitude_error from 20 s at most 8'] / 8,

@@ -92,7 +92,7 @@ def test_a_row_that_was_not_written_to_its_end_is_flown_again(tmp_path):
     with Folder(tmp_path / 'kept', plan) as folder:
         for row in given:
             folder.add(row)
-    journal = tmp_path / 'kept' / 'rows' / 'journal.jsonl'
+    journal = tmp_path / 'kept' / 'rows' / '0' / 'journal.jsonl'
     journal.write_bytes(journal.read_bytes()[:-20])
     with Folder(tmp_path / 'kept', plan) as folder:
         assert [folder.is_done(flight) for flight in range(4)] == [True, True, False, False]
@@ -110,8 +110,51 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
             Folder(tmp_path / 'kept', plan).__enter__()
         # What does not change a flight may change.
         Folder.seen(tmp_path / 'kept', plan_of(tmp_path, description='Other words', require=0.5))
-        with pytest.raises(PlanError, match='what differs: seeds; choose'):
-            Folder.seen(tmp_path / 'kept', plan_of(tmp_path, 1501))
+        Folder.seen(tmp_path / 'kept', plan_of(tmp_path, 1501))
+
+
+def row_of(task):
+    return task.row('missed' if task.seed % 3 else 'passed', '', 1, trajectory=f'{task.key}')
+
+
+@pytest.mark.parametrize('interrupted', [False, True])
+def test_a_campaign_grows_beside_what_is_there(tmp_path, monkeypatch, interrupted):
+    """By seeds in front, a controller and a parameter's value; in a journal and in files."""
+    monkeypatch.setattr(files, '_BATCH', 4)
+    small = plan_of(tmp_path, 3, parameters='{wind.north: [5.0, 0.0]}')
+    with Folder(tmp_path / 'kept', small) as folder:
+        for flight in (5, 0, 1, 2, 3):
+            folder.add(row_of(small.task(flight, str(tmp_path / 'kept'))))
+    path = tmp_path / 'many.yaml'
+    path.write_text('scenarios: [turbulence]\ncontrollers: [policy:turbulence, autopilot]\n'
+                    'seeds: {first: 0, count: 5}\nparameters: {wind.north: [0.0, 2.0, 5.0]}\n')
+    large = load(str(path))
+    assert Folder.seen(tmp_path / 'kept', large).done == 5
+    if interrupted:
+        with monkeypatch.context() as broken:
+            broken.setattr(Folder, '_write_identity', lambda self: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                Folder(tmp_path / 'kept', large).__enter__()
+        assert Folder.seen(tmp_path / 'kept', small).done == 5
+    with Folder(tmp_path / 'kept', large) as folder:
+        assert (folder.done, len(large)) == (5, 30)
+        known = large.task(24, str(tmp_path / 'kept'))
+        assert (known.controller, known.seed, known.parameters) == (
+            'autopilot', 4, {'wind.north': 2.0})
+        assert folder.row(large.task(26).key)['command'] == (
+            f'campaign {path} --flight 26 --output {tmp_path}/kept')
+        for flight in range(30):
+            if not folder.is_done(flight):
+                folder.add(row_of(large.task(flight, str(tmp_path / 'kept'))))
+        folder.flush()
+        grown = table.write(folder.parts(), tmp_path / 'grown.parquet')
+    # Nobody sees that it has grown.
+    assert grown == flown(tmp_path / 'once', large, [[
+        row_of(large.task(flight, str(tmp_path / 'once'))) for flight in range(30)]])
+    assert [one.name for one in (tmp_path / 'kept' / 'rows').glob('[0-9]*')] == ['1']
+    with pytest.raises(PlanError, match='has 24 flights that this campaign has not, as it is by '
+                                        'now; what differs: controller policy:turbulence, order'):
+        Folder(tmp_path / 'kept', small).__enter__()
 
 
 def test_memory_does_not_grow_with_the_number_of_rows(tmp_path, monkeypatch):

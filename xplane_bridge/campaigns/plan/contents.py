@@ -13,9 +13,10 @@
 # limitations under the License.
 
 """
-The files of a campaign's controllers, found without running any: programs, and what they name.
+The files that a campaign's flights depend on, found without running any.
 
-Those of aircraft, gains and sensors are found by flights.scenario.contents.
+Of controllers: programs, and what they name. Those of aircraft, gains and sensors are found by
+flights.scenario.contents.
 """
 
 from __future__ import annotations
@@ -27,10 +28,13 @@ import shlex
 
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.control.policy import contents
-from xplane_bridge.control.policy.contents import Files
+from xplane_bridge.control.policy.contents import digest, Files
 from xplane_bridge.control.policy.load import files_of
+from xplane_bridge.flights.order import model_of
 from xplane_bridge.flights.scenario import flown_by as controller
+from xplane_bridge.flights.scenario.contents import of_aircraft, of_gains, of_sensors
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, ROS_ARGUMENTS
+from xplane_bridge.flights.scenario.start import NO_SENSORS
 
 POLICY = 'policy:'
 
@@ -91,3 +95,23 @@ def _of_package(name: str) -> Files:
     return {f'{name}/{file.relative_to(folder)}': file
             for folder in (spec.submodule_search_locations if spec is not None else None) or ()
             for file in Path(folder).rglob('*.py')}
+
+
+class OfAircraft:
+    """The digests of the files of aircraft, gains and sensors, each read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], dict[str, str]] = {}
+
+    def of(self, model: str, path: str, named: str, sensors: str) -> dict[str, str]:
+        """Return the digests of a flight's files, by words: model, folder, gains, sensors."""
+        found = self._known.get((model, path, named, sensors))
+        if found is None:
+            flown, where = model_of({'model': model}), f' in {path}' if path else ''
+            found = self._known[model, path, named, sensors] = {
+                f'aircraft {flown}{where}': digest(of_aircraft(flown, path)),
+                f'gains {named}' if named else f'gains of {flown}{where}': digest(
+                    of_gains(flown, path, named)),
+                **({f'sensors {sensors}': digest(of_sensors(sensors))}
+                   if sensors not in ('', NO_SENSORS) else {})}
+        return found

@@ -36,7 +36,7 @@ from typing import Any
 from xplane_bridge.campaigns.plan import contents, parameters, sections
 from xplane_bridge.campaigns.plan.parameters import Parameter, Samples, Value
 from xplane_bridge.campaigns.plan.sections import Aircraft, Controller, Sampling, Scenario
-from xplane_bridge.campaigns.plan.task import Task
+from xplane_bridge.campaigns.plan.task import folder_name, Task
 from xplane_bridge.campaigns.plan.versions import (
     installed,
     jsbsim_version,
@@ -46,14 +46,11 @@ from xplane_bridge.campaigns.plan.versions import (
 from xplane_bridge.common import fields, plain_files, plain_yaml
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import DAY, ScenarioError
-from xplane_bridge.control.policy.contents import digest
 from xplane_bridge.control.policy.load import load as load_policy
 from xplane_bridge.flights.order import CORE, flown_by_of, Link, model_of, Order
 from xplane_bridge.flights.refusals import OrderError, refusals
 from xplane_bridge.flights.scenario import scenario
-from xplane_bridge.flights.scenario.contents import of_aircraft, of_gains, of_sensors
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT
-from xplane_bridge.flights.scenario.start import NO_SENSORS
 from xplane_bridge.flights.scenario.untargeted import untargeted
 
 # A flight in one process takes a second or two; through ROS, half a minute.
@@ -68,7 +65,7 @@ _SECTIONS = (
 
 
 FLIGHTS = 'flights'
-"""In a campaign's folder: what flights left, each by its key."""
+"""In a campaign's folder: what flights left, each by its folder_name."""
 
 
 class PlanError(ValueError):
@@ -152,6 +149,14 @@ class Plan:
         return package_version(), jsbsim_version()
 
     @cached_property
+    def versions(self) -> dict[str, str]:
+        """Return those parts that all flights of a folder have in common: what computes them."""
+        return {
+            **{f'version of {name}': version_of(name) for name in _LIBRARIES},
+            'version of xplane_bridge': package_version(),
+            'sources of xplane_bridge': installed()['xplane_bridge']}
+
+    @cached_property
     def parts(self) -> dict[str, str]:
         """
         Return all that the flights depend on, each with its SHA-256 or its version.
@@ -166,9 +171,7 @@ class Plan:
                 [[one.name for one in some] for some in (self.scenarios, self.controllers)]),
             'parameters': _digest([astuple(one) for one in self.parameters]),
             'sampling': _digest(astuple(self.sampling)), 'seeds': _digest(list(self.seeds)),
-            **{f'version of {name}': version_of(name) for name in _LIBRARIES},
-            'version of xplane_bridge': package_version(),
-            'sources of xplane_bridge': installed()['xplane_bridge']}
+            **self.versions}
         for scenario_of, aircraft in product(self.scenarios, self.aircraft):
             for model, path, named, sensors in product(
                     *(self._values(f'initial.{name}', own, scenario_of) for name, own in zip(
@@ -179,12 +182,12 @@ class Plan:
 
     @property
     def identity(self) -> str:
-        """Return the SHA-256 of all that the flights depend on: one for all their keys."""
+        """Return the SHA-256 of all that the flights and their numbers depend on."""
         return _digest(self.parts)
 
     @cached_property
-    def _contents(self) -> _Contents:
-        return _Contents()
+    def _contents(self) -> contents.OfAircraft:
+        return contents.OfAircraft()
 
     def _values(self, name: str, own: str, flown: Scenario) -> list[str]:
         """Return the values that a text of a scenario takes; ``own`` is the aircraft's."""
@@ -236,34 +239,16 @@ class Plan:
             'initial.model', 'initial.aircraft_path', 'initial.gains', 'sensors')))
         inputs = [flown.name, content, simulator, controller, seed, files, *self._versions]
         key = _digest(inputs)
+        name = folder_name({'seed': seed, 'controller': controller.name, 'scenario': flown.name,
+                            'key': key})
         return Task(
             flight=flight, key=key, scenario=flown.name, content=content, simulator=simulator,
             controller=controller.name, digest=controller.digest,
             aircraft=model_of(content.get('initial', {})),
             seed=seed, time_limit=self.time_limit, parameters=given,
-            folder=os.path.join(folder, FLIGHTS, key) if folder else '',
+            folder=os.path.join(folder, FLIGHTS, name) if folder else '',
             command=shlex.join(['campaign', self.file, '--flight', str(flight), *(
                 ['--output', folder] if folder and folder != self.default_folder else [])]))
-
-
-class _Contents:
-    """What the files of aircraft and sensors have in them, each read once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, ...], dict[str, str]] = {}
-
-    def of(self, model: str, path: str, named: str, sensors: str) -> dict[str, str]:
-        """Return the digests of a flight's files, by words."""
-        found = self._known.get((model, path, named, sensors))
-        if found is None:
-            flown, where = model_of({'model': model}), f' in {path}' if path else ''
-            found = self._known[model, path, named, sensors] = {
-                f'aircraft {flown}{where}': digest(of_aircraft(flown, path)),
-                f'gains {named}' if named else f'gains of {flown}{where}': digest(
-                    of_gains(flown, path, named)),
-                **({f'sensors {sensors}': digest(of_sensors(sensors))}
-                   if sensors not in ('', NO_SENSORS) else {})}
-        return found
 
 
 def _text_of(content: Mapping[str, Any], name: str) -> str:
@@ -391,7 +376,7 @@ def _check(plan: Plan) -> None:
                 for simulator, controller in product(plan.simulators, plan.controllers):
                     if sentences := refusals(
                             order_of(found, simulator, controller.name), strange=False):
-                        raise OrderError(sentences)
+                        raise OrderError(list(map(sections.in_words_of_plan, sentences)))
             except ScenarioError as error:
                 values = ', '.join(f'{name} {value}' for name, value in given.items())
                 raise ScenarioError(

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 import os
+import re
 from typing import Any, NamedTuple, TypeVar
 
 from xplane_bridge.campaigns.plan import contents
@@ -37,6 +38,11 @@ from xplane_bridge.simulators.registry import no_simulator, NO_SIMULATORS, SIMUL
 MOST_FLIGHTS = 10_000_000
 # Of a list that is compared with itself.
 _MOST_ITEMS = 5000
+# Sentences about an order name options of `experiment`: what a plan calls them.
+_WORDS = {
+    '--sim': 'simulators:', '--controller': 'controllers:', '--lockstep': 'lockstep',
+    '--policy': f"controllers: ['{POLICY}NAME']", '--gains': 'gains: in aircraft:',
+    '--sensors': 'sensors: of the scenario or in parameters:', '--seed': 'seeds:'}
 
 T = TypeVar('T')
 
@@ -74,6 +80,11 @@ class Sampling:
     method: str = METHODS[0]
     count: int = 0
     seed: int = 0
+
+
+def in_words_of_plan(sentence: str) -> str:
+    """Return a sentence with a plan's words where it has options of a command line."""
+    return re.sub(r'--[a-z-]+', lambda found: _WORDS.get(found[0], found[0]), sentence)
 
 
 def each(value: Any, where: str, parse: Callable[[Any, str], T]) -> tuple[T, ...]:

@@ -18,12 +18,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+import re
 from typing import Any
 
 from xplane_bridge.experiments.settings import NOT_FLOWN
 
 PARAMETER = 'parameter.'
 """How the names of columns begin that have a parameter of the plan."""
+
+# Of each part of a folder's name: a command line may be long.
+_LONGEST = 40
+# Of the 64 digits of a key: the rest of the name says already which flight it is.
+_DIGITS = 12
+
+
+def folder_name(inputs: Mapping[str, Any]) -> str:
+    """
+    Return the name of the folder with what a flight left: seed, controller, scenario, key.
+
+    ``inputs`` has these four; of anybody's row, whose texts are no paths here.
+    """
+    controller = re.sub(r'\S*/', '', str(inputs['controller']))
+    words = [re.sub(r'\W+', '_', text)[:_LONGEST].strip('_') for text in (
+        f'seed{inputs["seed"]}', controller, str(inputs['scenario']),
+        str(inputs['key'])[:_DIGITS])]
+    return '_'.join(word for word in words if word)
 
 
 @dataclass(frozen=True, slots=True)

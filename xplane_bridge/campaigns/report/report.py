@@ -21,13 +21,12 @@ from contextlib import suppress
 import math
 from pathlib import Path
 
-from xplane_bridge.campaigns.plan.plan import FLIGHTS
 from xplane_bridge.campaigns.report import pictures
 from xplane_bridge.campaigns.report.html_page import code, heading, page, paragraph, picture, table
 from xplane_bridge.campaigns.report.outcomes import Group, groups, INPUTS, Rate, varying
 from xplane_bridge.campaigns.report.sensitivity import sensitivities, Sensitivity
 from xplane_bridge.campaigns.report.statistics import Interval
-from xplane_bridge.campaigns.report.worst import Worst, worst_flights
+from xplane_bridge.campaigns.report.worst import left_by, Worst, worst_flights
 from xplane_bridge.campaigns.table.columns import Columns
 from xplane_bridge.campaigns.table.folder import PLAN
 from xplane_bridge.campaigns.table.rows import OUTCOMES
@@ -195,7 +194,7 @@ def _worst(columns: Columns, folder: Path, draw: Draw | None) -> list[str]:
 
 def _picture_of(each: Worst, folder: Path, draw: Draw | None) -> list[str]:
     """Return the picture of a flight: the one that it left, or a new one."""
-    own = folder / FLIGHTS / str(each.row['key'])
+    own = left_by(each.row, folder)
     file = next(iter(sorted(own.glob('*.png'))), own / 'flight.png')
     if not file.exists():
         if draw is None:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from xplane_bridge.campaigns.plan.plan import FLIGHTS
-from xplane_bridge.campaigns.plan.task import PARAMETER
+from xplane_bridge.campaigns.plan.task import folder_name, PARAMETER
 from xplane_bridge.campaigns.table.columns import Columns, NOT_FLOWN
 from xplane_bridge.campaigns.table.criteria import Limits
 from xplane_bridge.campaigns.table.rows import JUDGED, Row, VALUE
@@ -88,9 +88,14 @@ def worst_flights(columns: Columns, of_each: int = 3, at_most: int = 16) -> list
     return [_worst(row, columns.folder) for row in columns.rows(chosen)]
 
 
+def left_by(row: Row, folder: Path) -> Path:
+    """Return where a flight of a campaign's folder has left its files, if it has."""
+    return folder / FLIGHTS / folder_name({'key': '', **row})
+
+
 def _worst(row: Row, folder: Path) -> Worst:
     criterion, margin = _smallest(row)
-    own = folder / FLIGHTS / str(row.get('key', ''))
+    own = left_by(row, folder)
     return Worst(row, criterion, margin, tuple(
         path for pattern in _RECORDINGS for path in sorted(own.glob(pattern))))
 

@@ -17,24 +17,28 @@ The folder of a campaign, from which it can be resumed.
 
 Each row is appended to a journal as its flight ends: it survives the end of this process, however
 that comes, and after a second that of the machine. From time to time the journal becomes a Parquet
-file, which appears as a whole or not at all.
+file, which appears as a whole or not at all. Rows of an earlier plan of which the present one has
+all flights are numbered anew, in a folder of their own, which then takes the place of the other.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 import fcntl
 import json
 import os
 from pathlib import Path
+import shutil
 import time
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from xplane_bridge.campaigns.plan.plan import Plan, PlanError
-from xplane_bridge.campaigns.table import rows
+from xplane_bridge.campaigns.plan.sections import MOST_FLIGHTS
+from xplane_bridge.campaigns.table import growing, rows
+from xplane_bridge.campaigns.table.growing import Places
 from xplane_bridge.campaigns.table.rows import Row
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.text import printable
@@ -59,14 +63,16 @@ class Folder:
 
     ``outcomes`` counts those of all flights that have a row.
 
-    Raises PlanError, with a sentence, for a folder of another plan or of something else, or one in
-    which another campaign is running.
+    Raises PlanError, with a sentence, for a folder of something else or with a flight that the
+    plan has not, or one in which another campaign is running.
     """
 
     def __init__(self, path: str | Path, plan: Plan) -> None:
         self.path = Path(path)
         self._plan = plan
-        self._rows = self.path / ROWS
+        self._rows = self.path / ROWS / '0'
+        # Of rows that have the numbers of an earlier plan.
+        self._places: Places | None = None
         self._done = bytearray(len(plan))
         self.outcomes: Counter[str] = Counter()
         self._batch: list[Row] = []
@@ -79,24 +85,41 @@ class Folder:
         """Make or resume it."""
         optional.require('a campaign', 'pyarrow', extra='campaign')
         try:
-            self._check()
-            self._rows.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self._rows / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _write(self.path / PLAN, self._plan.source)
-            _write(self._rows / _IDENTITY, json.dumps({
-                'identity': self._plan.identity, 'plan': self._plan.origin,
-                'parts': self._plan.parts}).encode())
-            self._resume()
+            self._enter()
         except BlockingIOError:
             raise PlanError(f'{self.path}: another campaign is running there') from None
         except OSError as error:
             raise PlanError(f'{self.path}: {error.strerror}') from None
+        finally:
+            if self._journal < 0:
+                # It is not entered: somebody else may.
+                self._close()
         return self
+
+    def _enter(self) -> None:
+        kept = self._kept()
+        top = self.path / ROWS
+        top.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(top / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # What is there now, which nobody else changes any more.
+        self._check(self._kept() if kept is not None else None)
+        self._rows.mkdir(exist_ok=True)
+        if self._places is not None:
+            self._grow(self._places)
+        _write(self.path / PLAN, self._plan.source)
+        self._write_identity()
+        for other in top.iterdir():
+            if other.name.isdecimal() and other != self._rows:
+                shutil.rmtree(other)
+        self._resume()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         """Leave the folder so that it can be resumed."""
+        self._close()
+
+    def _close(self) -> None:
         for descriptor in (self._journal, self._lock):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -106,7 +129,7 @@ class Folder:
     def seen(cls, path: str | Path, plan: Plan) -> Folder:
         """Return a folder as it is, without making, entering or changing it."""
         folder = cls(path, plan)
-        folder._check()
+        folder._check(folder._kept())
         folder._note_flown()
         for row in folder.journaled():
             folder._note(row['flight'], row['outcome'])
@@ -139,11 +162,7 @@ class Folder:
     def flush(self) -> None:
         """Let the rows of the journal become a Parquet file."""
         if self._batch:
-            from pyarrow import parquet
-            path = self._rows / f'part-{self._parts:06}.parquet'
-            new = path.with_suffix('.new')
-            parquet.write_table(rows.arrow(self._batch), new)
-            _replace(new, path)
+            _write_part(rows.arrow(self._batch), self._rows, self._parts)
             self._parts += 1
             self._batch = []
         os.ftruncate(self._journal, 0)
@@ -154,44 +173,84 @@ class Folder:
 
     def journaled(self) -> Iterator[Row]:
         """Yield the rows of the journal, up to one that was not written to its end."""
+        most = len(self._done) if self._places is None else MOST_FLIGHTS
         with suppress(FileNotFoundError), plain_files.open_regular(
                 self._rows / _JOURNAL) as stream:
             while line := stream.readline(_LONGEST_ROW):
                 try:
                     row: Row = json.loads(line)
-                    whole = type(row['flight']) is int and 0 <= row['flight'] < len(
-                        self._done) and isinstance(row['outcome'], str)
+                    whole = type(row['flight']) is int and 0 <= row['flight'] < most and (
+                        isinstance(row['outcome'], str) and isinstance(row['key'], str))
                 except (KeyError, RecursionError, TypeError, ValueError):
                     return
                 if not whole:
                     return
                 yield row
 
-    def row(self, flight: int) -> Row | None:
-        """Return the row of a flight, None if it has none."""
+    def row(self, key: str) -> Row | None:
+        """Return the row of a flight by its key, None if it has none."""
         from pyarrow import parquet
         for part in self.parts():
-            for row in parquet.read_table(part, filters=[('flight', '=', flight)]).to_pylist():
+            for row in parquet.read_table(part, filters=[('key', '=', key)]).to_pylist():
                 return dict(row)
-        return next((row for row in self.journaled() if row['flight'] == flight), None)
+        return next((row for row in self.journaled() if row['key'] == key), None)
 
-    def _check(self) -> None:
-        """Raise PlanError if the folder is that of something else."""
+    def _kept(self) -> _Kept | None:
+        """Return what the folder is of, None if it is new; PlanError if it is no campaign's."""
         if not self.path.exists() or not any(self.path.iterdir()):
-            return
+            return None
         try:
             kept = _identity(self.path)
-            identity, parts = kept['identity'], dict(kept.get('parts', {}))
+            return _Kept(kept['identity'], dict(kept.get('parts', {})),
+                         str(abs(int(kept['generation']))))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise PlanError(f"{self.path} is no campaign's folder, and not empty: choose another "
                             'with --output') from None
-        if identity != self._plan.identity:
+
+    def _check(self, kept: _Kept | None) -> None:
+        """See which places rows have in the plan; PlanError if it has not all of their flights."""
+        if kept is None:
+            return
+        self._rows = self.path / ROWS / kept.generation
+        if kept.identity == self._plan.identity:
+            return
+        self._places = {}
+        keys = {row['flight']: row['key'] for row in self.journaled()}
+        for part in self.parts():
+            with _damaged(part):
+                keys |= growing.keys_of(part)
+        if all(kept.parts.get(name) == found for name, found in self._plan.versions.items()):
+            self._places = growing.places(self._plan, str(self.path), keys)
+        if len(self._places) < len(keys):
             now = self._plan.parts
-            differs = [name for name in {**parts, **now} if parts.get(name) != now.get(name)]
+            differs = [name for name in {**kept.parts, **now}
+                       if kept.parts.get(name) != now.get(name)]
             raise PlanError(
-                f'{self.path} has flights of another campaign than this one is by now; what '
-                f'differs: {_listed(differs) if parts else "the version of xplane_bridge"}; '
+                f'{self.path} has {len(keys) - len(self._places)} flights that this campaign has '
+                'not, as it is by now; what differs: '
+                f'{_listed(differs) if kept.parts else "the version of xplane_bridge"}; '
                 'choose another folder with --output, or delete it')
+
+    def _grow(self, to: Places) -> None:
+        """Write the rows again with the numbers of this plan; then only those count."""
+        from pyarrow import parquet
+        new = self.path / ROWS / str(int(self._rows.name) + 1)
+        # Of one that was interrupted.
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()
+        found = [parquet.read_table(part) for part in self.parts()]
+        flown = {flight for part in found for flight in part['flight'].to_pylist()}
+        if rest := [row for row in self.journaled() if row['flight'] not in flown]:
+            found.append(rows.arrow(rest))
+        for number, part in enumerate(found):
+            _write_part(growing.moved(part, to), new, number)
+        self._rows, self._places = new, None
+        self._write_identity()
+
+    def _write_identity(self) -> None:
+        _write(self.path / ROWS / _IDENTITY, json.dumps({
+            'identity': self._plan.identity, 'plan': self._plan.origin,
+            'parts': self._plan.parts, 'generation': int(self._rows.name)}).encode())
 
     def _resume(self) -> None:
         """See what is done; what the journal has becomes a Parquet file."""
@@ -206,7 +265,9 @@ class Folder:
         self.flush()
 
     def _note(self, flight: int, outcome: str) -> None:
-        """Note what became of a flight."""
+        """Note what became of a flight; its number is that of the rows' plan."""
+        if self._places is not None:
+            flight = self._places[flight].flight
         if not self._done[flight]:
             self._done[flight] = 1
             self.outcomes[outcome] += 1
@@ -216,14 +277,29 @@ class Folder:
         optional.require('a campaign', 'pyarrow', extra='campaign')
         from pyarrow import parquet
         for part in self.parts():
-            try:
+            with _damaged(part):
                 for flight, outcome in zip(*(column.to_pylist() for column in parquet.read_table(
                         part, columns=['flight', 'outcome'])), strict=True):
                     self._note(flight, outcome)
-            except (OSError, ValueError, TypeError, IndexError) as error:
-                # ArrowException is a ValueError or an OSError.
-                raise PlanError(f'{part} is damaged: {printable(str(error))}; delete it, and its '
-                                'flights are flown again') from None
+
+
+class _Kept(NamedTuple):
+    """What the flights of a folder are of: the plan's identity and parts; where its rows are."""
+
+    identity: str
+    parts: dict[str, str]
+    generation: str
+
+
+@contextmanager
+def _damaged(part: Path) -> Iterator[None]:
+    """Raise PlanError for whatever comes of reading a file of rows."""
+    try:
+        yield
+    except (OSError, ValueError, TypeError, IndexError, KeyError) as error:
+        # ArrowException is a ValueError or an OSError.
+        raise PlanError(f'{part} is damaged: {printable(str(error))}; delete it, and its flights '
+                        'are flown again') from None
 
 
 def _listed(names: list[str]) -> str:
@@ -242,6 +318,14 @@ def origin_of(folder: Path) -> str:
         return str(_identity(folder)['plan'])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise PlanError(f"{folder} is no campaign's folder") from None
+
+
+def _write_part(part: Any, folder: Path, number: int) -> None:
+    from pyarrow import parquet
+    path = folder / f'part-{number:06}.parquet'
+    new = path.with_suffix('.new')
+    parquet.write_table(part, new)
+    _replace(new, path)
 
 
 def _write(path: Path, content: bytes) -> None:
