@@ -265,7 +265,9 @@ sys.exit(main(sys.argv[1:]))
 
 def test_a_missed_criterion_fails(tmp_path, capsys):
     assert experiment(tmp_path, text=SHORT.replace('at_least: 0.3', 'at_least: 60')) == MISSED
-    assert 'MISSED  rise of pitch_deg' in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert 'MISSED  rise of pitch_deg' in output
+    assert output.splitlines()[-1].startswith('  missed 1 of ')
     assert not json.loads((tmp_path / 'out.json').read_text())['passed']
 
 

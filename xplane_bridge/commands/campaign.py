@@ -32,6 +32,9 @@ from xplane_bridge.common.command_line import without_ros_arguments
 from xplane_bridge.common.text import printable
 from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
 
+# Of the criteria that were missed, the most frequent.
+_SHOWN = 4
+
 _EPILOG = ("'campaign report DIR' writes a folder's report again; 'campaign compare A B' says "
            'which of two controllers is better.')
 
@@ -152,7 +155,7 @@ def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> 
 
 
 def _verdict(summary: Summary, require: float) -> int:
-    """Print each controller's pass rate; return the exit code that follows."""
+    """Print pass rates, last what was missed; return the exit code that follows."""
     if not summary.flown:
         raise EngineError('no flight was flown to its end: see the column reason of the table')
     code = PASSED
@@ -161,4 +164,7 @@ def _verdict(summary: Summary, require: float) -> int:
         print(f'{controller}: {rate:.1%} passed{wanted}', flush=True)
         if rate < require:
             code = MISSED
+    if missed := '; '.join(f'{criterion}: {count}'
+                           for criterion, count in summary.missed.most_common(_SHOWN)):
+        print(f'criteria missed, in so many flights: {missed}', flush=True)
     return code

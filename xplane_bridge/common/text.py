@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Text for people: untrusted text made printable, and numbers that can be told apart.
+Text for people: untrusted text made printable, tables aligned, numbers that can be told apart.
 
 Anybody who can reach a port, and whoever wrote a file, may write texts as long as they like:
 printable() is used where they are taken over, before they reach a log, a diagnostic or a terminal.
@@ -21,6 +21,7 @@ printable() is used where they are taken over, before they reach a log, a diagno
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 import math
 import unicodedata
 
@@ -61,6 +62,19 @@ def printable_lines(text: str) -> str:
     return ''.join(
         char if char in '\n\t' or _may_be_printed(char) else
         char.encode('unicode_escape').decode('ascii') for char in text)
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """
+    Return the lines of a table, each column as wide as its widest cell.
+
+    All rows have the same number of cells. ``left`` are the columns that are flush left.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ['  '.join(
+        cell.ljust(width) if number in left else cell.rjust(width)
+        for number, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in rows]
 
 
 def _may_be_printed(char: str) -> bool:

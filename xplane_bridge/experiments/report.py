@@ -23,6 +23,7 @@ import shutil
 import sys
 from typing import Any
 
+from xplane_bridge.common.text import aligned
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.flights.analysis import verdict
 from xplane_bridge.flights.analysis.series import History
@@ -83,10 +84,12 @@ def clear(files: Files) -> None:
 
 
 def _judged(judgements: Sequence[Judgement]) -> int:
-    """Print the judgements; return the exit code that follows."""
+    """Print the judgements, last what was missed; return the exit code that follows."""
     for judgement in judgements:
         print(f'  {"met   " if judgement.passed else "MISSED"}  {judgement}')
-    if not all(judgement.passed for judgement in judgements):
+    if missed := [str(judgement) for judgement in judgements if not judgement.passed]:
+        print(f'  missed {len(missed)} of {len(judgements)} criteria: {"; ".join(missed)}',
+              flush=True)
         return MISSED
     print('  all criteria are met', flush=True)
     return PASSED
@@ -96,7 +99,7 @@ def _lines(
     figures: dict[str, Any], steps: Sequence[FlownStep], flight: History
 ) -> list[str]:
     """Return the summary of the flight, line by line."""
-    lines = [str(step) for step in steps]
+    lines = aligned([verdict.STEP_HEAD, *(step.cells() for step in steps)]) if steps else []
     tracking = []
     for name, found in figures['tracking'].items():
         unit, factor = verdict.UNITS[name]

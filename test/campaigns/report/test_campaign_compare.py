@@ -79,7 +79,12 @@ def test_a_planted_difference_is_found_and_named(campaign, capsys):
     assert lines[ROLL, 'mean value']['better'] is None
     assert lines[ROLL, 'pass rate']['better'] is None
     assert compare.main([folder, '--controllers', 'policy:mine.onnx', 'autopilot']) == 0
-    assert 'A is better: policy:mine.onnx passes ' in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert 'A is better: policy:mine.onnx passes ' in output
+    head, line = (line for line in output.splitlines() if line.startswith(('mean', ERROR)) and (
+        'more' in line or 'unit' in line))
+    assert (line[head.index('unit'):].split()[0], line.index('A has') > len(head) - 8) == (
+        'm', True)
 
 
 def test_equal_controllers_are_seldom_called_different(campaign, capsys):

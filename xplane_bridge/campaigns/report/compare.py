@@ -36,8 +36,9 @@ from xplane_bridge.campaigns.report.statistics import (
     paired_rates,
 )
 from xplane_bridge.campaigns.table.columns import Array, Columns, short_name
-from xplane_bridge.campaigns.table.criteria import Limits
+from xplane_bridge.campaigns.table.criteria import criterion_unit, Limits
 from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
+from xplane_bridge.common.text import aligned
 from xplane_bridge.flights.analysis.verdict import plain
 
 Rows = NDArray[np.int64]
@@ -234,28 +235,35 @@ def _lines(
              f'{found[0].pairs} pairs of flights with the same {_phrase(names)}']
     if any(left):
         lines.append(f'without a partner, and not compared: {left[0]} of A, {left[1]} of B')
-    wide = max(len(each.what) for each in found)
-    for is_rate, title in ((True, 'flights that passed'), (False, 'mean of the value')):
-        own_lines = [each for each in found if each.is_rate == is_rate]
-        if own_lines:
-            lines += ['', f'{title:<{wide}}  {"A":>8} {"B":>8} {"B - A":>8}   interval']
-            lines += [_line(each, wide, found[0].pairs) for each in own_lines]
+    rates, means = ([each for each in found if each.is_rate is kind] for kind in (True, False))
+    if rates:
+        lines += ['', *aligned([
+            ('flights that passed, %', 'A', 'B', 'B - A', 'interval', ''),
+            *((each.what, *_cells(each, 100.0, '{:.1f}', 'is better', found[0].pairs))
+              for each in rates)], (0, 5))]
+    if means:
+        # A criterion's limit may be no merit, such as that it was rough enough.
+        lines += ['', *aligned([
+            ('mean of the value', 'unit', 'A', 'B', 'B - A', 'interval', ''),
+            *((each.what, criterion_unit(each.what),
+               *_cells(each, 1.0, '{:.4g}', 'has more margin', found[0].pairs))
+              for each in means)], (0, 1, 6))]
     others = 'the others hold together at 95%'
     return [*lines, '', f'Intervals: {TOGETHER} at 95%, {others}.',
             _answer(found[0], first, second)]
 
 
-def _line(each: Comparison, wide: int, pairs: int) -> str:
-    form = '{:.1%}' if each.is_rate else '{:.4g}'
-    first, second = form.format(each.first), form.format(each.second)
-    value, low, high = (form.replace(':', ':+').format(number) for number in each.difference)
-    # A criterion's limit may be no merit, such as that it was rough enough.
-    what = 'is better' if each.is_rate else 'has more margin'
+def _cells(
+    each: Comparison, factor: float, form: str, what: str, pairs: int
+) -> tuple[str, ...]:
+    """Return both numbers, their difference with its interval, and in words what it says."""
+    first, second = (form.format(factor * number) for number in (each.first, each.second))
+    value, low, high = (form.replace(':', ':+').format(factor * number)
+                        for number in each.difference)
     said = {'': 'no difference can be told', 'different': 'they differ'}.get(
         each.verdict, f'{each.verdict} {what}')
     of = f' ({each.pairs} pairs)' if each.pairs != pairs else ''
-    return (f'{each.what:<{wide}}  {first:>8} {second:>8} {value:>8}   '
-            f'{f"{low} to {high}":<20} {said}{of}')
+    return first, second, value, f'{low} to {high}', f'{said}{of}'
 
 
 def _answer(together: Comparison, first: Side, second: Side) -> str:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the text of a criterion says of its limits: how far from them a flight was."""
+"""What the text of a criterion says of its limits and unit: how far from them a flight was."""
 
 from __future__ import annotations
 
@@ -23,9 +23,20 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.flights.scenario.quantities import unit_of
+
 Array = NDArray[np.float64]
 
 _NUMBER = r'([-+]?[\d.]+(?:e[-+]?\d+)?)(%?)'
+_QUANTITY = re.compile(r'\w+ of (\w+) ')
+# Of figures, by how their names end or begin; of steps, by what is expected.
+_UNITS = (
+    ('s', re.compile(r'.*: settles to|latency\.|controller\.latency\.|\S*longest_gap |'
+                     r'\S*time_to_peak |\S*delay ')),
+    ('m', re.compile(r'route\.cross_track|tracking\.altitude\.')),
+    ('m/s', re.compile(r'tracking\.airspeed\.')), ('rad', re.compile(r'tracking\.heading\.')),
+    ('1/s', re.compile(r'rates\.\S+\.rate |activity\.\S+\.travel |controller\.rate ')),
+    ('Hz', re.compile(r'\S*_hz ')), ('dB', re.compile(r'\S*_db ')))
 _AT_LEAST = re.compile(rf'\bat least {_NUMBER}')
 _AT_MOST = re.compile(rf'\b(?:at most|within) {_NUMBER}')
 
@@ -63,6 +74,13 @@ class Limits:
             for sign, limit in ((1.0, self.at_least), (-1.0, self.at_most))
             if not math.isnan(limit)]
         return np.minimum.reduce(margins) if margins else np.full(len(values), math.nan)
+
+
+def criterion_unit(criterion: str) -> str:
+    """Return the unit of a criterion's value; '' where it has none, or none is known."""
+    if found := _QUANTITY.match(criterion):
+        return unit_of(found[1])
+    return next((unit for unit, form in _UNITS if form.match(criterion)), '')
 
 
 def _limit(pattern: re.Pattern[str], criterion: str) -> float:

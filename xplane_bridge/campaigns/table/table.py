@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge.campaigns.table import rows
-from xplane_bridge.campaigns.table.rows import FIGURE
+from xplane_bridge.campaigns.table.rows import FIGURE, JUDGED
 
 _WINDOW = 2000
 _SLICE = 250
@@ -40,11 +40,13 @@ class Summary:
     """
     What a table says: its ``digest``, and how often each controller had which outcome.
 
-    The digest is the SHA-256 of all rows but for rows.NOT_COMPARED: equal for equal flights.
+    ``missed`` counts by criterion the flights that were judged, and did not meet it. The digest is
+    the SHA-256 of all rows but for rows.NOT_COMPARED: equal for equal flights.
     """
 
     digest: str = ''
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
 
     @property
     def flights(self) -> int:
@@ -79,6 +81,9 @@ def write(parts: Sequence[Path], path: Path) -> Summary:
                 for row in window.slice(begin, _SLICE).to_pylist():
                     found.update(rows.canonical(row))
                     summary.outcomes[row['controller'], row['outcome']] += 1
+                    summary.missed.update(
+                        name.removeprefix(JUDGED) for name, passed in row.items()
+                        if passed is False and name.startswith(JUDGED))
     new.replace(path)
     summary.digest = found.hexdigest()
     return summary

@@ -19,17 +19,17 @@ from __future__ import annotations
 from dataclasses import fields
 import math
 
+from xplane_bridge.common.text import aligned
 from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.tuning.linear_model import LinearModel
 from xplane_bridge.control.tuning.tune import Limits, Loop, Tuning
 
 _HEAD = ('loop', 'wanted', 'crossover', 'phase margin', 'gain margin', 'sensitivity')
-_WIDTHS = (10, 10, 10, 12, 11, 11)
 
 
 def table(found: Tuning) -> str:
     """Return the loops with their margins, a line each."""
-    return '\n'.join(_line(row).rstrip() for row in (_HEAD, *map(_row, found.loops)))
+    return '\n'.join(aligned([_HEAD, *map(_row, found.loops)]))
 
 
 def parameter_file(model: LinearModel, found: Tuning, limits: Limits, command: str) -> str:
@@ -60,12 +60,6 @@ def _row(loop: Loop) -> tuple[str, ...]:
     crossover = f'{loop.crossover:.2f} rad/s' if loop.crossover else 'none'
     return (loop.name, f'{loop.wanted:.2f} rad/s', crossover, f'{loop.phase_margin:.0f} deg', gain,
             f'{loop.sensitivity:.2f}')
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    first, *others = cells
-    return first.ljust(_WIDTHS[0]) + ''.join(
-        cell.rjust(width + 2) for cell, width in zip(others, _WIDTHS[1:], strict=True))
 
 
 def _number(value: float) -> str:

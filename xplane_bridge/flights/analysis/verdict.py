@@ -37,6 +37,12 @@ _LAST_SAMPLE = 0.2
 UNITS = {'altitude': ('m', 1.0), 'heading': ('deg', DEGREE), 'airspeed': ('m/s', 1.0)}
 
 
+STEP_HEAD = (
+    'step', 'by', 'rise, s', 'overshoot, %', 'settles to', 'settling, s', 'steady-state error')
+"""What the cells of flown steps are."""
+_NOT_REACHED = 'not reached'
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """
@@ -75,13 +81,25 @@ class FlownStep:
     response: StepResponse
 
     def __str__(self) -> str:
+        quantity, by, rise, overshoot, band, settling, error = self.cells()
+        return (f'{quantity} by {by}: rise {_seconds(rise)}, overshoot {overshoot}%, settling to '
+                f'{band} {_seconds(settling)}, steady-state error {error}')
+
+    def cells(self) -> tuple[str, ...]:
+        """Return it as a row below STEP_HEAD."""
         unit, factor = UNITS[self.quantity]
         response = self.response
+        rise, settling = (
+            _NOT_REACHED if math.isnan(time) else f'{time:.1f}'
+            for time in (response.rise, response.settling))
         return (
-            f'{self.quantity:<9} {(self.target - self.start) / factor:+6.1f} {unit:<4} '
-            f'rise {response.rise:5.1f} s   overshoot {response.overshoot:6.1%}   settling to '
-            f'+-{response.band / factor:.1f} {unit} {response.settling:5.1f} s   '
-            f'steady-state error {response.error / factor:+.2f} {unit}')
+            self.quantity, f'{(self.target - self.start) / factor:+.1f} {unit}', rise,
+            f'{100.0 * response.overshoot:.1f}', f'+-{response.band / factor:.1f} {unit}',
+            settling, f'{response.error / factor:+.2f} {unit}')
+
+
+def _seconds(cell: str) -> str:
+    return cell if cell == _NOT_REACHED else f'{cell} s'
 
 
 def flown_step(series: Mapping[str, Series], occurrence: Occurrence) -> FlownStep:

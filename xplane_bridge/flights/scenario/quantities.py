@@ -30,6 +30,19 @@ QUANTITIES = (
 """What is recorded of each flight, in SI units and radians."""
 
 
+_UNITS = {
+    'm': ('altitude', 'east', 'north'), 'm/s': ('airspeed',), 'deg': ('latitude', 'longitude'),
+    'rad/s': ('roll_rate', 'pitch_rate', 'yaw_rate'),
+    'rad': ('roll', 'pitch', 'heading', 'angle_of_attack', 'sideslip')}
+
+
+def unit_of(name: str) -> str:
+    """Return the unit of a quantity, '' for a control, whose full deflection is 1."""
+    plain = name.removesuffix('_deg').removesuffix('_error').removeprefix('target_')
+    found = next((unit for unit, names in _UNITS.items() if plain in names), '')
+    return found.replace('rad', 'deg') if name.endswith('_deg') else found
+
+
 def known() -> tuple[str, ...]:
     """Return the names of all quantities, without those in degrees."""
     return (*QUANTITIES, *(f'{target}_error' for target in TARGETS))
