@@ -28,6 +28,7 @@ from xplane_bridge.common.command_line import run_command
 _WITHOUT_ROS = {
     'experiment': 'commands.experiment',
     'campaign': 'commands.campaign',
+    'picture': 'commands.picture',
     'train': 'commands.train',
     'simulator': 'commands.simulator',
     'linearize': 'commands.linearize',

@@ -20,7 +20,7 @@ import re
 import draw_sensors
 import pytest
 
-from xplane_bridge.commands import train
+from xplane_bridge.commands import picture, train
 from xplane_bridge.commands import tune as tune_command
 from xplane_bridge.common.command_line import dated, refuse_existing
 
@@ -31,9 +31,10 @@ WRITES = re.compile(
     r"|SingleFileWriter|MDF\(|savemat\(|ParquetWriter\(")
 # Who writes, and by whom the rule is kept for it.
 WRITERS = {
-    'commands/experiment.py': {'experiments/report.py', 'experiments/picture.py'},
+    'commands/experiment.py': {'experiments/report.py', 'common/drawing.py'},
     'commands/demo.py': {'nodes/flight/processes.py'},
     'commands/check_controller.py': set(),
+    'commands/picture.py': {'common/drawing.py'},
     'nodes/record/node.py': {'nodes/record/node.py'},
     'commands/export.py': {'export/writers.py', 'export/ulyssix/quality_report.py'},
     'export/ulyssix/map.py': {'export/ulyssix/map.py'},
@@ -45,8 +46,8 @@ WRITERS = {
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of
 # what is in them. Copies of an aircraft and of a packed recording are temporary files.
 BY_DESIGN = {
-    'campaigns/table/folder.py', 'campaigns/report/report.py', 'campaigns/report/pictures.py',
-    'campaigns/engines/worker.py', 'campaigns/engines/cluster.py',
+    'campaigns/table/folder.py', 'campaigns/report/report.py', 'campaigns/engines/worker.py',
+    'campaigns/engines/cluster.py',
     'campaigns/engines/isolated.py', 'commands/fly_task.py', 'campaigns/table/table.py',
     'flights/recordings/files.py', 'aircraft/inert.py'}
 
@@ -91,6 +92,7 @@ def test_a_date_is_as_in_the_names_of_rosbag2():
     (train.main, ['--output', 'mine.onnx'], 'mine.onnx'),
     (train.main, ['--output', 'mine.onnx'], 'mine.json'),
     (train.main, ['--output', 'mine.onnx', '--picture', 'mine.png'], 'mine.png'),
+    (picture.main, ['flight.mcap', '--format', 'pdf'], 'flight.pdf'),
     (draw_sensors.main, ['mine.png', 'consumer'], 'mine.png'),
 ])
 def test_a_command_refuses_before_it_computes(

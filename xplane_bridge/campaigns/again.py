@@ -27,6 +27,7 @@ from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
 from xplane_bridge.experiments.settings import MISSED
 from xplane_bridge.flights.flight import State
 from xplane_bridge.flights.order import CORE
+from xplane_bridge.flights.scenario.flown_by import without_folders
 from xplane_bridge.places import open_flight
 
 
@@ -75,5 +76,6 @@ def draw(task: Task, path: Path) -> None:
         if flight.fly() is State.FAILED:
             raise ValueError(flight.why)
         draw_flight(flight.history(), str(path),
-                    f'{task.scenario}, flown by {task.controller}, seed {task.seed}',
+                    f'{task.scenario}, flown by {without_folders(task.controller)}, '
+                    f'seed {task.seed}',
                     flight.script.route, flight.result().windows)

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 import sys
 from typing import Protocol
@@ -64,15 +64,19 @@ def run(plan: Plan, folder: Folder, engine: Callable[[], Engine]) -> Summary:
     return table.write(folder.parts(), folder.path / files.TABLE)
 
 
-def report(folder: Path, draw: Callable[[OfRow, Path], None] | None = None) -> bool:
+def report(
+    folder: Path, draw: Callable[[OfRow, Path], None] | None = None, form: str = 'png',
+    labels: Mapping[str, str] | None = None,
+) -> bool:
     """
     Write the report of a folder; return whether it could be, having said why not.
 
-    ``draw`` draws those of the worst flights that have no picture; see drawn_by.
+    ``draw`` draws those of the worst flights that have no picture; see drawn_by. ``form`` and
+    ``labels`` are those of report.write.
     """
     try:
         from xplane_bridge.campaigns.report import report as reports
-        print(f'report: {reports.write(folder, draw)}', flush=True)
+        print(f'report: {reports.write(folder, draw, form, labels)}', flush=True)
         return True
     except (ImportError, OSError, ValueError) as error:
         why = str(error)
@@ -83,7 +87,7 @@ def report(folder: Path, draw: Callable[[OfRow, Path], None] | None = None) -> b
     return False
 
 
-def report_again(folder: Path, trust: bool) -> bool:
+def report_again(folder: Path, trust: bool, form: str, labels: Mapping[str, str]) -> bool:
     """
     Write the report of somebody's folder: nothing of it is run, unless ``trust`` asks for it.
 
@@ -101,7 +105,7 @@ def report_again(folder: Path, trust: bool) -> bool:
                   f'{origin} names', flush=True)
     except PlanError as error:
         print(f'no flight is drawn: {error}', flush=True)
-    return report(folder, draw)
+    return report(folder, draw, form, labels)
 
 
 def drawn_by(plan: Plan) -> Callable[[OfRow, Path], None]:

@@ -29,8 +29,10 @@ from xplane_bridge.campaigns.plan.plan import load, Plan, PlanError
 from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.campaigns.table.table import Summary
 from xplane_bridge.common.command_line import without_ros_arguments
+from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.common.text import printable
 from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
+from xplane_bridge.flights.scenario.flown_by import without_folders
 
 # Of the criteria that were missed, the most frequent.
 _SHOWN = 4
@@ -95,9 +97,23 @@ def _report(argv: Sequence[str]) -> int:
     parser.add_argument('--trust', action='store_true',
                         help='fly the worst flights again, to draw them: that runs the code of '
                         'the controllers that the folder names')
+    parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
+                        help='write the pictures in this format too, beside the page '
+                        '(%(default)s)')
+    parser.add_argument('--label', action='append', default=[], type=_label, metavar='NAME=LABEL',
+                        help='what a controller is called in page and pictures, such as '
+                        "policy:mine.onnx='Ours'; once for each")
     given = parser.parse_args(argv)
     from xplane_bridge.campaigns import campaign
-    return PASSED if campaign.report_again(given.folder, given.trust) else NOT_FLOWN
+    return PASSED if campaign.report_again(
+        given.folder, given.trust, given.format, dict(given.label)) else NOT_FLOWN
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, _, label = text.rpartition('=')
+    if not name or not label.strip():
+        raise argparse.ArgumentTypeError(f'{text!r} is not NAME=LABEL')
+    return name, label.strip()
 
 
 def _fly(arguments: argparse.Namespace) -> int:
@@ -161,7 +177,7 @@ def _verdict(summary: Summary, require: float) -> int:
     code = PASSED
     for controller, rate in summary.rates.items():
         wanted = f', required {require:.1%}' if require else ''
-        print(f'{controller}: {rate:.1%} passed{wanted}', flush=True)
+        print(f'{without_folders(controller)}: {rate:.1%} passed{wanted}', flush=True)
         if rate < require:
             code = MISSED
     if missed := '; '.join(f'{criterion}: {count}'

@@ -30,6 +30,7 @@ from xplane_bridge.common.command_line import (
     refuse_existing,
     without_ros_arguments,
 )
+from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.experiments.fly import fly, tell
 from xplane_bridge.experiments.settings import (
     Experiment,
@@ -66,7 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     code = fly(Experiment(
         replace(order, keep=Keep(files.recording, files.log)), files,
         f'{order.scenario.name} on {order.link.host or order.sim}' + (
-            f', flown by {controller.described(order.figures())}' if flown_by.foreign else ''),
+            f', flown by {controller.without_folders(controller.described(order.figures()))}'
+            if flown_by.foreign else ''),
         arguments.live, pace))
     return PASSED if code == INTERRUPTED and arguments.by_launch else code
 
@@ -114,7 +116,7 @@ def _files(arguments: argparse.Namespace, order: Order) -> Files:
     in_core = order.sim == CORE
     return Files(
         '' if in_core or arguments.no_record else f'{prefix}.mcap',
-        '' if arguments.no_picture else f'{prefix}.png', f'{prefix}.json',
+        '' if arguments.no_picture else f'{prefix}.{arguments.format}', f'{prefix}.json',
         '' if in_core else f'{prefix}.log')
 
 
@@ -132,6 +134,8 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     add_force_option(parser)
     parser.add_argument('--no-record', action='store_true',
                         help='delete the recording after the report')
+    parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
+                        help='format of the picture (%(default)s)')
     parser.add_argument('--no-picture', action='store_true', help='draw no picture')
     parser.add_argument('--namespace', default='/experiment',
                         help='namespace of the vehicle (%(default)s)')

@@ -12,16 +12,42 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What pictures have in common: matplotlib without a screen, plain ticks, and colours."""
+"""What pictures have in common: matplotlib without a screen, files, legends, and colours."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from os import PathLike
 from typing import Any
 
 from xplane_bridge.common.optional import missing
 
-BLUE, GREEN, ORANGE, RED, PURPLE, GREY = (
-    '#1f5fa8', '#3a9a5b', '#e0922f', '#d1495b', '#7b4ea3', '#8a8f98')
+BLUE, GREEN, ORANGE, RED, PURPLE, GREY, TEAL = (
+    '#1f5fa8', '#3a9a5b', '#e0922f', '#d1495b', '#7b4ea3', '#8a8f98', '#148f8b')
+
+# One thing has one colour in all pictures.
+AUTOPILOT = BLUE
+OTHER_CONTROLLERS = (ORANGE, GREEN, PURPLE, GREY)
+PASSED, MISSED, LIMIT = TEAL, RED, RED
+MEASURED, TARGET = BLUE, RED
+# The control and what it moves: its angle, and its rate.
+PITCH, ROLL, YAW, THROTTLE = GREEN, BLUE, ORANGE, GREY
+
+FORMATS = ('png', 'pdf', 'svg')
+"""What pictures can be written as."""
+
+
+# Without the time and the version that they have otherwise.
+_UNDATED: dict[str, dict[str, None]] = {
+    'png': {'Software': None}, 'pdf': {'CreationDate': None}, 'svg': {'Date': None}}
+
+
+def controller_colours(names: Iterable[str]) -> dict[str, str]:
+    """Return the colours of controllers: the autopilot's, and those of others in their order."""
+    names = list(names)
+    others = [name for name in names if name != 'autopilot']
+    return {name: AUTOPILOT if name == 'autopilot' else OTHER_CONTROLLERS[
+        others.index(name) % len(OTHER_CONTROLLERS)] for name in names}
 
 
 def pyplot() -> Any:
@@ -36,8 +62,27 @@ def pyplot() -> Any:
         raise missing('drawing', 'matplotlib', extra='fly') from error
     matplotlib.use('Agg')
     matplotlib.rcParams['text.parse_math'] = False
+    # Texts of a PDF stay texts, as journals want them; equal flights have equal SVG files.
+    matplotlib.rcParams['pdf.fonttype'] = 42
+    matplotlib.rcParams['svg.hashsalt'] = 'xplane_bridge'
     from matplotlib import pyplot as found
     return found
+
+
+def save(figure: Any, files: Sequence[str | PathLike[str]], dpi: int = 110) -> None:
+    """Write a figure to files, each in the format of its name; equal figures are equal files."""
+    from matplotlib import pyplot as made
+    for file in files:
+        metadata = _UNDATED.get(str(file).rpartition('.')[2], {})
+        figure.savefig(file, dpi=dpi, metadata=metadata)
+    made.close(figure)
+
+
+def legend_above(axes: Any) -> None:
+    """Put the legend of axes into one line above them, beside the title: it hides no curve."""
+    if entries := len(axes.get_legend_handles_labels()[1]):
+        axes.legend(loc='lower right', bbox_to_anchor=(1.0, 0.99), ncols=entries, frameon=False,
+                    borderaxespad=0.0, handlelength=1.5, columnspacing=1.2, fontsize=9)
 
 
 def plain_ticks(axis: Any) -> None:

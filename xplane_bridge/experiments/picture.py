@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 import itertools
 import math
 from typing import Any
@@ -24,15 +24,31 @@ from typing import Any
 import numpy as np
 
 from xplane_bridge.common import drawing
-from xplane_bridge.common.drawing import BLUE, GREEN, GREY, ORANGE, RED
+from xplane_bridge.common.drawing import (
+    GREY,
+    MEASURED,
+    PITCH,
+    PURPLE,
+    ROLL,
+    TARGET,
+    TEAL,
+    THROTTLE,
+    YAW,
+)
 from xplane_bridge.flights.analysis.frequency_response import COHERENT
 from xplane_bridge.flights.analysis.history import latency_of
 from xplane_bridge.flights.analysis.series import History, Series
 from xplane_bridge.flights.analysis.windows import Window
 from xplane_bridge.flights.route import RouteFlight
 
-_MEASURED, _SECOND, _THIRD, _TARGET = BLUE, GREEN, ORANGE, RED
+Lines = Mapping[str, tuple[Series, float, str]]
+"""Curves by name, each with the factor to the unit that is drawn, and its colour."""
+
 _DEGREES = 180.0 / math.pi
+_ANGLES = {'roll': ROLL, 'pitch': PITCH}
+_CONTROLS = {'elevator': PITCH, 'aileron': ROLL, 'rudder': YAW, 'throttle': THROTTLE}
+_LATENCIES = {'telemetry': ('fix', TEAL), 'loop': ('command/controls', PURPLE)}
+_RESPONSES = {'pitch_rate': PITCH, 'roll_rate': ROLL, 'yaw_rate': YAW, 'airspeed': THROTTLE}
 
 
 def draw_flight(
@@ -40,50 +56,76 @@ def draw_flight(
     inputs: Sequence[Window] = (),
 ) -> None:
     """
-    Plot a flight to a PNG file, with the path and the waypoints of its route if it had one.
+    Plot a flight to a file, as its name ends: PNG, PDF or SVG.
 
-    The frequency responses to its test inputs, where there are any, have a column of their own.
+    With the path and the waypoints of its route if it had one. Of what was not measured there is
+    no panel. The frequency responses to its test inputs, where there are any, have a column of
+    their own.
 
     Raises ImportError if matplotlib is missing.
     """
     pyplot = drawing.pyplot()
-    rows: list[Any] = [
-        ['path', 'altitude'], ['path', 'heading'], ['controls', 'airspeed'],
-        ['controls', 'attitude'], ['latency', 'attitude']]
-    swept = any(window.responses for window in inputs)
-    if swept:
-        for row, name in zip(
-                rows, ('magnitude', 'magnitude', 'phase', 'phase', 'coherence'), strict=True):
-            row.append(name)
-    figure, axes = pyplot.subplot_mosaic(
-        rows, figsize=(19 if swept else 13, 10), layout='constrained',
-        height_ratios=(1, 1, 1, 0.5, 0.5))
-    figure.suptitle(title, fontsize=13)
-    _draw_path(axes['path'], flight, route)
-    _draw_response(axes['altitude'], flight, 'altitude', 1.0, 'altitude, m')
-    _draw_response(axes['heading'], flight, 'heading', _DEGREES, 'heading, deg')
-    _draw_response(axes['airspeed'], flight, 'airspeed', 1.0, 'indicated airspeed, m/s')
     series = flight.series
-    _draw_lines(axes['attitude'], {
-        'roll': (series['roll'], _DEGREES, _MEASURED),
-        'pitch': (series['pitch'], _DEGREES, _SECOND),
-    }, 'attitude, deg')
     # The commands, where known: they are the controller's output.
     which = 'command_' if len(series['command_elevator'].times) else ''
-    _draw_lines(axes['controls'], {
-        name: (series[which + name], 1.0, colour) for name, colour in (
-            ('elevator', _MEASURED), ('aileron', _SECOND), ('rudder', _THIRD),
-            ('throttle', GREY))
-    }, 'commands' if which else 'controls')
-    _draw_latency(axes['latency'], flight)
+    angles = {name: (series[name], _DEGREES, colour) for name, colour in _ANGLES.items()}
+    controls = {name: (series[which + name], 1.0, colour) for name, colour in _CONTROLS.items()}
+    latencies = {name: (latency_of(flight, topic), 1e3, colour)
+                 for name, (topic, colour) in _LATENCIES.items()}
+    swept = any(window.responses for window in inputs)
+    # Panels from top to bottom with their heights, column by column.
+    columns = [
+        {'path': 2.0 * _has(series['east']), 'controls': 1.5 * _any(controls),
+         'latency': 0.6 * _any(latencies)},
+        {**{name: _has(series[name]) for name in ('altitude', 'heading', 'airspeed')},
+         'attitude': _any(angles)},
+        {'magnitude': 2.0 * swept, 'phase': 2.0 * swept, 'coherence': float(swept)}]
+    figure, axes = _panels(pyplot, columns)
+    figure.suptitle(title, fontsize=13)
+    draw: dict[str, Callable[[Any], None]] = {
+        'path': lambda panel: _draw_path(panel, flight, route),
+        'altitude': lambda panel: _draw_response(panel, flight, 'altitude', 1.0, 'altitude, m'),
+        'heading': lambda panel: _draw_response(panel, flight, 'heading', _DEGREES,
+                                                'heading, deg'),
+        'airspeed': lambda panel: _draw_response(panel, flight, 'airspeed', 1.0,
+                                                 'indicated airspeed, m/s'),
+        'attitude': lambda panel: _draw_lines(panel, angles, 'attitude, deg'),
+        'controls': lambda panel: _draw_lines(
+            panel, controls, f'{"commands" if which else "controls"}, full deflection = 1'),
+        'latency': lambda panel: _draw_latency(panel, latencies)}
+    for name, panel in axes.items():
+        if name in draw:
+            draw[name](panel)
     for window in inputs:
-        for name in ('controls', 'attitude'):
+        for name in axes.keys() & {'controls', 'attitude'}:
             axes[name].axvspan(window.begin, window.begin + window.event.lasts, color=GREY,
                                alpha=0.12, linewidth=0)
     if swept:
         _draw_bode(axes, inputs)
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    drawing.save(figure, [path])
+
+
+def _has(series: Series) -> float:
+    return float(len(series.times) > 0)
+
+
+def _any(lines: Lines) -> float:
+    return max(_has(series) for series, _, _ in lines.values())
+
+
+def _panels(pyplot: Any, columns: Sequence[dict[str, float]]) -> tuple[Any, dict[str, Any]]:
+    """Return a figure and its panels by name, those of no height omitted."""
+    shown = [{name: height for name, height in column.items() if height} for column in columns]
+    shown = [column for column in shown if column]
+    figure = pyplot.figure(figsize=(max(6.5 * len(shown), 6.5), 10), layout='constrained')
+    if not shown:
+        return figure, {}
+    axes: dict[str, Any] = {}
+    for column, cell in zip(shown, figure.add_gridspec(1, len(shown)), strict=True):
+        grid = cell.subgridspec(len(column), 1, height_ratios=[*column.values()])
+        axes |= {name: figure.add_subplot(place)
+                 for name, place in zip(column, grid, strict=True)}
+    return figure, axes
 
 
 def _draw_path(axes: Any, flight: History, route: RouteFlight | None) -> None:
@@ -93,93 +135,82 @@ def _draw_path(axes: Any, flight: History, route: RouteFlight | None) -> None:
         len(east.times) and len(altitude.times)) else np.zeros(len(east.times))
     points = axes.scatter(east.values, north.values, c=colours, s=6, cmap='viridis')
     if len(east.values):
-        axes.plot(east.values[0], north.values[0], 'o', color=_TARGET, label='start')
+        axes.plot(east.values[0], north.values[0], 'o', color=TARGET, label='start')
         if route is not None:
             axes.plot(
-                *zip(*route.path.drawn(), strict=True), '--', color=_TARGET, label='path',
+                *zip(*route.path.drawn(), strict=True), '--', color=TARGET, label='path',
                 zorder=0)
             axes.plot(
                 *zip(*route.waypoints, strict=True), 'x', color=GREY, label='waypoints',
                 zorder=0)
-        axes.legend(loc='best', frameon=False)
+        drawing.legend_above(axes)
         bar = axes.figure.colorbar(points, ax=axes, label='altitude, m', shrink=0.8)
         bar.formatter.set_useOffset(False)
     axes.set_aspect('equal', adjustable='datalim')
     axes.set_xlabel('east of the datum, m')
     axes.set_ylabel('north of the datum, m')
-    axes.set_title('flight path')
+    axes.set_title('flight path', loc='left')
     axes.grid(alpha=0.3)
 
 
 def _draw_response(axes: Any, flight: History, name: str, factor: float, label: str) -> None:
     measured, target = flight.series[name], flight.series[f'target_{name}']
-    axes.plot(measured.times, measured.values * factor, color=_MEASURED, label='measured')
+    axes.plot(measured.times, measured.values * factor, color=MEASURED, label='measured')
     if len(target.times) and len(measured.times):
         # A target is in force until the next one.
         axes.step(
             [*target.times, measured.times[-1]],
-            np.append(target.values, target.values[-1]) * factor, where='post', color=_TARGET,
+            np.append(target.values, target.values[-1]) * factor, where='post', color=TARGET,
             linestyle='--', label='target')
-    axes.set_ylabel(label)
+    axes.set(xlabel='time, s', ylabel=label)
     axes.ticklabel_format(useOffset=False)
     axes.grid(alpha=0.3)
-    axes.legend(loc='best', frameon=False)
+    drawing.legend_above(axes)
 
 
-def _draw_lines(axes: Any, lines: dict[str, tuple[Series, float, str]], label: str) -> None:
+def _draw_lines(axes: Any, lines: Lines, label: str) -> None:
     for name, (series, factor, colour) in lines.items():
-        axes.plot(series.times, series.values * factor, color=colour, label=name, linewidth=1.2)
-    axes.set_ylabel(label)
-    axes.set_xlabel('time, s')
+        if len(series.times):
+            axes.plot(series.times, series.values * factor, color=colour, label=name,
+                      linewidth=1.2)
+    axes.set(xlabel='time, s', ylabel=label)
     axes.grid(alpha=0.3)
-    axes.legend(loc='best', ncols=2, frameon=False)
+    drawing.legend_above(axes)
 
 
 def _draw_bode(axes: Any, inputs: Sequence[Window]) -> None:
     """Draw the frequency responses where they are coherent, and the coherence throughout."""
     from matplotlib.ticker import LogLocator
-    colours = itertools.cycle((_MEASURED, _SECOND, _THIRD, _TARGET, GREY))
+    others = itertools.cycle((PURPLE, TEAL, GREY))
     for window in inputs:
         for output, response in window.responses.items():
             coherent = response.where(COHERENT)
-            style = {'color': next(colours), 'marker': '.', 'linewidth': 1.2}
+            colour = _RESPONSES.get(output) or next(others)
+            style = {'color': colour, 'marker': '.', 'linewidth': 1.2}
             axes['magnitude'].semilogx(
                 coherent.frequencies, coherent.magnitude_db,
                 label=f'{output} / {window.event.value.axis}, {window.event.action}', **style)
             axes['phase'].semilogx(coherent.frequencies, coherent.phase_deg, **style)
             axes['coherence'].semilogx(response.frequencies, response.coherence, **style)
-    axes['coherence'].axhline(COHERENT, color=_TARGET, linestyle='--', linewidth=1.0)
+    axes['coherence'].axhline(COHERENT, color=TARGET, linestyle='--', linewidth=1.0)
     axes['coherence'].set(ylim=(0.0, 1.05), ylabel='coherence', xlabel='frequency, Hz')
-    axes['magnitude'].set(ylabel='magnitude, dB', title='frequency response')
-    axes['phase'].set_ylabel('phase, deg')
+    axes['magnitude'].set(ylabel='magnitude, dB', xlabel='frequency, Hz')
+    axes['phase'].set(ylabel='phase, deg', xlabel='frequency, Hz')
     for name in ('magnitude', 'phase', 'coherence'):
         axes[name].sharex(axes['coherence'])
         # 0.2, 0.5, 1, 2: plain numbers, and few.
         axes[name].xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         drawing.plain_ticks(axes[name].xaxis)
         axes[name].grid(alpha=0.3, which='both')
-    if axes['magnitude'].lines:
-        axes['magnitude'].legend(loc='best', frameon=False)
+    drawing.legend_above(axes['magnitude'])
 
 
-def _draw_latency(axes: Any, flight: History) -> None:
-    axes.set_ylabel('latency, ms')
-    axes.set_xlabel('time, s')
-    axes.grid(alpha=0.3)
-    drawn = False
-    for name, topic, colour in (
-        ('telemetry', 'fix', _MEASURED), ('loop', 'command/controls', _SECOND),
-    ):
-        latency = latency_of(flight, topic)
+def _draw_latency(axes: Any, latencies: Lines) -> None:
+    for name, (latency, factor, colour) in latencies.items():
         if len(latency.times):
-            axes.plot(latency.times, latency.values * 1e3, '.', markersize=2, color=colour,
+            axes.plot(latency.times, latency.values * factor, '.', markersize=2, color=colour,
                       label=name)
-            drawn = True
-    if drawn:
-        axes.set_yscale('log')
-        drawing.plain_ticks(axes.yaxis)
-        axes.legend(loc='upper right', ncols=2, markerscale=5, borderpad=0.2)
-    else:
-        axes.set(xticks=[], yticks=[], xlabel='')
-        axes.text(0.5, 0.5, 'unknown: stamps are simulated time', ha='center', va='center',
-                  transform=axes.transAxes)
+    axes.set(xlabel='time, s', ylabel='latency, ms', yscale='log')
+    axes.grid(alpha=0.3)
+    drawing.plain_ticks(axes.yaxis)
+    drawing.legend_above(axes)

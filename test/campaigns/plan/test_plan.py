@@ -38,8 +38,8 @@ def written(tmp_path, text):
      r'simulators\[0\]: xplane_udp is a protocol, not a version of X-Plane: choose one'),
     (f'{STEPS}\nsimulators: [x]', r'simulators\[0\]: expected one of core, xpc, .* got .x.'),
     (f'{STEPS}\nsimulators: [fdmdata]', 'fdmdata has no time in its protocol'),
-    (f'{STEPS}\ncontrollers: [python3 own.py]', r"a ROS node: choose another simulators:, or fly a policy: "
-     r"controllers: \['policy:NAME'\]"),
+    (f'{STEPS}\ncontrollers: [python3 own.py]',
+     r"choose another simulators:, or fly a policy: controllers: \['policy:NAME'\]"),
     (f'{STEPS}\ncontrollers: [external]', r'controllers\[0\]: expected autopilot, policy:REF'),
     (f'{STEPS}\ncontrollers: ["policy:nobody"]', r'controllers\[0\]: policy nobody: expected the'),
     (f'{STEPS}\naircraft: [c172p, c172p]', r"aircraft\[1\]: 'c172p' is there twice"),

@@ -42,6 +42,7 @@ from typing import Any
 from xplane_bridge.common import fields, optional
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.flights.scenario import quantities
 from xplane_bridge.flights.scenario.events import FAILURES
 
 Value = float | str
@@ -121,6 +122,16 @@ def parse(name: Any, item: Any) -> Parameter:
     steps = whole_number(given['steps'], f'{where}.steps', 2, _MOST_STEPS)
     return Parameter(name, tuple(
         high if n == steps - 1 else low + (high - low) * n / (steps - 1) for n in range(steps)))
+
+
+def parameter_unit(name: str) -> str:
+    """Return the unit of a parameter; '' where it has none, or none is known."""
+    kind, last = name.partition('.')[0], name.rpartition('.')[2]
+    if last in ('at', 'duration'):
+        return 's'
+    if kind == 'wind' or name == 'turbulence.wind':
+        return 'm/s'
+    return quantities.unit_of(last)
 
 
 def whole_number(value: Any, where: str, at_least: int, at_most: int) -> int:

@@ -22,6 +22,7 @@ import re
 from typing import Any
 
 from xplane_bridge.experiments.settings import NOT_FLOWN
+from xplane_bridge.flights.scenario.flown_by import without_folders
 
 PARAMETER = 'parameter.'
 """How the names of columns begin that have a parameter of the plan."""
@@ -38,7 +39,7 @@ def folder_name(inputs: Mapping[str, Any]) -> str:
 
     ``inputs`` has these four; of anybody's row, whose texts are no paths here.
     """
-    controller = re.sub(r'\S*/', '', str(inputs['controller']))
+    controller = without_folders(str(inputs['controller']))
     words = [re.sub(r'\W+', '_', text)[:_LONGEST].strip('_') for text in (
         f'seed{inputs["seed"]}', controller, str(inputs['scenario']),
         str(inputs['key'])[:_DIGITS])]

@@ -35,11 +35,12 @@ from xplane_bridge.campaigns.report.statistics import (
     paired_means,
     paired_rates,
 )
-from xplane_bridge.campaigns.table.columns import Array, Columns, short_name
+from xplane_bridge.campaigns.table.columns import Array, Columns
 from xplane_bridge.campaigns.table.criteria import criterion_unit, Limits
 from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
 from xplane_bridge.common.text import aligned
 from xplane_bridge.flights.analysis.verdict import plain
+from xplane_bridge.flights.scenario.flown_by import without_folders
 
 Rows = NDArray[np.int64]
 
@@ -180,7 +181,7 @@ def _sides(folders: Sequence[Path], controllers: Sequence[str] | None) -> tuple[
 def _flown_by(controller: str, columns: Columns) -> Rows:
     codes, values = columns.labels('controller')
     if controller not in values:
-        controller = short_name(controller)
+        controller = without_folders(controller)
     if controller not in values:
         raise CompareError(
             f'no flight of controller {controller!r}: expected one of '

@@ -28,24 +28,12 @@ h1 { margin-bottom: 0; } h2 { margin-top: 2.5rem; border-bottom: 1px solid #d8dc
 h3 { margin-bottom: .3rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .8rem; border-bottom: 1px solid #e6e9ee; text-align: left; }
-th { background: #f3f5f8; cursor: pointer; } .number { text-align: right; }
+th { background: #f3f5f8; } .number { text-align: right; }
 td { white-space: nowrap; }
 .wide { overflow-x: auto; } img { max-width: 100%; height: auto; }
 pre { background: #f3f5f8; padding: .6rem .8rem; overflow-x: auto; }
 .note { color: #5a616b; } .passed { color: #1f5fa8; } .bad { color: #b3263a; }
 """
-
-# A click on a column's head sorts by it. The page is complete without.
-_SORT = """
-for (const head of document.querySelectorAll('th')) head.onclick = () => {
-  const column = head.cellIndex, body = head.closest('table').tBodies[0];
-  const down = head.dataset.down = head.dataset.down ? '' : '1';
-  const key = row => row.cells[column].textContent;
-  body.append(...[...body.rows].sort((a, b) => (down ? -1 : 1) *
-    key(a).localeCompare(key(b), undefined, {numeric: true})));
-};
-"""
-
 
 # How a number begins, or where there is none.
 _NUMBERS = ('', *'+-0123456789')
@@ -58,7 +46,7 @@ def page(title: str, parts: Iterable[str]) -> str:
         '<meta name="viewport" content="width=device-width">\n'
         f'<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n'
         f'<h1>{escape(title)}</h1>\n' + '\n'.join(parts)
-        + f'\n<script>{_SORT}</script>\n</body>\n</html>\n')
+        + '\n</body>\n</html>\n')
 
 
 def heading(text: str, level: int = 2) -> str:

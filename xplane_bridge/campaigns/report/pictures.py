@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import math
 from pathlib import Path
 import textwrap
@@ -25,19 +25,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.campaigns.plan.parameters import parameter_unit
 from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.report.outcomes import Group, Rate, varying
 from xplane_bridge.campaigns.report.sensitivity import Sensitivity
 from xplane_bridge.campaigns.table.columns import Array, Columns
-from xplane_bridge.campaigns.table.criteria import Limits
+from xplane_bridge.campaigns.table.criteria import criterion_unit, Limits
 from xplane_bridge.campaigns.table.rows import VALUE
 from xplane_bridge.common import drawing
-from xplane_bridge.common.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+from xplane_bridge.common.drawing import GREY, LIMIT, MISSED, PASSED
 
-# Of groups, told apart by more than hue.
-_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, GREY)
-_LIMIT = RED
-_PASSED, _MISSED = BLUE, RED
+Files = Sequence[Path]
+"""Where one picture goes: a file for each format, PNG first."""
+
+# More groups than these cannot be told apart.
+_MOST = 5
 _WIDTH = 9.5
 # More than this are drawn as shares in cells.
 _POINTS = 2000
@@ -48,37 +50,42 @@ _FACETS = 4
 TOGETHER = 'all criteria'
 
 
-def draw_pass_rates(found: Sequence[Group], path: Path) -> None:
-    """Plot the pass rate of each criterion, with its Wilson interval, to a PNG file."""
+def draw_pass_rates(columns: Columns, found: Sequence[Group], files: Files) -> None:
+    """Plot the pass rate of each criterion, with its Wilson interval."""
     names = varying(found)
     by_scenario: dict[str, list[Group]] = {}
     for group in found:
         by_scenario.setdefault(str(group.inputs['scenario']), []).append(group)
-    if len(found) / len(by_scenario) > len(_COLOURS):
+    if len(found) / len(by_scenario) > _MOST:
         # One line for each group, of all criteria together only.
         lines = [{'': {group.label(names): group.together for group in found}}]
-        titles = [TOGETHER]
+        titles = [f'{TOGETHER}, {_count(group.together.flights for group in found)}']
     else:
         within = tuple(name for name in names if name != 'scenario') or ('controller',)
         lines = [
             {group.label(within): {TOGETHER: group.together, **group.criteria} for group in own}
             for own in by_scenario.values()]
-        titles = list(by_scenario)
+        titles = [
+            ', '.join((scenario, *(panel if len(panel) == 1 else ()), _count(
+                group.together.flights for group in own) + ' each' * (len(own) > 1)))
+            for (scenario, own), panel in zip(by_scenario.items(), lines, strict=True)]
     rows = [len({name: 0 for rates in panel.values() for name in rates}) for panel in lines]
     series = max(len(panel) for panel in lines)
     heights = [max(count * (0.24 + 0.2 * series), 0.8) for count in rows]
     figure, axes = _subplots(len(lines), 1, 0.7 * len(lines) + 0.4 + sum(heights), heights)
     for axis, panel, title in zip(axes, lines, titles, strict=True):
-        _draw_rates(axis, panel)
+        _draw_rates(axis, panel, _colours(columns, panel))
         axis.set_title(title, loc='left', fontsize=11, fontweight='bold')
     axes[-1].set_xlabel('flights that passed, with the 95% interval')
     if series > 1:
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc='outside upper right', ncols=series, frameon=False)
-    _save(figure, path)
+    drawing.save(figure, files)
 
 
-def _draw_rates(axes: Any, panel: Mapping[str, Mapping[str, Rate]]) -> None:
+def _draw_rates(
+    axes: Any, panel: Mapping[str, Mapping[str, Rate]], colours: Mapping[str, str]
+) -> None:
     criteria = list({name: 0 for rates in panel.values() for name in rates})
     for index, (label, rates) in enumerate(panel.items()):
         offset = 0.26 * (index - (len(panel) - 1) / 2)
@@ -86,7 +93,7 @@ def _draw_rates(axes: Any, panel: Mapping[str, Mapping[str, Rate]]) -> None:
         intervals = [rates[name].interval for name in own]
         at = np.array([criteria.index(name) + offset for name in own])
         values = np.array([interval.value for interval in intervals]) * 100.0
-        colour = _COLOURS[index % len(_COLOURS)]
+        colour = colours[label]
         axes.errorbar(
             values, at, fmt='o', color=colour, markersize=6, elinewidth=3, alpha=0.95,
             label=label or None, xerr=np.abs([
@@ -97,7 +104,7 @@ def _draw_rates(axes: Any, panel: Mapping[str, Mapping[str, Rate]]) -> None:
                 f'{value:.1f}%', (1.0, height), xycoords=('axes fraction', 'data'),
                 xytext=(8, 0), textcoords='offset points', va='center', color=colour, fontsize=9)
     axes.set(xlim=(-2.0, 102.0), ylim=(len(criteria) - 0.5, -0.5))
-    axes.set_yticks(range(len(criteria)), [textwrap.fill(name, 44) for name in criteria],
+    axes.set_yticks(range(len(criteria)), [textwrap.fill(_in_unit(name), 44) for name in criteria],
                     fontsize=9)
     if criteria[0] == TOGETHER:
         axes.get_yticklabels()[0].set_fontweight('bold')
@@ -106,7 +113,7 @@ def _draw_rates(axes: Any, panel: Mapping[str, Mapping[str, Rate]]) -> None:
     axes.grid(axis='x', alpha=0.3)
 
 
-def draw_distributions(columns: Columns, found: Sequence[Group], path: Path) -> str:
+def draw_distributions(columns: Columns, found: Sequence[Group], files: Files) -> str:
     """
     Plot how the value of each criterion is distributed; return what is not drawn, or nothing.
 
@@ -120,23 +127,26 @@ def draw_distributions(columns: Columns, found: Sequence[Group], path: Path) -> 
         return 'No flight had a value of a criterion.'
     shown = drawn[:_PANELS]
     lines = math.ceil(len(shown) / 2)
-    figure, axes = _subplots(lines, 2, 2.3 * lines + 0.6, grid=True)
+    figure, axes = _subplots(lines, min(len(shown), 2), 2.5 * lines + 0.6)
+    if len(shown) % 2 and len(shown) > 1:
+        # The last one has the whole line: no panel is empty.
+        axes[-1].remove()
+        axes[-2].set_subplotspec(axes[-2].get_gridspec()[-1, :])
+    colours = _colours(columns, series)
     for axis, criterion in zip(axes, shown, strict=False):
-        _draw_distribution(axis, criterion, columns.numbers(f'{VALUE}{criterion}'), series)
-    for axis in axes[len(shown):]:
-        axis.set_axis_off()
-    for axis in axes[0:2 * lines:2]:
+        _draw_distribution(
+            axis, criterion, columns.numbers(f'{VALUE}{criterion}'), series, colours)
+    for axis in axes[0:len(shown):2]:
         axis.set_ylabel('flights')
-    if len(series) > 1:
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc='outside upper right', ncols=len(series) + 1,
-                      frameon=False)
-    _save(figure, path)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc='outside upper right', ncols=len(labels), frameon=False)
+    drawing.save(figure, files)
     return '' if shown == drawn else f'{len(drawn) - len(shown)} further criteria are not drawn.'
 
 
 def _draw_distribution(
-    axes: Any, criterion: str, values: Array, series: Mapping[str, NDArray[np.int64]]
+    axes: Any, criterion: str, values: Array, series: Mapping[str, NDArray[np.int64]],
+    colours: Mapping[str, str],
 ) -> None:
     finite = values[np.isfinite(values)]
     limits = Limits.of(criterion).known
@@ -148,29 +158,28 @@ def _draw_distribution(
     room = 0.03 * (high - low) or abs(high) * 0.1 or 1.0
     bars = int(np.clip(2.0 * math.sqrt(len(finite) / len(series)), 8, 36))
     edges = np.linspace(low - room, high + room, bars + 1)
-    for index, (label, rows) in enumerate(series.items()):
+    for label, rows in series.items():
         own = np.clip(values[rows][np.isfinite(values[rows])], edges[0], edges[-1])
-        colour = _COLOURS[index % len(_COLOURS)]
-        axes.hist(own, edges, histtype='stepfilled', color=colour, alpha=0.25)
-        axes.hist(own, edges, histtype='step', color=colour, linewidth=1.4, label=label)
+        axes.hist(own, edges, histtype='stepfilled', color=colours[label], alpha=0.25)
+        axes.hist(own, edges, histtype='step', color=colours[label], linewidth=1.4,
+                  label=f'{label}, {_count([len(rows)])}')
     for index, limit in enumerate(limits):
-        axes.axvline(limit, color=_LIMIT, linestyle='--', label='' if index else 'limit')
+        axes.axvline(limit, color=LIMIT, linestyle='--', label='' if index else 'limit')
     axes.yaxis.get_major_locator().set_params(integer=True)
     axes.xaxis.get_major_locator().set_params(nbins=6)
-    axes.set_title(textwrap.fill(criterion, 48), fontsize=9)
+    axes.set_title(textwrap.fill(_in_unit(criterion), 48), fontsize=9)
+    axes.set_xlabel(_with_unit('value', criterion_unit(criterion)), fontsize=9)
     axes.grid(alpha=0.3)
 
 
-def draw_map(
-    columns: Columns, across: str, up: str, path: Path
-) -> None:
-    """Plot which flights passed over two parameters, for each controller, to a PNG file."""
+def draw_map(columns: Columns, across: str, up: str, files: Files) -> None:
+    """Plot which flights passed over two parameters, for each controller."""
     controllers = columns.labels('controller')
     passed = columns.has_passed()
     x, x_ticks = _scale(columns, across)
     y, y_ticks = _scale(columns, up)
     facets = list(enumerate(controllers.values))[:_FACETS]
-    figure, axes = _subplots(1, len(facets), 4.6 if len(facets) < 3 else 3.6, grid=True)
+    figure, axes = _subplots(1, len(facets), 4.6 if len(facets) < 3 else 3.6, shared=True)
     known = ~(np.isnan(x) | np.isnan(y))
     in_cells = len(x) > _POINTS or (
         len(np.unique(x)) <= _FEW and len(np.unique(y)) <= _FEW)
@@ -181,26 +190,27 @@ def draw_map(
             image = _draw_cells(axis, x, y, passed, own)
         else:
             _draw_points(axis, x[own], y[own], passed[own])
-        share = f'{passed[own].mean():.1%}' if own.any() else 'no flights'
-        axis.set_title(f'{controller}: {share} passed', fontsize=10)
-        axis.set_xlabel(across)
+        share = f'{passed[own].mean():.1%} passed, ' if own.any() else ''
+        axis.set_title(textwrap.fill(f'{controller}: {share}{_count([int(own.sum())])}', 40),
+                       fontsize=10)
+        axis.set_xlabel(_with_unit(across, parameter_unit(across)))
         for ticks, put in ((x_ticks, axis.set_xticks), (y_ticks, axis.set_yticks)):
             if ticks:
                 put(*ticks)
-    axes[0].set_ylabel(up)
+    axes[0].set_ylabel(_with_unit(up, parameter_unit(up)))
     if image is not None:
         figure.colorbar(image, ax=list(axes), label='flights that passed', format='{x:.0%}',
                         shrink=0.85)
     else:
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc='outside upper right', ncols=2, frameon=False)
-    _save(figure, path)
+    drawing.save(figure, files)
 
 
 def _draw_points(axes: Any, x: Array, y: Array, passed: NDArray[np.bool_]) -> None:
-    axes.plot(x[passed], y[passed], 'o', color=_PASSED, alpha=0.55, markersize=5,
+    axes.plot(x[passed], y[passed], 'o', color=PASSED, alpha=0.55, markersize=5,
               markeredgewidth=0, label='passed')
-    axes.plot(x[~passed], y[~passed], 'x', color=_MISSED, alpha=0.9, markersize=5, label='missed')
+    axes.plot(x[~passed], y[~passed], 'x', color=MISSED, alpha=0.9, markersize=5, label='missed')
     axes.grid(alpha=0.3)
 
 
@@ -211,8 +221,10 @@ def _draw_cells(
     flown, *_ = np.histogram2d(x[own], y[own], edges)
     good, *_ = np.histogram2d(x[own & passed], y[own & passed], edges)
     share = np.divide(good, flown, out=np.full(flown.shape, math.nan), where=flown > 0)
-    return axes.pcolormesh(*edges, share.T, cmap='RdYlBu', vmin=0.0, vmax=1.0,
-                           edgecolors='white', linewidth=0.5)
+    from matplotlib.colors import LinearSegmentedColormap
+    return axes.pcolormesh(
+        *edges, share.T, vmin=0.0, vmax=1.0, edgecolors='white', linewidth=0.5,
+        cmap=LinearSegmentedColormap.from_list('share', (MISSED, '#f7f7f7', PASSED)))
 
 
 def _edges(values: Array) -> Array:
@@ -239,10 +251,13 @@ def _scale(columns: Columns, parameter: str) -> tuple[Array, tuple[Sequence[Any]
     return codes.astype(np.float64), (range(len(words)), [str(word) for word in words])
 
 
-def draw_sensitivity(found: Sequence[Sensitivity], path: Path) -> None:
-    """Plot how strongly each parameter moves the smallest margin, ranked, to a PNG file."""
+def draw_sensitivity(columns: Columns, found: Sequence[Sensitivity], files: Files) -> None:
+    """Plot how strongly each parameter moves the smallest margin, ranked."""
     parameters = list({each.parameter: 0 for each in found})
-    controllers = list({each.controller: 0 for each in found})[:len(_COLOURS)]
+    controllers = list({each.controller: 0 for each in found})[:_MOST]
+    flown = columns.labels('controller')
+    counts = dict(zip(map(str, flown.values), np.bincount(flown.codes).tolist(), strict=True))
+    colours = _colours(columns, controllers)
     figure, (axes,) = _subplots(
         1, 1, 1.5 + len(parameters) * (0.25 + 0.22 * len(controllers)))
     thick = 0.8 / len(controllers)
@@ -254,7 +269,8 @@ def draw_sensitivity(found: Sequence[Sensitivity], path: Path) -> None:
         values = np.array([each.overall.value for each in own])
         low, high = (np.array([getattr(each.overall, end) for each in own])
                      for end in ('low', 'high'))
-        axes.barh(at, values, thick * 0.9, color=_COLOURS[index], label=controller,
+        axes.barh(at, values, thick * 0.9, color=colours[controller],
+                  label=f'{controller}, {_count([counts[controller]])}',
                   xerr=np.abs([values - low, high - values]) if own else None,
                   error_kw={'ecolor': '#333333', 'elinewidth': 1.0, 'capsize': 2})
     axes.set_yticks(range(len(parameters)), parameters)
@@ -263,9 +279,33 @@ def draw_sensitivity(found: Sequence[Sensitivity], path: Path) -> None:
     axes.set_xlabel('rank correlation with the smallest margin, with the 95% interval\n'
                     '← more of it is worse          more of it is better →')
     axes.grid(axis='x', alpha=0.3)
-    if len(controllers) > 1:
-        figure.legend(loc='outside upper right', ncols=len(controllers), frameon=False)
-    _save(figure, path)
+    figure.legend(loc='outside upper right', ncols=len(controllers), frameon=False)
+    drawing.save(figure, files)
+
+
+def _colours(columns: Columns, called: Iterable[str]) -> dict[str, str]:
+    """Return the colours of controllers by what they are called here; of other groups in turn."""
+    called, own = list(called), columns.controllers()
+    if not set(called) <= own.keys():
+        return dict(zip(called, (drawing.AUTOPILOT, *drawing.OTHER_CONTROLLERS), strict=False))
+    colours = drawing.controller_colours(own.values())
+    return {name: colours[own[name]] for name in called}
+
+
+def _count(flights: Iterable[int]) -> str:
+    """Return how many flights there are: of several groups, each."""
+    each = sorted(set(flights))
+    return f'n = {each[0]}' if len(each) == 1 else f'n = {each[0]} to {each[-1]}'
+
+
+def _in_unit(criterion: str) -> str:
+    """Return a criterion with the unit of its limit, where its text has a bare number."""
+    unit = criterion_unit(criterion)
+    return f'{criterion} {unit}' if unit and criterion[-1:].isdigit() else criterion
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return f'{name}, {unit}' if unit else name
 
 
 def _merged(found: Sequence[Group], names: Sequence[str]) -> dict[str, NDArray[np.int64]]:
@@ -273,26 +313,19 @@ def _merged(found: Sequence[Group], names: Sequence[str]) -> dict[str, NDArray[n
     rows: dict[str, list[NDArray[np.int64]]] = {}
     for group in found:
         rows.setdefault(group.label(names), []).append(group.rows)
-    if len(rows) > len(_COLOURS):
+    if len(rows) > _MOST:
         rows = {'all flights': [group.rows for group in found]}
     return {label: np.concatenate(own) for label, own in rows.items()}
 
 
 def _subplots(
-    rows: int, across: int, height: float, heights: Sequence[float] = (), grid: bool = False
+    rows: int, across: int, height: float, heights: Sequence[float] = (), shared: bool = False
 ) -> tuple[Any, Any]:
     """Return a figure of the common width, and its axes in one list."""
     pyplot = drawing.pyplot()
     figure, axes = pyplot.subplots(
-        rows, across, squeeze=False, layout='constrained', sharey=grid and rows == 1,
+        rows, across, squeeze=False, layout='constrained', sharey=shared,
         figsize=(_WIDTH, height), height_ratios=heights or None)
     for axis in axes.flat:
         axis.spines[['top', 'right']].set_visible(False)
     return figure, axes.reshape(-1)
-
-
-def _save(figure: Any, path: Path) -> None:
-    from matplotlib import pyplot
-    # Without the time and version that PNG files have otherwise: equal tables, equal pictures.
-    figure.savefig(path, dpi=110, metadata={'Software': None})
-    pyplot.close(figure)

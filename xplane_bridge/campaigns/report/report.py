@@ -16,10 +16,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 from xplane_bridge.campaigns.report import pictures
 from xplane_bridge.campaigns.report.html_page import code, heading, page, paragraph, picture, table
@@ -31,6 +32,7 @@ from xplane_bridge.campaigns.table.columns import Columns
 from xplane_bridge.campaigns.table.folder import PLAN
 from xplane_bridge.campaigns.table.rows import OUTCOMES
 from xplane_bridge.common import plain_files, plain_yaml
+from xplane_bridge.common.drawing import FORMATS
 
 FILE = 'report.html'
 
@@ -38,23 +40,28 @@ Draw = Callable[[Worst, Path], None]
 """Draws a flight to a PNG file; ValueError or OSError with the reason if that is not possible."""
 
 
-def write(folder: Path, draw: Draw | None = None) -> Path:
+def write(
+    folder: Path, draw: Draw | None = None, form: str = 'png',
+    labels: Mapping[str, str] | None = None,
+) -> Path:
     """
     Write report.html and its pictures into a campaign's folder; return the page's path.
 
-    ``draw`` draws those of the worst flights that left no picture themselves. Raises ValueError,
-    with a sentence, if there is no table in it, and ImportError for a missing package.
+    ``draw`` draws those of the worst flights that left no picture themselves. The page has its
+    pictures as PNG; in ``form``, one of drawing.FORMATS, they lie beside it too. ``labels`` are
+    those of Columns. Raises ValueError, with a sentence, if there is no table in it, and
+    ImportError for a missing package.
     """
-    columns = Columns(folder)
+    columns = Columns(folder, labels)
     if not columns.flights:
         raise ValueError(f'{folder}: its table has no flights')
     found = groups(columns)
     parts = [
         *_summary(columns, found),
-        *_rates(found, folder),
+        *_rates(columns, found, _Pictures(folder, form)),
         heading('Distributions'),
-        *_distributions(columns, found, folder),
-        *_parameters(columns, folder),
+        *_distributions(columns, found, _Pictures(folder, form)),
+        *_parameters(columns, _Pictures(folder, form)),
         *_worst(columns, folder, draw),
         *_plan(folder),
     ]
@@ -64,6 +71,30 @@ def write(folder: Path, draw: Draw | None = None) -> Path:
     new.write_text(page(f'Campaign {folder.resolve().name}', parts), encoding='utf-8')
     new.replace(path)
     return path
+
+
+class _Pictures(NamedTuple):
+    """Where the pictures of a report go, and as what besides PNG."""
+
+    folder: Path
+    form: str
+
+    def drawn(self, name: str, what: str, draw: Callable[[pictures.Files], object]) -> str:
+        """Return a picture for the page, or why there is none: the report does without."""
+        self.clear(name)
+        files = [self.folder / f'{name}.{form}' for form in dict.fromkeys(('png', self.form))]
+        try:
+            draw(files)
+        except Exception as error:
+            # Whatever matplotlib, or what it draws, objects to.
+            reason = str(error) if isinstance(error, ImportError | OSError) else repr(error)
+            return paragraph(f'There is no picture: {reason}', 'note')
+        return picture(files[0], what) if files[0].exists() else ''
+
+    def clear(self, name: str) -> None:
+        """Remove what an earlier report drew."""
+        for form in FORMATS:
+            (self.folder / f'{name}.{form}').unlink(missing_ok=True)
 
 
 def _summary(columns: Columns, found: Sequence[Group]) -> list[str]:
@@ -80,7 +111,7 @@ def _summary(columns: Columns, found: Sequence[Group]) -> list[str]:
         paragraph(
             f'{columns.flights} flights with {seeds} seed{"s" * (seeds > 1)}'
             + (f'; {alike}' if alike else '') + f'. Flown with {versions}.', 'note'),
-        table([*names, 'flights', *outcomes, 'pass rate', '95% interval'], [
+        table([*names, 'flights', *outcomes, 'pass rate, %', '95% interval, %'], [
             [*(str(group.inputs[name] or 'default') for name in names),
              str(group.together.flights),
              *(str(group.outcomes.get(name, 0)) for name in outcomes),
@@ -88,14 +119,13 @@ def _summary(columns: Columns, found: Sequence[Group]) -> list[str]:
             for group in found])]
 
 
-def _rates(found: Sequence[Group], folder: Path) -> list[str]:
+def _rates(columns: Columns, found: Sequence[Group], to: _Pictures) -> list[str]:
     names = varying(found)
-    file = folder / 'pass_rate.png'
     return [
         heading('Pass rates'),
-        _drawn(file, 'Pass rate of each criterion with its interval',
-               lambda: pictures.draw_pass_rates(found, file)),
-        table([*names, 'criterion', 'passed', 'of', 'pass rate', '95% interval'], [
+        to.drawn('pass_rate', 'Pass rate of each criterion with its interval',
+                 lambda files: pictures.draw_pass_rates(columns, found, files)),
+        table([*names, 'criterion', 'passed', 'of', 'pass rate, %', '95% interval, %'], [
             [*(str(group.inputs[name] or 'default') for name in names), criterion,
              str(rate.passed), str(rate.flights), *_share(rate)]
             for group in found
@@ -105,36 +135,20 @@ def _rates(found: Sequence[Group], folder: Path) -> list[str]:
                   'has met no criterion.', 'note')]
 
 
-def _distributions(columns: Columns, found: Sequence[Group], folder: Path) -> list[str]:
-    file = folder / 'distributions.png'
+def _distributions(columns: Columns, found: Sequence[Group], to: _Pictures) -> list[str]:
     notes = []
-
-    def draw() -> None:
-        notes.append(pictures.draw_distributions(columns, found, file))
-        if file.exists():
-            notes.append('The outermost bars also count what is further out.')
-
-    drawn = _drawn(file, 'Histograms of the value of each criterion', draw)
+    drawn = to.drawn(
+        'distributions', 'Histograms of the value of each criterion',
+        lambda files: notes.append(pictures.draw_distributions(columns, found, files)))
+    if drawn.endswith('</p>') and 'src=' in drawn:
+        notes.append('The outermost bars also count what is further out.')
     return [drawn, *(paragraph(text, 'note') for text in notes if text)]
 
 
-def _drawn(file: Path, what: str, draw: Callable[[], None]) -> str:
-    """Return a picture, or why there is none: the rest of the report does without."""
-    file.unlink(missing_ok=True)
-    try:
-        draw()
-    except Exception as error:
-        # Whatever matplotlib, or what it draws, objects to.
-        reason = str(error) if isinstance(error, ImportError | OSError) else repr(error)
-        return paragraph(f'There is no picture: {reason}', 'note')
-    return picture(file, what) if file.exists() else ''
-
-
-def _parameters(columns: Columns, folder: Path) -> list[str]:
+def _parameters(columns: Columns, to: _Pictures) -> list[str]:
     """Return the map over two parameters, and how sensitive flights are to each."""
-    ranked, over = folder / 'sensitivity.png', folder / 'map.png'
-    for file in (ranked, over):
-        file.unlink(missing_ok=True)
+    for name in ('sensitivity', 'map'):
+        to.clear(name)
     if not columns.parameters:
         return [heading('Parameters'), paragraph(
             'The plan varies no parameter, only seeds and what flies.', 'note')]
@@ -143,9 +157,9 @@ def _parameters(columns: Columns, folder: Path) -> list[str]:
     strongest = list(dict.fromkeys([*(each.parameter for each in found), *columns.parameters]))
     parts = [heading('Passed and missed over parameters')]
     if len(strongest) > 1:
-        parts.append(_drawn(
-            over, f'Passes over {strongest[0]} and {strongest[1]}',
-            lambda: pictures.draw_map(columns, strongest[0], strongest[1], over)))
+        parts.append(to.drawn(
+            'map', f'Passes over {strongest[0]} and {strongest[1]}',
+            lambda files: pictures.draw_map(columns, strongest[0], strongest[1], files)))
     else:
         parts.append(paragraph(
             f'The plan varies {strongest[0]} only; over two parameters there is a map.', 'note'))
@@ -154,8 +168,9 @@ def _parameters(columns: Columns, folder: Path) -> list[str]:
         return [*parts, paragraph('No parameter that is a number varies with the margins.',
                                   'note')]
     return [
-        *parts, _drawn(ranked, 'Rank correlation of each parameter with the smallest margin',
-                       lambda: pictures.draw_sensitivity(known, ranked)),
+        *parts, to.drawn(
+            'sensitivity', 'Rank correlation of each parameter with the smallest margin',
+            lambda files: pictures.draw_sensitivity(columns, known, files)),
         _correlations(columns, known),
         paragraph(
             'Spearman rank correlation of a parameter with the smallest margin of a flight, and '
@@ -222,7 +237,8 @@ def _plan(folder: Path) -> list[str]:
 
 def _share(rate: Rate) -> tuple[str, str]:
     interval = rate.interval
-    return _number(interval.value, '.1%'), _interval(interval, '{:.1%}')
+    share = Interval(*(100.0 * number for number in interval))
+    return _number(share.value, '.1f'), _interval(share, '{:.1f}')
 
 
 def _interval(interval: Interval, form: str) -> str:

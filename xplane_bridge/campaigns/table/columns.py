@@ -16,32 +16,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import math
 from pathlib import Path
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.sections import MOST_FLIGHTS
 from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.table.criteria import Limits
 from xplane_bridge.campaigns.table.folder import TABLE
 from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, JUDGED, PASSED, VALUE
 from xplane_bridge.common import optional
+from xplane_bridge.flights.scenario.flown_by import without_folders
 
 Array = NDArray[np.float64]
 
 # Of flights that came to no verdict, the worst first.
 NOT_FLOWN = (CRASHED, HUNG, FAILED)
-
-
-def short_name(controller: str) -> str:
-    """Return a controller's name without the folder of a policy's file."""
-    return re.sub(rf'^{POLICY}.*/', POLICY, controller)
 
 
 class Labels(NamedTuple):
@@ -53,18 +47,19 @@ class Labels(NamedTuple):
 
 class Columns:
     """
-    The table of a campaign.
+    The table of a campaign, its controllers called as ``labels`` say.
 
     ``flights`` is the number of its rows, ``criteria`` and ``parameters`` the names of what was
     judged and varied, in the order of the columns.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, labels: Mapping[str, str] | None = None) -> None:
         """
         Open a campaign's folder, or a table by itself.
 
-        Raises ImportError without pyarrow, and ValueError, with a sentence, for anything else than
-        a campaign's table.
+        ``labels`` are by the names of controllers, short or as in the table. Raises ImportError
+        without pyarrow, and ValueError, with a sentence, for anything else than a campaign's
+        table, for a label of no controller, and one of two.
         """
         optional.require('a table of flights', 'pyarrow', extra='campaign')
         from pyarrow import ArrowException, parquet
@@ -88,6 +83,16 @@ class Columns:
                 f'{file}: has {self.flights} flights, expected at most {MOST_FLIGHTS}')
         self.criteria = self._named(JUDGED)
         self.parameters = self._named(PARAMETER)
+        self._labels: dict[str, str] = {}
+        for name, label in (labels or {}).items():
+            names = self.labels('controller').values
+            called = name if name in names else without_folders(name)
+            if called not in names:
+                raise ValueError(f'there is no controller {name!r} to label: expected one of '
+                                 f'{", ".join(map(str, names))}')
+            self._labels[called] = label
+            if len(set(self._labels.values())) < len(self._labels):
+                raise ValueError(f'two controllers are labelled {label!r}')
 
     def numbers(self, name: str) -> Array:
         """Return a column as numbers, shape (flights,); NaN where there is none."""
@@ -100,14 +105,25 @@ class Columns:
         """
         Return a column by its different values, in the order in which they first appear.
 
-        Controllers have their short names, as far as these tell them apart.
+        Controllers have their labels, or their short names as far as these tell them apart.
         """
         column = self._read(name).combine_chunks().dictionary_encode(null_encoding='encode')
         values = column.dictionary.to_pylist()
-        if name == 'controller' and len({short_name(value) for value in values}) == len(values):
-            values = [short_name(value) for value in values]
+        if name == 'controller':
+            short = [without_folders(str(value)) for value in values]
+            if len(set(short)) == len(values):
+                values = short
+            values = [self._labels.get(value, value) for value in values]
         return Labels(
             np.asarray(column.indices.to_numpy(zero_copy_only=False), dtype=np.int64), values)
+
+    def controllers(self) -> dict[str, str]:
+        """Return the controllers as the table has them, by what they are called here."""
+        codes, called = self.labels('controller')
+        first = [int(np.flatnonzero(codes == code)[0]) for code in range(len(called))]
+        column = self._read('controller')
+        return {str(name): str(column[row].as_py())
+                for name, row in zip(called, first, strict=True)}
 
     def is_number(self, name: str) -> bool:
         """Return whether a column has numbers, not words or truth values."""

@@ -20,14 +20,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xplane_bridge.common import drawing
-from xplane_bridge.common.drawing import BLUE, ORANGE
+from xplane_bridge.common.drawing import GREEN, PURPLE
 from xplane_bridge.episodes.training import unseen
 from xplane_bridge.episodes.training.candidate import ERRORS
 from xplane_bridge.episodes.training.search import Generation, PARTS
 from xplane_bridge.flights.analysis.history import quantity
 
-_COLOURS = {'policy': BLUE, 'autopilot': ORANGE}
-_LABELS = ('altitude error (m)', 'heading error (deg)', 'airspeed error (m/s)')
+_COLOURS = drawing.controller_colours(('autopilot', 'policy'))
+_OF_PARTS = (GREEN, PURPLE)
+_LABELS = ('altitude error, m', 'heading error, deg', 'airspeed error, m/s')
 
 
 def draw(path: str, history: Sequence[Generation], picture: str) -> None:
@@ -38,14 +39,14 @@ def draw(path: str, history: Sequence[Generation], picture: str) -> None:
     grid = figure.add_gridspec(3, 2)
     axes = figure.add_subplot(grid[:, 0])
     numbers = [generation.number for generation in history]
-    for part in PARTS:
-        line, = axes.semilogy(
-            numbers, [generation.median[part] for generation in history], label=f'{part}, median')
+    for part, colour in zip(PARTS, _OF_PARTS, strict=True):
+        axes.semilogy(numbers, [generation.median[part] for generation in history],
+                      color=colour, label=f'{part}, median')
         axes.semilogy(numbers, [generation.least[part] for generation in history],
-                      color=line.get_color(), alpha=0.4, label=f'{part}, best')
-    axes.set(xlabel='generation', ylabel='loss', title='training')
+                      color=colour, alpha=0.4, label=f'{part}, best')
+    axes.set(xlabel='generation', ylabel='loss')
     drawing.plain_ticks(axes.yaxis)
-    axes.legend()
+    drawing.legend_above(axes)
     flights = {name: unseen.flown(file, unseen.FIRST_SEED).history()
                for name, file in (('autopilot', ''), ('policy', path))}
     for row, (name, label) in enumerate(zip(ERRORS, _LABELS, strict=True)):
@@ -57,7 +58,7 @@ def draw(path: str, history: Sequence[Generation], picture: str) -> None:
         axes.set_ylabel(label)
         axes.grid(alpha=0.3)
         if row == 0:
-            axes.set_title(f'scenario {unseen.SCENARIO}, seed {unseen.FIRST_SEED}')
-            axes.legend()
-    axes.set_xlabel('time (s)')
+            axes.set_title(f'scenario {unseen.SCENARIO}, seed {unseen.FIRST_SEED}', loc='left')
+            drawing.legend_above(axes)
+        axes.set_xlabel('time, s')
     figure.savefig(picture, dpi=80)

@@ -177,6 +177,11 @@ def short_name(given: Mapping[str, Any]) -> str:
     return re.sub(r'\W+', '_', path.rpartition('/')[2].partition('.')[0]) or AUTOPILOT
 
 
+def without_folders(text: str) -> str:
+    """Return a controller's words, each file by its name alone: for titles and legends."""
+    return re.sub(r'[^\s:=]*/', '', text)
+
+
 def described(given: Mapping[str, Any]) -> str:
     """Return the controller of some settings in words."""
     if given.get('policy'):

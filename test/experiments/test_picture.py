@@ -1,0 +1,53 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The picture of a flight: a panel for what was measured, each with names and units."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('matplotlib', reason='drawing needs matplotlib')
+
+from xplane_bridge.common import drawing
+from xplane_bridge.experiments.picture import draw_flight
+from xplane_bridge.flights.analysis.history import make_flight, Series
+
+TIMES = np.arange(10.0)
+
+
+def drawn(monkeypatch, path, *names):
+    """Return the figure of a flight of which these quantities were measured."""
+    found, save = [], drawing.save
+    monkeypatch.setattr(drawing, 'save', lambda figure, files: (
+        found.append(figure), save(figure, files)))
+    draw_flight(make_flight('/uav', 0.0, {
+        name: Series(TIMES, TIMES / 10.0) for name in names}, {}), str(path), 'a flight')
+    return found[0]
+
+
+def test_what_was_not_measured_has_no_panel(tmp_path, monkeypatch):
+    figure = drawn(monkeypatch, tmp_path / 'flight.svg', 'altitude', 'heading', 'roll',
+                   'command_elevator', 'command_throttle')
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert labels == ['commands, full deflection = 1', 'altitude, m', 'heading, deg',
+                      'attitude, deg']
+    assert all(axes.has_data() and axes.get_xlabel() == 'time, s' for axes in figure.axes)
+    assert (tmp_path / 'flight.svg').read_text().startswith('<?xml')
+
+
+@pytest.mark.parametrize('form', drawing.FORMATS)
+def test_equal_flights_have_equal_pictures(tmp_path, monkeypatch, form):
+    for name in 'ab':
+        drawn(monkeypatch, tmp_path / f'{name}.{form}', 'east', 'north', 'altitude')
+    assert (tmp_path / f'a.{form}').read_bytes() == (tmp_path / f'b.{form}').read_bytes()
