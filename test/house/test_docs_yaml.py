@@ -62,8 +62,13 @@ def check_parameters(content):
 
 @pytest.mark.parametrize('name', YAML)
 def test_a_file_on_a_page_is_read_as_it_stands(name, tmp_path, monkeypatch):
-    # Pages are read at the top of the repository.
-    monkeypatch.chdir(Path(__file__).parents[2])
+    # Pages are read at the top of the repository, beside the files that they have had saved.
+    for entry in Path(__file__).parents[2].iterdir():
+        (tmp_path / entry.name).symlink_to(entry)
+    for block in blocks(BLOCKS[name].page):
+        if block.language == 'python' and 'file' in block.options:
+            (tmp_path / block.options['file']).write_text('\n'.join(block.lines) + '\n')
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / 'page.yaml'
     file.write_text('\n'.join(BLOCKS[name].lines) + '\n')
     content = plain_yaml.load_file(str(file))

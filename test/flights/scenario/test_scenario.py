@@ -205,8 +205,10 @@ def test_a_real_simulator_takes_what_its_wire_carries():
 
 
 def test_the_example_in_the_document_is_one():
-    text = (Path(__file__).parents[3] / 'docs' / 'reference' / 'experiments.md').read_text()
-    first, inputs = (part.split('```')[0] for part in text.split('```yaml\n')[1:3])
+    pages = Path(__file__).parents[3] / 'docs' / 'reference'
+    first, inputs = (
+        (pages / name).read_text().split('```yaml\n')[1].split('```')[0]
+        for name in ('scenarios.md', 'test_inputs.md'))
     found = parsed(first)
     assert len(found.events) == 6
     assert found.route is not None

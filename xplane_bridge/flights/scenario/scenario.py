@@ -15,7 +15,7 @@
 """
 Scenario files: initial state, events, route and criteria. No ROS.
 
-The format is described in docs/reference/experiments.md. Every mistake in a file is a
+The format is described in docs/reference/scenarios.md. Every mistake in a file is a
 ScenarioError whose text says where it is, what was expected and what was found.
 """
 
