@@ -78,11 +78,12 @@ def save(figure: Any, files: Sequence[str | PathLike[str]], dpi: int = 110) -> N
     made.close(figure)
 
 
-def legend_above(axes: Any) -> None:
+def legend_above(axes: Any, markerscale: float = 1.0) -> None:
     """Put the legend of axes into one line above them, beside the title: it hides no curve."""
     if entries := len(axes.get_legend_handles_labels()[1]):
         axes.legend(loc='lower right', bbox_to_anchor=(1.0, 0.99), ncols=entries, frameon=False,
-                    borderaxespad=0.0, handlelength=1.5, columnspacing=1.2, fontsize=9)
+                    borderaxespad=0.0, handlelength=1.5, columnspacing=1.2, fontsize=9,
+                    markerscale=markerscale)
 
 
 def plain_ticks(axis: Any) -> None:

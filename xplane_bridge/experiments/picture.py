@@ -213,4 +213,4 @@ def _draw_latency(axes: Any, latencies: Lines) -> None:
     axes.set(xlabel='time, s', ylabel='latency, ms', yscale='log')
     axes.grid(alpha=0.3)
     drawing.plain_ticks(axes.yaxis)
-    drawing.legend_above(axes)
+    drawing.legend_above(axes, markerscale=5.0)

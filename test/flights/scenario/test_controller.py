@@ -139,6 +139,12 @@ def test_without_ros2_launch_a_launch_file_is_refused_with_a_way_out(monkeypatch
         'file:=a.launch.py', 'namespace:=/experiment', 'use_sim_time:=false', 'lockstep:=true']
 
 
+def test_titles_have_files_by_their_names():
+    assert controller.without_folders('policy:/a:b/c=d/law.py:law') == 'policy:law.py:law'
+    assert controller.without_folders('python3 /a/fly.py ../k.txt') == 'python3 fly.py k.txt'
+    assert controller.without_folders('policy:turbulence') == 'policy:turbulence'
+
+
 @pytest.mark.parametrize(('given', 'name'), [
     ({'controller': 'python3 examples/controllers/minimal.py --gain 2'}, 'minimal'),
     ({'controller': 'ros2 run my_pkg my_controller'}, 'my_controller'),

@@ -179,7 +179,7 @@ def short_name(given: Mapping[str, Any]) -> str:
 
 def without_folders(text: str) -> str:
     """Return a controller's words, each file by its name alone: for titles and legends."""
-    return re.sub(r'[^\s:=]*/', '', text)
+    return re.sub(r'(^policy:)?\S*/', r'\1', text)
 
 
 def described(given: Mapping[str, Any]) -> str:
