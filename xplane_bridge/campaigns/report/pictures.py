@@ -104,7 +104,7 @@ def _draw_rates(
                 f'{value:.1f}%', (1.0, height), xycoords=('axes fraction', 'data'),
                 xytext=(8, 0), textcoords='offset points', va='center', color=colour, fontsize=9)
     axes.set(xlim=(-2.0, 102.0), ylim=(len(criteria) - 0.5, -0.5))
-    axes.set_yticks(range(len(criteria)), [textwrap.fill(_in_unit(name), 44) for name in criteria],
+    axes.set_yticks(range(len(criteria)), [textwrap.fill(_in_unit(name), 52) for name in criteria],
                     fontsize=9)
     if criteria[0] == TOGETHER:
         axes.get_yticklabels()[0].set_fontweight('bold')
