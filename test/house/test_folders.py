@@ -61,12 +61,11 @@ def test_each_page_is_in_one_of_the_four_groups_or_about_the_wire():
     assert not [str(page) for page in pages if len(page.parts) == 1]
 
 
-@pytest.mark.parametrize('group', sorted(GROUPS))
-def test_the_index_has_each_page_under_the_heading_of_its_group(group):
+@pytest.mark.parametrize('way', ['Fly', 'Study', 'Telemetry', 'Cockpit'])
+def test_the_index_has_a_few_pages_for_each_way_in(way):
     index = (DOCS / 'index.md').read_text(encoding='utf-8')
-    section = index.partition(f'\n## {group.capitalize()}\n')[2].partition('\n## ')[0]
-    pages = {path.relative_to(DOCS).as_posix() for path in (DOCS / group).rglob('*.md')}
-    assert pages <= set(re.findall(r'\]\(([^)#]+)\)', section))
+    section = index.partition(f'\n## {way}\n')[2].partition('\n## ')[0]
+    assert 4 <= len(re.findall(r'^\| \[', section, re.MULTILINE)) <= 5
 
 
 def test_the_drawing_and_the_page_of_the_architecture_have_each_floor():
