@@ -26,8 +26,8 @@ lost.
   telemetry arrive.
 - SAME, OTHER: a handshake is answered. After a silence it is the same plugin if it first sent on
   a channel that was registered before: only that one has a reason to (identity.py). OTHER is one
-  that does not show it. It may still be the same, as a plugin from 2.0 on forgets with a SYN, or
-  when its port is closed, what was registered, but not the axes that it forces. So what was
+  that does not show it. It may still be the same. A plugin from 2.0 on forgets what was
+  registered with a SYN, or when its port is closed, but not the axes that it forces. So what was
   taken is kept on hold, and given back to it: 0 forces nothing on a plugin that forces nothing.
 - ODD: it turns out to have another profile, that is, another version of the protocol
   (dialect.py).
