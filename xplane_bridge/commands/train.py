@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""train: learn the shipped policy from nothing, write it, and fly it on unseen seeds."""
+"""train: learn the shipped policy from scratch, write it, and fly it on unseen seeds."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _unseen(count: int) -> range:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='train', description='Learn a policy that holds altitude, heading and airspeed in '
-        'turbulence, from nothing; write it as ONNX, and how it was made as JSON beside it.')
+        'turbulence, from scratch; write it as ONNX, and how it was made as JSON beside it.')
     parser.add_argument(
         '--output', type=_onnx_file, metavar='FILE',
         default=folder('policies') / 'turbulence.onnx',

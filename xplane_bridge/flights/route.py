@@ -28,7 +28,7 @@ from xplane_bridge.flights.scenario.scenario import Route
 _WINDOW = 1.0
 # The way on which the aircraft rolls into a turn, as time (s).
 _LEAD = 1.0
-# Of a controller that hears targets: turn rate per error of course or heading (1/s).
+# Of a controller that subscribes to targets: turn rate per error of course or heading (1/s).
 _GAIN = 0.4
 
 
@@ -77,11 +77,11 @@ class RouteFlight:
         return at
 
     def course(self, at: OnPath, now: float) -> float:
-        """Return the course (rad, 0..2 pi) for a controller that hears courses only."""
+        """Return the course (rad, 0..2 pi) for a controller that takes courses only."""
         return course_to_follow(at, self._motion(now)[1], _GAIN)
 
     def heading(self, at: OnPath, now: float) -> float:
-        """Return the heading (rad, 0..2 pi) for a controller that hears headings only."""
+        """Return the heading (rad, 0..2 pi) for a controller that takes headings only."""
         _, speed, drift = self._motion(now)
         return (course_to_follow(at, speed, _GAIN) - drift) % math.tau
 

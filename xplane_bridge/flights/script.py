@@ -283,7 +283,7 @@ class Script:
         self._display.say(f'{event} pitched the aircraft by {risen:+.1f} deg')
 
     def _follow(self, now: float) -> None:
-        """See how the route is flown; a controller that hears targets only is led by them."""
+        """See how the route is flown; a controller that takes targets only is led by them."""
         given = self.scenario.route
         assert given is not None
         route = self.route

@@ -68,7 +68,7 @@ class LearntPort:
     the link, until the session considers the peer silent: other programs on the same computer are
     ignored meanwhile. Unrequested data (``unasked``) prove nothing: from a peer that answers
     requests they are accepted only from the previous port until the peer has answered again.
-    Forged datagrams with the same address and port cannot be told apart.
+    Forged datagrams with the same address and port cannot be distinguished.
     """
 
     def __init__(self, session: Conversation) -> None:

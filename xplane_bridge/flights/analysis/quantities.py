@@ -38,7 +38,7 @@ RELAYED = 'vehicle/command/controls'
 """In lockstep with a foreign controller: what reaches the bridge."""
 
 POLICY_TARGET = 'policy/target'
-"""Where the autopilot below a policy hears its targets: target is what the policy holds."""
+"""Where the autopilot below a policy receives its targets: target is what the policy holds."""
 
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What autopilot_node hears of the vehicle, through its common topics."""
+"""What autopilot_node receives of the vehicle, through its common topics."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class LateHearing:
     """
     Hear what was latched on a topic before its subscription was there.
 
-    A subscription that hears it matches no other publishers, and each of these would warn of
+    A subscription that receives it matches no other publishers, and each of these would warn of
     that; so there is a second one, once there is a publisher that latches.
     """
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What policy_node hears of the vehicle: an observation, from its common topics."""
+"""What policy_node receives of the vehicle: an observation, from its common topics."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from xplane_bridge.nodes.vehicle.targets import changes_of, TARGET_MASK
 from xplane_bridge.nodes.vehicle.updates import nanoseconds
 
 AUTOPILOT_TARGET = 'policy/target'
-"""Where autopilot_node hears what a policy targets and releases: target is what it is to hold."""
+"""Where autopilot_node receives what a policy targets and releases: target is what that holds."""
 _COMMANDS = {
     CONTROLS.level: (FlightControls, 'command/controls'),
     ATTITUDE.level: (AttitudeTarget, 'attitude'),
@@ -144,7 +144,7 @@ class PolicyNode(BridgeNode[PolicyParameters]):
                 do()
             except ValueError as error:
                 self.refuse(topic, error)
-        # A simulator that waits may send a state again; until somebody hears, none is answered.
+        # A simulator that waits may repeat a state; none is answered until somebody subscribes.
         if self._engaged and stamp != self._answered and not self._telemetry.missing and (
                 self._publisher.get_subscription_count()):
             self._answered = stamp

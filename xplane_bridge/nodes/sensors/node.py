@@ -133,7 +133,7 @@ class SensorsNode(BridgeNode[SensorsParameters]):
         self._incomplete = {at: one for at, one in self._incomplete.items() if at > stamp}
         if stamp == self._stamp:
             # The simulator waits for its command, and repeats the state: who is new here, or has
-            # lost something, hears it now.
+            # lost something, receives it now.
             for name, sent in list(self._published.items()):
                 self._outputs[name].publish(sent)
             # fix_velocity of the first state may come with its repetition only.

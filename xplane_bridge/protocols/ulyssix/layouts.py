@@ -198,7 +198,7 @@ class PacketLayouts:
     """
     The layouts of a publisher's packets, by which ``codec.decode`` recognises further ones.
 
-    They take at most some 16 MB; then all are forgotten, and learnt again. Not for two threads at
+    They take at most about 16 MB; then all are forgotten, and learnt again. Not for two threads at
     the same time.
     """
 

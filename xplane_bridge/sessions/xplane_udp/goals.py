@@ -24,7 +24,7 @@ from xplane_bridge.protocols.base import Message
 from xplane_bridge.sessions.xplane_udp.reports import SETTLING
 
 # A lost datagram is followed by the next one after so many seconds: in a loading X-Plane's socket,
-# which keeps some 150 of them, there is room for what was given back in any release_timeout.
+# which keeps about 150 of them, there is room for what was given back in any release_timeout.
 PERIOD = 0.5
 
 # How long the next report may take, in seconds.

@@ -33,7 +33,7 @@ _SILENCE = 1.0
 _SILENT_PERIODS = 2.5
 
 # Seconds between two probes, by how long X-Plane has been silent. What waits unread in a loading
-# X-Plane's socket stays so little that what is given back is among what it reads: of the some 150
+# X-Plane's socket stays so little that what is given back is among what it reads: of the about 150
 # datagrams that fit in, probes take a third within ten minutes.
 _PROBE_PERIODS = ((20.0, 1.0), (120.0, 5.0), (600.0, 30.0))
 _LONGEST_PROBE_PERIOD = 60.0

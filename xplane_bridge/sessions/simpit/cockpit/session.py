@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""The plugin's side towards a cockpit: what the cockpit would hear from the game itself."""
+"""The plugin's side towards a cockpit: what the cockpit would receive from the game itself."""
 
 from __future__ import annotations
 
