@@ -50,7 +50,7 @@ WORDS = {
     r'becomes? of': 'happens to',
     r'(?:told|tell) apart': 'distinguish',
     r'e\.g\.|i\.e\.|etc\.': 'for example, that is, and so on',
-    r'(?:in order to|utili[sz]es?|simply|obviously|of course)': 'the same without it',
+    r'(?:in order to|utili[sz]es?|simply|obviously)': 'the same without it',
 }
 # A newcomer need not know these: a page for newcomers first has one in a link or *explained*.
 TERMS = ('bridge', 'datum', 'latched', 'lockstep', 'peer', 'undulation')
