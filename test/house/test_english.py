@@ -104,6 +104,15 @@ def test_words_are_those_of_the_field(name):
     assert not found, '\n'.join(found)
 
 
+@pytest.mark.parametrize('name', [name for name in NAMES if name.startswith('docs/')])
+def test_a_page_first_says_for_whom_it_is_and_how_long_it_takes(name):
+    _, (_, first), *_ = (
+        one for one in paragraphs(name) if not one[1].startswith('!['))
+    assert first.startswith('For '), f'{name}: {first}'
+    if name.startswith(('docs/tutorials/', 'docs/how-to/')):
+        assert re.search(r'\b(?:minutes?|hours?)\b', first), f'{name}: {first}'
+
+
 @pytest.mark.parametrize('term', TERMS)
 def test_a_term_is_explained_where_a_newcomer_first_meets_it(term):
     glossary = (ROOT / 'docs' / 'explanation' / 'glossary.md').read_text(encoding='utf-8')
