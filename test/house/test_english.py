@@ -24,7 +24,8 @@ PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'examples' / 'READ
          *sorted((ROOT / 'docs').rglob('*.md'))]
 # Still to be mended.
 NOT_YET = {
-    'docs/how-to/cockpit.md', 'docs/how-to/real_simulators.md', 'docs/how-to/ulyssix_record.md',
+    'docs/how-to/cockpit.md', 'docs/how-to/real_simulators.md', 'docs/how-to/remote_serial.md',
+    'docs/how-to/ulyssix_record.md',
     'docs/reference/campaigns.md', 'docs/reference/controllers.md',
     'docs/reference/experiments.md', 'docs/reference/peers/simpit.md',
     'docs/reference/peers/ulyssix.md', 'docs/reference/peers/xplane_udp.md',
