@@ -18,10 +18,10 @@ import pytest
 
 from xplane_bridge.flights.conduct.checklist import (
     findings,
-    HEARS,
     not_flown,
     scenario,
     STEPS,
+    TOPICS,
 )
 from xplane_bridge.flights.conduct.conduct import Account, Conduct
 
@@ -39,7 +39,7 @@ def flown(lockstep=True, count=50, values=GOOD, stamp=lambda n: 1.0 + n, answer=
     return conduct
 
 
-def found(conduct, heard=HEARS, end=10.5, change=(1.0, 1.0, 1.0)):
+def found(conduct, heard=TOPICS, end=10.5, change=(1.0, 1.0, 1.0)):
     def values(quantity, begin, end):
         (step,) = [one for one in STEPS if one.quantity == quantity]
         return [5.0, 5.0 + change[STEPS.index(step)] * 10.0 * step.factor]
@@ -61,11 +61,12 @@ def test_the_scenario_steps_each_target_when_the_list_looks_at_it():
 
 def test_one_that_was_not_flown_is_told_what_it_lacks():
     found = {one.name: one for one in not_flown({'imu/data'}, {'command/controls'})}
-    assert [name for name, one in found.items() if one.passed is False] == ['hears']
-    assert found['hears'].sentence.endswith('with its own goals: experiment --no-target')
+    assert [name for name, one in found.items() if one.passed is False] == ['subscribes']
+    assert found['subscribes'].sentence.endswith('with its own goals: experiment --no-target')
     found = {one.name: one for one in not_flown((), ())}
-    assert [name for name, one in found.items() if one.passed is False] == ['hears', 'speaks']
-    assert found['hears'].sentence.startswith('does not subscribe to imu/data, target: use')
+    assert [name for name, one in found.items() if one.passed is False] == [
+        'subscribes', 'publishes']
+    assert found['subscribes'].sentence.startswith('does not subscribe to imu/data, target: use')
     assert not any(one.passed for one in found.values())
 
 
@@ -74,14 +75,14 @@ def test_one_that_keeps_the_contract_is_told_what_was_not_tried(lockstep):
     assert not missed(flown(lockstep))
     not_tried = [name for name, one in found(flown(lockstep)).items() if one.passed is None]
     assert not_tried == (['rate'] if lockstep else ['lockstep'])
-    assert str(found(flown())['hears']) == (
-        '✓ hears      imu/data, fix, odom, air_data, controls, target')
+    assert str(found(flown())['subscribes']) == (
+        '✓ subscribes imu/data, fix, odom, air_data, controls, target')
 
 
 def test_each_fault_is_one_line_with_what_to_do():
     assert 'does not subscribe to imu/data: use relative names' in missed(
-        flown(), heard={'target'})['hears']
-    assert 'publish on command/controls' in missed(flown(values=None))['speaks']
+        flown(), heard={'target'})['subscribes']
+    assert 'publish on command/controls' in missed(flown(values=None))['publishes']
     assert '0 of 50 states were answered' in missed(flown(values=None))['lockstep']
     assert missed(flown(stamp=lambda n: 0.0))['stamps'] == (
         '50 commands without a stamp (stamp 0.000 s): copy header.stamp of the imu/data to that '

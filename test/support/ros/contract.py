@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a controller hears and says, and a short life of one: docs/reference/controllers.md."""
+"""What a controller subscribes to and publishes, and the short life of one: controllers.md."""
 
 import math
 

@@ -24,8 +24,8 @@ from xplane_bridge.common.units import DEGREE
 from xplane_bridge.flights.conduct.conduct import Account, Conduct, REMEDIES, SAYS
 from xplane_bridge.flights.scenario.scenario import parse, Scenario
 
-HEARS = ('imu/data', 'fix', 'odom', 'air_data', 'controls', 'target')
-"""What a controller may hear; the first and the last it must."""
+TOPICS = ('imu/data', 'fix', 'odom', 'air_data', 'controls', 'target')
+"""What a controller may subscribe to; the first and the last it must."""
 NEEDED = ('imu/data', 'target')
 LEAST_RATE = 20.0
 """Commands per second, in real time."""
@@ -49,8 +49,8 @@ class Finding:
         return f'{mark} {self.name:<10} {self.sentence}'
 
 
-_SILENT = Finding('speaks', False, 'no command was heard: publish on command/controls (a relative '
-                  'name) for each imu/data after the first target')
+_SILENT = Finding('publishes', False, 'no command was heard: publish on command/controls (a '
+                  'relative name) for each imu/data after the first target')
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def findings(
     """
     conduct = account.conduct
     return [
-        _ends(account, begin), _hears(heard), _speaks(conduct), _rate(account, begin),
+        _ends(account, begin), _subscribes(heard), _publishes(conduct), _rate(account, begin),
         _of_counts('stamps', conduct, 'are those of imu/data', 'unstamped', 'unknown',
                    'backwards', *(('duplicate',) if conduct.lockstep else ())),
         _of_counts('controls', conduct, 'set elevator, aileron, rudder and throttle',
@@ -124,8 +124,8 @@ def not_flown(subscribed: Collection[str], published: Collection[str]) -> list[F
     names = ('rate', 'stamps', 'controls', 'lockstep', *(step.name for step in STEPS),
              'saturates', 'releases')
     return [
-        _hears(subscribed),
-        Finding('speaks', None, 'not tried: it has a publisher on command/controls')
+        _subscribes(subscribed),
+        Finding('publishes', None, 'not tried: it has a publisher on command/controls')
         if 'command/controls' in published else _SILENT,
         *(Finding(name, None, 'not tried: nothing was flown') for name in names)]
 
@@ -142,21 +142,21 @@ def _ends(account: Account, begin: float) -> Finding:
     return Finding('runs', True, 'to the end of the flight')
 
 
-def _hears(heard: Collection[str]) -> Finding:
+def _subscribes(heard: Collection[str]) -> Finding:
     missing = [name for name in NEEDED if name not in heard]
     if missing:
-        return Finding('hears', False, f'does not subscribe to {", ".join(missing)}: use relative '
-                       'names, in the namespace that __ns gives'
+        return Finding('subscribes', False, f'does not subscribe to {", ".join(missing)}: use '
+                       'relative names, in the namespace that __ns gives'
                        + ('; one with its own goals: experiment --no-target'
                           if missing == ['target'] else ''))
-    absent = [name for name in HEARS if name not in heard]
-    return Finding('hears', True, ', '.join(name for name in HEARS if name in heard)
+    absent = [name for name in TOPICS if name not in heard]
+    return Finding('subscribes', True, ', '.join(name for name in TOPICS if name in heard)
                    + (f'; not {", ".join(absent)}' if absent else ''))
 
 
-def _speaks(conduct: Conduct) -> Finding:
+def _publishes(conduct: Conduct) -> Finding:
     commands = conduct.counts['commands']
-    return Finding('speaks', True, f'{commands} commands') if commands else _SILENT
+    return Finding('publishes', True, f'{commands} commands') if commands else _SILENT
 
 
 def _rate(account: Account, begin: float) -> Finding:
