@@ -59,6 +59,19 @@ def simulator(*arguments, command=None):
         timer.cancel()
 
 
+def without_pyserial(*arguments):
+    """Run the command where of all that pip can install only numpy, jsbsim and pyyaml are."""
+    program = """
+import sys
+sys.modules.update(dict.fromkeys(('serial', 'scipy', 'matplotlib', 'rich', 'rclpy')))
+from xplane_bridge.commands.simulator import main
+sys.exit(main())
+"""
+    return subprocess.run(
+        [sys.executable, '-c', program, *arguments], capture_output=True, text=True,
+        timeout=DEADLINE)
+
+
 def ask(line, request):
     """Send a request to the address in a line of output; return the reply."""
     host, port = re.search(r' on ([0-9.]+):(\d+), ', line).groups()
@@ -130,6 +143,23 @@ def test_without_jsbsim_it_says_what_is_missing(capsys, monkeypatch):
     assert main(['xpc', '--port', '0']) == 1
     assert capsys.readouterr().err == (
         'simulator: the simulated aircraft needs the Python package jsbsim: pip install jsbsim\n')
+
+
+@pytest.mark.parametrize('arguments', [
+    ['xplane12', '--for', 'ardupilot', '--port', '0', '--data-target', '127.0.0.1:9',
+     '--send-port', '0'], ['all', 'xpc --port 0']], ids=lambda value: value[0])
+def test_a_peer_imports_only_what_it_needs(arguments):
+    done = without_pyserial(*arguments, '--duration', '0.05')
+    assert (done.returncode, done.stderr) == (0, '')
+    assert ' of a c172p on ' in done.stdout
+
+
+def test_a_peer_on_a_serial_port_says_what_that_needs():
+    for arguments in (['simpit'], ['all', 'simpit']):
+        done = without_pyserial(*arguments)
+        assert (done.returncode, done.stdout) == (1, '')
+        assert done.stderr == (
+            'simulator: a serial port needs the Python package pyserial: pip install pyserial\n')
 
 
 def test_the_name_that_an_option_had_is_refused_with_the_present_one(capsys):

@@ -53,8 +53,12 @@ _VERSIONS = {one.name: one.version for one in SIMULATORS.values() if one.version
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    arguments = _parser().parse_args(
-        without_ros_arguments(sys.argv[1:] if argv is None else argv))
+    given = without_ros_arguments(sys.argv[1:] if argv is None else argv)
+    try:
+        parser = _parser(given)
+    except ImportError as error:
+        return _complain(error)
+    arguments = parser.parse_args(given)
     stop = threading.Event()
     servers: list[Server] = []
 
@@ -79,8 +83,7 @@ def _run(arguments: Namespace, servers: list[Server], stop: threading.Event) -> 
             return 0
         server.start()
     except (ImportError, OSError, ValueError) as error:
-        print(f'simulator: {error}', file=sys.stderr)
-        return 1
+        return _complain(error)
     begin = time.monotonic()
     for frontend in server.simulation.frontends:
         print(f'{frontend.name} of a {arguments.model} on {frontend.address}, '
@@ -88,10 +91,13 @@ def _run(arguments: Namespace, servers: list[Server], stop: threading.Event) -> 
     server.wait(arguments.duration)
     server.stop()
     print(_summary(server, time.monotonic() - begin), flush=True)
-    if server.error is not None:
-        print(f'simulator: {server.error}', file=sys.stderr)
-        return 1
-    return 0
+    return 0 if server.error is None else _complain(server.error)
+
+
+def _complain(error: Exception) -> int:
+    """Say why it ends; return its exit status."""
+    print(f'simulator: {error}', file=sys.stderr)
+    return 1
 
 
 def _make_server(arguments: Namespace) -> Server:
@@ -137,16 +143,18 @@ def _summary(server: Server, seconds: float) -> str:
             f'{sum(c.sent for c in counters)} sent')
 
 
-def _parser() -> ArgumentParser:
+def _parser(given: Sequence[str]) -> ArgumentParser:
+    """Return the parser, with the options of what is ``given``: each imports what it needs."""
     parser = ArgumentParser('simulator', description='Simulate an aircraft for clients to fly.')
     commands = parser.add_subparsers(dest='name', required=True, metavar='SIMULATOR')
     for name, protocol in _PROTOCOLS.items():
         text = (f'{protocol.name} --version {_VERSIONS[name]}' if name in _VERSIONS
                 else protocol.peer)
         command = commands.add_parser(name, help=text, description=f'{text}.')
-        _add_own_options(command, name)
-        _add_aircraft_options(command)
-        _add_fault_options(command)
+        if name in given:
+            _add_own_options(command, name)
+            _add_aircraft_options(command)
+            _add_fault_options(command)
     everything = commands.add_parser(
         _ALL, help='several protocols for one aircraft',
         description='Serve one aircraft through several protocols at once.')

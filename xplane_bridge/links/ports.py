@@ -27,9 +27,13 @@ import tty
 from typing import Any
 from urllib.parse import urlsplit
 
-import serial
-
+from xplane_bridge.common.optional import missing
 from xplane_bridge.links.udp import LinkError
+
+try:
+    import serial
+except ImportError as _error:
+    raise missing('a serial port', 'pyserial', extra='fly') from _error
 
 # Bytes to read before the session gets its turn.
 _READ_SIZE = 4096
