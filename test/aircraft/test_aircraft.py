@@ -469,8 +469,21 @@ def test_engines_and_tanks_that_are_not_there_are_refused() -> None:
         aircraft.restore_engine(-1)
     with pytest.raises(ValueError, match='tank is 2, must be in 0..1'):
         aircraft.set_fuel(2, 10.0)
-    with pytest.raises(ValueError, match='severity is 8'):
-        aircraft.set_turbulence(5.0, 8)
+
+
+@pytest.mark.parametrize(('given', 'sentence'), [
+    ((5.0, 8), 'severity 8, expected a whole number, 0..7'),
+    ((5.0, -1), 'severity -1, expected'), ((5.0, 4.5), 'severity 4.5, expected'),
+    ((101.0, 4), 'wind at 20 ft of 101 m/s, expected 0..100'), ((-1.0, 4), 'expected 0..100'),
+    ((15.0, 0), 'severity 0 is calm at all heights'),
+    ((0.0, 101.0, 0.0), '101 m/s is no wind, expected -100..100')])
+def test_weather_that_is_not_simulated_is_refused_and_changes_nothing(
+        given: tuple[float, ...], sentence: str) -> None:
+    aircraft = Aircraft()
+    aircraft.set_wind(1.0, 2.0)
+    with pytest.raises(ValueError, match=sentence):
+        (aircraft.set_wind if len(given) == 3 else aircraft.set_turbulence)(*given)
+    assert aircraft.wind == (1.0, 2.0, 0.0)
 
 
 # Faults and weather
@@ -542,6 +555,35 @@ def test_turbulence_shakes_and_stops() -> None:
     aircraft.set_turbulence(0.0, 0)
     aircraft.advance(1.0)
     assert abs(aircraft.state.wind_down) + abs(aircraft.state.wind_north) < 1e-6
+
+
+def test_the_height_that_rules_turbulence_is_above_sea_level() -> None:
+    """At 1640 ft both figures count by MIL-F-8785C; above this ground they are 230 ft."""
+    found = []
+    for wind_at_20ft in (5.0, 25.0):
+        aircraft = Aircraft(initial=Initial(altitude_msl=500.0), seed=1)
+        aircraft.set_turbulence(wind_at_20ft, 3)
+        aircraft.advance(1.0)
+        found.append(aircraft.state.wind_down)
+    # 0.1 of the wind, and 6.9 ft/s of severity 3 at 1750 ft, which are 36 % and 64 % here.
+    low, high = (0.36 * 0.1 * wind / 0.3048 + 0.64 * 6.87 for wind in (5.0, 25.0))
+    assert found[1] / found[0] == pytest.approx(high / low, rel=0.02)
+
+
+def test_turbulence_grows_from_calm_within_seconds() -> None:
+    squares = {0.1: 0.0, 7.0: 0.0}
+    for seed in range(20):
+        aircraft = Aircraft(seed=seed)
+        aircraft.set_turbulence(15.0, 4)
+        before = 0.0
+        for seconds in squares:
+            aircraft.advance(seconds - before)
+            before = seconds
+            now = aircraft.state
+            squares[seconds] += now.wind_north ** 2 + now.wind_east ** 2 + now.wind_down ** 2
+    begun, grown = squares.values()
+    # An episode of a second has hardly any.
+    assert begun < 0.15 * grown
 
 
 # Placement

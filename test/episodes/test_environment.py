@@ -316,6 +316,8 @@ def test_mistakes_are_said_when_it_is_made(given, said):
     ({'winds': 1}, "options: unknown name 'winds', expected initial, wind"),
     ({'wind': [1.0, 2.0]}, r'options.wind: expected \[east, north, up\] in m/s'),
     ({'turbulence': 3}, 'options.turbulence: expected'),
+    ({'turbulence': [15.0, 4.5]}, 'options.turbulence: severity 4.5, expected a whole number'),
+    ({'wind': [101.0, 0.0, 0.0]}, 'options.wind: 101 m/s is no wind'),
     ({'initial': {'height': 3}}, "initial: unknown name 'height'"),
     ({'failures': {'at': 3}}, 'expected a list of events'),
     ({'failures': [{'at': 3.0, 'wind': [0, 0, 0]}]}, 'wind is no failure'),

@@ -50,7 +50,7 @@ def float32(value):
 def aircraft():
     made = Aircraft()
     made.set_wind(3.0, -2.0)
-    made.set_turbulence(7.6, 0)
+    made.set_turbulence(7.6, 3)
     return made
 
 

@@ -233,7 +233,7 @@ class Aircraft:
     def set_wind(self, north: float, east: float, down: float = 0.0) -> None:
         """Set the steady wind: the velocity of the air in m/s, each within +-100."""
         check_finite(north=north, east=east, down=down)
-        north, east, down = (limits.clamp_wind(v) for v in (north, east, down))
+        limits.check_wind(north, east, down)
         self._weather = replace(self._weather, wind=(north, east, down))
         self._apply_weather()
 
@@ -241,14 +241,13 @@ class Aircraft:
         """
         Set JSBSim's MIL-F-8785C turbulence, seeded by the aircraft's seed.
 
-        wind_at_20ft in m/s (0..100) applies below 1000 ft above ground (7.6 light, 15 moderate,
-        23 severe), severity 0..7 above 2000 ft (3 light, 4 moderate, 6 severe). (0, 0) is calm.
+        wind_at_20ft in m/s (0..100) applies below 1000 ft above mean sea level (7.6 light, 15
+        moderate, 23 severe), severity 0..7 above 2000 ft (3 light, 4 moderate, 6 severe), both in
+        between. Severity 0 is calm at all heights: (0, 0). It grows from calm within seconds.
         """
         check_finite(wind_at_20ft=wind_at_20ft)
-        if not 0 <= severity <= limits.MAX_SEVERITY:
-            raise ValueError(f'severity is {severity}, must be in 0..{limits.MAX_SEVERITY}')
-        at_20ft = limits.clamp_wind(max(wind_at_20ft, 0.0))
-        self._weather = replace(self._weather, wind_at_20ft=at_20ft, severity=severity)
+        limits.check_turbulence(wind_at_20ft, severity)
+        self._weather = replace(self._weather, wind_at_20ft=wind_at_20ft, severity=severity)
         self._apply_weather()
 
     # Placing

@@ -30,11 +30,6 @@ def clamp(value: float, low: float, high: float) -> float:
     return min(max(float(value), low), high)
 
 
-def clamp_wind(speed: float) -> float:
-    """Return a wind speed limited to what is allowed in either direction, in m/s."""
-    return clamp(speed, -MAX_WIND, MAX_WIND)
-
-
 def clamp_pitch(pitch_deg: float) -> float:
     """Return a pitch limited to what can be set, in degrees."""
     return clamp(pitch_deg, -MAX_PITCH_DEG, MAX_PITCH_DEG)
@@ -43,6 +38,26 @@ def clamp_pitch(pitch_deg: float) -> float:
 def value_or(value: float | None, otherwise: float) -> float:
     """Return a value, or the other one if it is None."""
     return otherwise if value is None else value
+
+
+def check_wind(*parts: float) -> None:
+    """Raise ValueError for the parts of a wind (m/s) that is not simulated."""
+    for speed in parts:
+        if not abs(speed) <= MAX_WIND:
+            raise ValueError(f'{speed:g} m/s is no wind, expected -{MAX_WIND:g}..{MAX_WIND:g}')
+
+
+def check_turbulence(wind_at_20ft: float, severity: float) -> None:
+    """Raise ValueError for turbulence that is not simulated, or that would be none."""
+    if not 0.0 <= wind_at_20ft <= MAX_WIND:
+        raise ValueError(f'wind at 20 ft of {wind_at_20ft:g} m/s, expected 0..{MAX_WIND:g}')
+    if severity not in range(MAX_SEVERITY + 1):
+        raise ValueError(
+            f'severity {severity:g}, expected a whole number, 0..{MAX_SEVERITY}')
+    if wind_at_20ft and not severity:
+        raise ValueError(
+            f'severity 0 is calm at all heights, whatever the wind at 20 ft: expected '
+            f'1..{MAX_SEVERITY} with it, or [0, 0]')
 
 
 def check_finite(**values: float | None) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from xplane_bridge.campaigns.plan import parameters
 from xplane_bridge.campaigns.plan.plan import load, PlanError
+from xplane_bridge.common.data import folder
 
 STEPS = 'scenarios: [steps]'
 
@@ -54,6 +55,13 @@ def written(tmp_path, text):
     (f'{STEPS}\nparameters: {{wind.north: {{from: 0, to: 1}}}}', 'sampling is missing: wind'),
     (f'{STEPS}\nparameters: {{initial.parked: 1}}', 'initial.parked 1.0: initial.parked: exp'),
     (f'{STEPS}\nparameters: {{events.99.at: 1}}', r"has no '99' there, expected a number below"),
+    # Not the ends of a range: what is between them.
+    (f'{STEPS}\nparameters: {{turbulence.severity: {{from: 1, to: 7}}}}\nsampling: {{}}',
+     r'severity 2\.88.*: events\[0\]\.turbulence: severity 2\.88\d+, expected a whole number'),
+    (f'{STEPS}\nparameters: {{turbulence.severity: [1, 2.5, 3]}}', 'severity 2.5, expected a wh'),
+    (f'{STEPS}\nparameters: {{turbulence.wind: [0, 15]}}', 'severity 0 is calm at all heights'),
+    (f'{STEPS}\nparameters: {{wind.north: [0, 120]}}', '120 m/s is no wind, expected -100'),
+    (f'{STEPS}\nparameters: {{sensors: [none, best]}}', "there are no sensors 'best'"),
     (f'{STEPS}\nsampling: {{method: random}}', 'sampling: no parameter is sampled'),
     (f'{STEPS}\nparameters: {{wind.north: {{from: 0, to: 1}}}}\nsampling: {{method: sobol, '
      'count: 6}', 'sampling.count: expected a power of 2'),
@@ -128,6 +136,25 @@ def test_without_a_count_each_seed_has_its_own_sample(tmp_path):
         """))
     assert len(plan) == 5
     assert len({plan.task(flight).parameters['initial.airspeed'] for flight in range(5)}) == 5
+
+
+def test_every_shipped_scenario_flies_with_sensors_and_in_calm_air(tmp_path):
+    names = sorted(path.stem for path in folder('scenarios').glob('*.yaml'))
+    names.remove('link_loss')       # in real time only
+    plan = load(written(tmp_path, f"""
+        scenarios: [{', '.join(names)}]
+        parameters:
+          sensors: [none, consumer]
+          turbulence.severity: [0, 3]
+          turbulence.wind: 15
+        """))
+    for flight in range(0, len(plan), 4):
+        calm, rough, *sensed = (plan.task(flight + n).content for n in range(4))
+        assert [one['sensors'] for one in (calm, rough, *sensed)] == [
+            'none', 'none', 'consumer', 'consumer']
+        for content, expected in ((calm, [0.0, 0.0]), (rough, [15.0, 3.0])):
+            assert [one['turbulence'] for one in content['events'] if 'turbulence' in one] == [
+                expected]
 
 
 def test_a_key_is_of_what_is_flown_only(tmp_path):

@@ -73,6 +73,16 @@ def test_degrees_become_radians_and_events_are_in_order():
     ('until: 12', 'until: 30', 'expect.until: 30 s is after the end, 20 s'),
     ('at: 12, target: {altitude: 900, airspeed: 45}', 'at: 12, wind: [1, 2]',
      'expected [east, north, up] in m/s, got [1, 2]'),
+    *(('at: 12, target: {altitude: 900, airspeed: 45}', f'at: 12, {given}', sentence)
+      for given, sentence in (
+        ('wind: [0, 0, 101]', 'events[2].wind: 101 m/s is no wind, expected -100..100'),
+        ('wind: [-100.5, 0, 0]', 'events[2].wind: -100.5 m/s is no wind'),
+        ('turbulence: [15, 4.5]',
+         'events[2].turbulence: severity 4.5, expected a whole number, 0..7'),
+        ('turbulence: [15, 8]', 'severity 8, expected a whole number, 0..7'),
+        ('turbulence: [15, -1]', 'severity -1, expected a whole number, 0..7'),
+        ('turbulence: [101, 4]', 'wind at 20 ft of 101 m/s, expected 0..100'),
+        ('turbulence: [15, 0]', 'severity 0 is calm at all heights'))),
     ('at: 12, target: {altitude: 900, airspeed: 45}', 'at: 12, controls: {elevator: 0.1}',
      'controls need "for"'),
     ('at: 12, target: {altitude: 900, airspeed: 45}',

@@ -49,6 +49,8 @@ Value = float | str
 METHODS = ('random', 'latin_hypercube', 'sobol')
 
 _MOST_STEPS = 100_000
+# Of a range, a fraction that makes no number of it whole.
+_BETWEEN = math.pi / 10.0
 _WIND = ('east', 'north', 'up')
 _TURBULENCE = ('wind', 'severity')
 _OF_SCENARIO = re.compile(r'(duration|sensors|initial\.\w+|events\.\d+(\.\w+)+)\Z')
@@ -88,11 +90,18 @@ class Parameter:
         return float(self.low + drawn * (self.high - self.low))
 
     def extremes(self) -> tuple[Value, ...]:
-        """Return values that are refused if any is: the ends of numbers, and all texts."""
-        known = self.values or self.choices or (self.low, self.high)
+        """
+        Return values that are refused if any is.
+
+        They are the ends of numbers, one in between that is not whole if there is one, and all
+        texts.
+        """
+        known = self.values or self.choices or (
+            self.low, self.high, *(() if self.whole else (self.sample(_BETWEEN),)))
         numbers = [value for value in known if not isinstance(value, str)]
         texts = [value for value in known if isinstance(value, str)]
-        return (*({min(numbers), max(numbers)} if numbers else ()), *texts)
+        broken = [value for value in numbers if not value.is_integer()][:1]
+        return (*({min(numbers), max(numbers), *broken} if numbers else ()), *texts)
 
 
 def parse(name: Any, item: Any) -> Parameter:
@@ -216,12 +225,15 @@ def apply(content: Mapping[str, Any], given: Mapping[str, Value]) -> dict[str, A
             else:
                 changed['events'] = [one for one in events if not (
                     isinstance(one, Mapping) and kind in one)] + [{'at': value, kind: True}]
-        elif name == 'sensors' and value == 'none':
-            changed.pop('sensors', None)
+        elif name == 'sensors':
+            changed[name] = value
         elif kind == 'initial':
             changed[kind] = {**changed.get(kind, {}), rest: value}
         else:
             _put(changed, name, value)
+    if given.get('turbulence.severity') == 0.0:
+        # Calm, and so written: a wind at 20 ft without a severity is refused.
+        _weather(changed['events'], 'turbulence', 'wind', 0.0)
     return changed
 
 

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xplane_bridge.aircraft.limits import check_turbulence, check_wind
 from xplane_bridge.common import fields
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.fields import ScenarioError
@@ -192,13 +193,23 @@ def _value(action: str, value: Any, where: str) -> Any:
         given = fields.mapping(value, where, optional=CONTROLS)
         return {name: fields.number(number, f'{where}.{name}', at_least=-1.0, at_most=1.5)
                 for name, number in given.items()}
+    return _weather(action, value, where)
+
+
+def _weather(action: str, value: Any, where: str) -> tuple[float, ...]:
     length, meaning = {
         'wind': (3, '[east, north, up] in m/s'),
         'turbulence': (2, '[wind at 20 ft in m/s, severity 0..7]'),
     }[action]
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != length:
         raise ScenarioError(f'{where}: expected {meaning}, got {shown(value)}')
-    return tuple(fields.number(number, f'{where}[{n}]') for n, number in enumerate(value))
+    found = tuple(fields.number(number, f'{where}[{n}]') for n, number in enumerate(value))
+    check = check_wind if action == 'wind' else check_turbulence
+    try:
+        check(*found)
+    except ValueError as error:
+        raise ScenarioError(f'{where}: {error}') from None
+    return found
 
 
 def _engines(value: Any, where: str) -> tuple[int, ...]:

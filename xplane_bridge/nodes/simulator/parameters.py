@@ -21,7 +21,7 @@ import math
 from typing import Any
 
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
-from xplane_bridge.aircraft.limits import MAX_LAT_DEG, MAX_SEVERITY, MAX_WIND
+from xplane_bridge.aircraft.limits import check_turbulence, check_wind, MAX_LAT_DEG
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.nodes.managed.parameters import parameter
@@ -116,8 +116,9 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
     wind: tuple[float, ...] = parameter(
         (0.0, 0.0, 0.0), 'Velocity of the air: east, north, up, m/s, each within 100.', live=True)
     turbulence: tuple[float, ...] = parameter(
-        (0.0, 0.0), 'MIL-F-8785C: wind at 20 ft, m/s (below 1000 ft above ground: 7.6 light, 15 '
-        'moderate, 23 severe), and severity 0..7 (above 2000 ft: 3 light, 4 moderate, 6 severe).',
+        (0.0, 0.0), 'MIL-F-8785C: wind at 20 ft, m/s (below 1000 ft above mean sea level: 7.6 '
+        'light, 15 moderate, 23 severe), and severity 0..7 (above 2000 ft: 3 light, 4 moderate, 6 '
+        'severe; 0 is calm at all heights).',
         live=True)
     engine_failed: bool = parameter(
         False, 'All engines fail; false restarts them.', live=True)
@@ -130,15 +131,12 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         PropertyParameters.__post_init__(self)
         wind, turbulence = _numbers('wind', self.wind, 3), _numbers(
             'turbulence', self.turbulence, 2)
-        if any(abs(value) > MAX_WIND for value in wind):
-            raise ValueError(f'parameter wind: {wind} is beyond {MAX_WIND:g} m/s')
-        at_20_ft, severity = turbulence
-        if not 0.0 <= at_20_ft <= MAX_WIND:
-            raise ValueError(f'parameter turbulence: {at_20_ft} m/s is not in 0..{MAX_WIND:g}')
-        if not (severity.is_integer() and 0 <= severity <= MAX_SEVERITY):
-            raise ValueError(
-                f'parameter turbulence: severity {severity} is not a whole number in '
-                f'0..{MAX_SEVERITY}')
+        for name, check, values in (
+                ('wind', check_wind, wind), ('turbulence', check_turbulence, turbulence)):
+            try:
+                check(*values)
+            except ValueError as error:
+                raise ValueError(f'parameter {name}: {error}') from None
         if wrong := [row for row in self.rows if row not in range(HIGHEST_PLAUSIBLE_ROW + 1)]:
             raise ValueError(
                 f'parameter rows: {wrong[0]!r} is not a row, 0..{HIGHEST_PLAUSIBLE_ROW}')
