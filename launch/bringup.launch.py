@@ -38,6 +38,7 @@ from xplane_bridge.nodes.launching import (
     make_node,
     NodeArguments,
     SensorArguments,
+    simulated_gains,
     with_sensors,
 )
 from xplane_bridge.nodes.managed.parameters import parameter
@@ -111,10 +112,13 @@ def make(given):
     nodes += with_sensors(
         simulator.protocol.node, given, firm, sensors, lockstep, defaults=bridge)
     if value['autopilot']:
+        defaults = gains_for(given)
+        if not (aircraft or host):
+            defaults = simulated_gains(given)
         nodes.append(make_node('autopilot_node', given, {
             'lockstep': lockstep, **({'behind_sensors': True} if sensors else {}),
             **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
-        }, defaults=gains_for(given)))
+        }, defaults=defaults))
     namespace = f"/{value.get('namespace', '').strip('/')}".rstrip('/')
     if value['rviz']:
         config = str(folder('view') / 'experiment.rviz')

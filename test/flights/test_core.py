@@ -14,6 +14,7 @@
 
 """A scenario flown in one process, without ROS."""
 
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -27,6 +28,7 @@ import pytest
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.commands import experiment as main
+from xplane_bridge.common.data import folder
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.targets import Target
@@ -260,6 +262,9 @@ sys.exit(main(sys.argv[1:]))
     assert figures['passed']
     assert (figures['settings']['sim'], figures['begin'], figures['flown']) == ('core', 0.0, 60.0)
     assert figures['figures']['latency'] == {}
+    gains = hashlib.sha256((folder('gains') / 'c172p.yaml').read_bytes()).hexdigest()
+    assert figures['gains'] == {'file': 'c172p.yaml', 'sha256': gains}
+    assert f'gains: c172p.yaml (sha256 {gains[:12]})' in done.stdout
     assert {path.name for path in tmp_path.iterdir()} <= {'blocked.py', 'out.json', 'out.png'}
 
 

@@ -103,6 +103,45 @@ def test_gains_that_are_named_fly_it(untuned):
             check(order_of(flight(untuned), sim=sim, gains='none'))
 
 
+@pytest.mark.parametrize('model', ['f15', 'MD11', 'A320'])
+def test_no_aircraft_of_jsbsims_flies_with_the_cessnas(model):
+    found = parse('mine', FLIGHT | {'initial': {'model': model}})
+    sentence = SENTENCE.replace('navion', model)
+    for sim in ('core', 'xpc'):
+        with pytest.raises(ScenarioError, match=sentence):
+            check(order_of(found, sim=sim))
+    with pytest.raises(ValueError, match=sentence):
+        open_flight(Order(found, flown_by=FlownBy(actions='target')))
+    with pytest.raises(ValueError, match=rf'find its own \(tune --model {model}\), or name a'):
+        gains.parameters_of(model)
+
+
+def test_a_parameter_file_for_bringup_brings_the_gains_of_its_aircraft(tmp_path, untuned):
+    file = tmp_path / 'mine.yaml'
+
+    def given(text):
+        file.write_text(text)
+        return gains.of_simulated(str(file))
+
+    for node in ('/**', 'simulator_node', '/uav1/simulator_node', '/**/simulator_node'):
+        assert given(f'{node}: {{ros__parameters: {{model: c310}}}}') == gains.parameters_of(
+            'c310')
+    assert given("simulator_node: {ros__parameters: {model: '737'}}") == gains.parameters_of('737')
+    with pytest.raises(ValueError, match=r'no gains are known for f15: .*tune --model f15'):
+        given('simulator_node: {ros__parameters: {model: f15}}')
+    own = f'model: navion, aircraft_path: {untuned}'
+    with pytest.raises(ValueError, match='no gains are known for navion'):
+        given(f'simulator_node: {{ros__parameters: {{{own}}}}}')
+    shutil.copy(gains.file_of('c310'), untuned / 'navion' / 'navion.yaml')
+    assert given(f'simulator_node: {{ros__parameters: {{{own}}}}}') == gains.parameters_of('c310')
+    # Nothing said, another node's, or gains that somebody gave.
+    for text in ('', '{}', '[]', '/**: {ros__parameters: {rate: 20.0}}', '/**: 3',
+                 'xpc_node: {ros__parameters: {model: f15}}',
+                 '/**: {ros__parameters: {model: f15, gains: {airspeed: 150.0}}}',
+                 '/**: {ros__parameters: {model: f15, gains.airspeed: 150.0}}'):
+        assert given(text) == {}
+
+
 def test_where_no_autopilot_flies_none_are_needed(untuned):
     released = flight(untuned, [{'at': 0.5, 'doublet': {'axis': 'elevator', 'amplitude': 0.02},
                                  'for': 1.0}])

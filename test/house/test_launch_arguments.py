@@ -122,6 +122,19 @@ def test_an_aircraft_brings_its_gains_which_a_file_and_arguments_override(launch
     assert autopilot.parameters['gains.airspeed'] == 51.4
 
 
+def test_the_aircraft_of_a_parameter_file_brings_its_gains_or_ends_the_launch(launch, tmp_path):
+    file = tmp_path / 'mine.yaml'
+    file.write_text('simulator_node: {ros__parameters: {model: T37}}\n')
+    *_, autopilot = launch(ours('bringup'), f'params_file:={file}')[0]
+    assert autopilot.parameters['gains.airspeed'] == 110.0
+    file.write_text('simulator_node: {ros__parameters: {model: f15}}\n')
+    commands, output, _ = launch(ours('bringup'), f'params_file:={file}')
+    assert not commands
+    assert 'launch argument params_file: no gains are known for f15: find its own' in output
+    assert len(launch(ours('bringup'), f'params_file:={file}', 'aircraft:=c172p')[0]) == 3
+    assert len(launch(ours('bringup'), f'params_file:={file}', 'autopilot:=false')[0]) == 2
+
+
 @pytest.mark.parametrize(('argument', 'sentence'), [
     ('rat:=200', 'rat: xpc.launch.py has no argument of that name; did you mean rate?'),
     ('port:=abc', "port: expected a whole number, got 'abc'"),

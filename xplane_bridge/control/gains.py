@@ -86,7 +86,8 @@ def read(model: str | Path) -> Mapping[str, Any]:
         path = _folder() / f'{model}.yaml'
         if not path.is_file():
             raise ValueError(
-                f'no gains are known for {model}: expected a file, or one of {_known()}')
+                f'no gains are known for {model}: find its own (tune --model {model}), or name a '
+                f'file or one of {_known()}')
     try:
         content = plain_yaml.load_file(str(path))
     except OSError as error:
@@ -148,6 +149,32 @@ def parameters_of(model: str | Path) -> dict[str, float]:
     return {
         f'{group}.{name}': value for group in ('gains', 'envelope')
         for name, value in numbers(content, group, list(content.get(group, ()))).items()}
+
+
+def of_simulated(params_file: str) -> dict[str, float]:
+    """
+    Return parameters_of the aircraft that a ROS parameter file lets simulator_node fly.
+
+    {} if it names none, or has gains for autopilot_node itself. Raises ValueError if nobody knows
+    gains of that aircraft, or the file cannot be read.
+    """
+    nodes = plain_yaml.load_file(params_file)
+
+    def given(node: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, content in nodes.items() if isinstance(nodes, Mapping) else ():
+            values = content.get('ros__parameters') if isinstance(content, Mapping) else None
+            if str(name).rpartition('/')[2] in ('**', node) and isinstance(values, Mapping):
+                found.update(values)
+        return found
+
+    simulated, flying = given('simulator_node'), given('autopilot_node')
+    if not simulated.get('model') or any(
+            str(name).partition('.')[0] == 'gains' for name in flying):
+        return {}
+    model = str(simulated['model'])
+    file = file_of(model, str(simulated.get('aircraft_path', '')))
+    return parameters_of(model if file is None else file)
 
 
 def numbers(content: Mapping[str, Any], group: str, known: Collection[str]) -> dict[str, float]:

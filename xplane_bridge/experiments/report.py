@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import hashlib
 import json
 import os
 import shutil
@@ -30,6 +31,7 @@ from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.analysis.verdict import FlownStep, Judgement
 from xplane_bridge.flights.analysis.windows import Window
 from xplane_bridge.flights.flight import Flight
+from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.recordings import rosbag2
 from xplane_bridge.flights.script import Script
 
@@ -52,7 +54,8 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
         print(f'experiment: scenario {run.scenario.name}: {error.args[0]}', file=sys.stderr)
         return NOT_FLOWN
     print('\nSummary')
-    lines = _lines(figures, steps, flight)
+    flown_with = _gains(experiment.order)
+    lines = _lines(figures, steps, flight, flown_with)
     if run.account is not None:
         lines.append(run.account.line(run.begin))
     for line in lines:
@@ -63,7 +66,7 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
     if files.recording:
         print(f'  recording: {files.recording}, {_recorded(files, flight)}')
     if files.figures:
-        _write(experiment, run, code == PASSED, judgements, figures)
+        _write(experiment, run, code == PASSED, judgements, figures, flown_with)
         print(f'  figures: {files.figures}')
     if files.picture:
         _draw(flight, experiment, run, inputs)
@@ -96,10 +99,13 @@ def _judged(judgements: Sequence[Judgement]) -> int:
 
 
 def _lines(
-    figures: dict[str, Any], steps: Sequence[FlownStep], flight: History
+    figures: dict[str, Any], steps: Sequence[FlownStep], flight: History,
+    flown_with: dict[str, str] | None,
 ) -> list[str]:
     """Return the summary of the flight, line by line."""
-    lines = aligned([verdict.STEP_HEAD, *(step.cells() for step in steps)]) if steps else []
+    lines = [] if flown_with is None else [
+        'gains: {file} (sha256 {sha256:.12})'.format(**flown_with)]
+    lines += aligned([verdict.STEP_HEAD, *(step.cells() for step in steps)]) if steps else []
     tracking = []
     for name, found in figures['tracking'].items():
         unit, factor = verdict.UNITS[name]
@@ -132,6 +138,14 @@ def _lines(
     return lines + ([f'link: {", ".join(link)}'] if link else [])
 
 
+def _gains(order: Order) -> dict[str, str] | None:
+    """Return name and hash of the file whose gains flew; None where no autopilot did."""
+    if not (order.scenario.engages() and order.flown_by.needs_autopilot()):
+        return None
+    file = order.gains()
+    return {'file': file.name, 'sha256': hashlib.sha256(file.read_bytes()).hexdigest()}
+
+
 def _recorded(files: Files, flight: History) -> str:
     """Return how much was recorded, and how much was lost if the recorder reports it."""
     with open(files.log, encoding='utf-8') as log:
@@ -159,10 +173,11 @@ def _draw(
 
 def _write(
     experiment: Experiment, run: Script, complete: bool, judgements: Sequence[Judgement],
-    figures: dict[str, Any],
+    figures: dict[str, Any], flown_with: dict[str, str] | None,
 ) -> None:
     content = {
         'scenario': run.scenario.name, 'settings': experiment.order.figures(),
+        'gains': flown_with,
         'begin': run.begin, 'flown': run.flown, 'complete': complete,
         'passed': complete and all(judgement.passed for judgement in judgements),
         'criteria': [

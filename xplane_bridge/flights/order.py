@@ -87,11 +87,12 @@ class FlownBy:
                 'another one on this machine: its files differ, or what they import')
         return policy
 
-    def is_above_autopilot(self) -> bool:
-        """Return whether actions are commands to the autopilot, not controls."""
-        if self.policy:
-            return self.load().action is not CONTROLS
-        return bool(self.actions) and LEVELS[self.actions] is not CONTROLS
+    def needs_autopilot(self) -> bool:
+        """Return whether the autopilot flies, or is commanded by what does."""
+        if self.policy or self.actions:
+            action = self.load().action if self.policy else LEVELS[self.actions]
+            return action is not CONTROLS
+        return not self.foreign
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,9 +135,8 @@ def _of_sensors(order: Order) -> Iterator[str]:
 
 def _of_gains(order: Order) -> Iterator[str]:
     """Yield that the autopilot is to fly an aircraft whose gains nobody knows."""
-    initial, flown_by = order.scenario.initial, order.flown_by
-    needed = order.scenario.engages() and (
-        not (flown_by.foreign or flown_by.actions) or flown_by.is_above_autopilot())
+    initial = order.scenario.initial
+    needed = order.scenario.engages() and order.flown_by.needs_autopilot()
     # Which one a real simulator flies is not known here.
     if (needed or initial.get('gains')) and not (
             order.link.host and not {'model', 'gains'} & initial.keys()):

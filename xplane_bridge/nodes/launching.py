@@ -39,7 +39,7 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from xplane_bridge.control.gains import parameters_of
+from xplane_bridge.control.gains import of_simulated, parameters_of
 from xplane_bridge.nodes.managed.parameter_texts import parse
 from xplane_bridge.nodes.managed.parameters import (
     BadParameterError,
@@ -146,6 +146,15 @@ def gains_for(given: Given) -> dict[str, float]:
         return parameters_of(aircraft) if aircraft else {}
     except ValueError as error:
         raise ValueError(f'launch argument aircraft: {error}') from None
+
+
+def simulated_gains(given: Given) -> dict[str, float]:
+    """Return autopilot_node's parameters for the aircraft in ``params_file``, {} without one."""
+    path = given.get('params_file', '')
+    try:
+        return of_simulated(path) if os.path.isfile(path) else {}
+    except (OSError, ValueError) as error:
+        raise ValueError(f'launch argument params_file: {error}') from None
 
 
 def checked_description(

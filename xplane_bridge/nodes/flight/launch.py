@@ -104,7 +104,7 @@ def _start(processes: Processes, order: Order, display: Progress) -> Supervised 
     moved = _BELOW_POLICY if flown_by.foreign else {}
     kept = peers.kept_messages(
         link.namespace, [moved.get(topic, topic) for topic in peers.AUTOPILOT])
-    autopilot = None if flown_by.foreign and not flown_by.is_above_autopilot() else (
+    autopilot = None if not flown_by.needs_autopilot() else (
         processes.start('autopilot_node', peers.ros_arguments(link.namespace, {
             **_time_of(order), **kept, 'behind_sensors': bool(order.sensed_by),
             **_gains_for(order, display),
