@@ -20,7 +20,7 @@ Gauss-Newton iteration over the model's six accelerations.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
@@ -35,7 +35,7 @@ from xplane_bridge.aircraft.state import (
     RUDDER_SIGN,
     STANDARD_GRAVITY,
 )
-from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.common.controls import FLOWN, SURFACES
 
 _Array = NDArray[np.float64]
 
@@ -55,7 +55,17 @@ _HALVINGS = 6
 _SOLVED = 1e-5
 # With less (m/s2, rad/s2) left than this it is steady flight.
 _AXES = ('forward', 'sideways', 'vertical', 'roll', 'pitch', 'yaw')
+_UNITS = ('m/s2',) * 3 + ('rad/s2',) * 3
 _ACCEPTED = (0.01, 0.01, 0.01, 0.002, 0.002, 0.002)
+# And so much is accepted when so many steps have passed: filters and spools begin to move.
+_STEPS = 2
+_LASTING = (0.1, 0.1, 0.1, 0.02, 0.02, 0.02)
+# Stick or pedals, trim wheel, sign.
+_SURFACES = {
+    'elevator': ('elevator', 'pitch', ELEVATOR_SIGN),
+    'aileron': ('aileron', 'roll', AILERON_SIGN),
+    'rudder': ('rudder', 'yaw', RUDDER_SIGN),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +74,8 @@ class Steady:
     Steady flight: m/s and rad; surfaces with the signs of the cockpit, trims included.
 
     ``residuals`` are the accelerations that are left: forward, right, down in m/s2, and about
-    these axes in rad/s2. ``throttle`` is that of all engines, NaN without one.
+    these axes in rad/s2. ``throttle`` is that of all engines, NaN without one. ``wheels`` are the
+    surfaces that a trim wheel holds, their control being centred; see hold().
     """
 
     true_airspeed: float
@@ -79,6 +90,18 @@ class Steady:
     rudder: float
     throttle: float
     residuals: tuple[float, ...]
+    wheels: tuple[str, ...] = ()
+
+    @property
+    def commands(self) -> dict[str, float]:
+        """Return where stick and pedals are, by surface: 0 where a wheel holds it."""
+        return {axis: 0.0 if axis in self.wheels else getattr(self, axis) for axis in SURFACES}
+
+    @property
+    def trims(self) -> dict[str, float]:
+        """Return where the trim wheels are, by their names in Aircraft.set_controls."""
+        return {f'{axis}_trim': getattr(self, axis) if axis in self.wheels else 0.0
+                for axis in SURFACES}
 
 
 def trim(model: Model, flight_path_angle: float = 0.0, bank: float = 0.0,
@@ -96,11 +119,53 @@ def trim(model: Model, flight_path_angle: float = 0.0, bank: float = 0.0,
     search = _Search(model, flight_path_angle, bank, throttle if engines else math.nan)
     best, left = search.run()
     steady = search.steady(best, left)
-    over = [axis for axis, residual, accepted in zip(_AXES, left, _ACCEPTED, strict=True)
-            if not abs(residual) < accepted]
-    if over:
-        raise TrimError(search.complaint(best, left, over))
+    if over := _beyond(left, _ACCEPTED):
+        raise TrimError(f'accelerations left: {over}{search.stops(best)}')
     return steady
+
+
+def hold(model: Model, steady: Steady) -> Steady:
+    """
+    Let trim wheels hold what trim() has found and left in the model, where they do the same.
+
+    A wheel may be missing, lead nowhere, or not be the same to a flight control system as the
+    stick: that surface stays commanded. Raises TrimError where the flight does not last, since
+    such a system works otherwise while time passes. On return the model is in this state.
+    """
+    before = np.array(model.accelerations())
+
+    def moves(wheels: Sequence[str]) -> Steady | None:
+        tried = replace(steady, wheels=tuple(wheels))
+        _command(model, tried)
+        model.equilibrate()
+        same = not _beyond(np.array(model.accelerations()) - before, _ACCEPTED)
+        return tried if same else None
+
+    there = [axis for axis in SURFACES if model.has_trim(axis)]
+    held = moves(there) or moves([axis for axis in there if moves([axis])])
+    if held is None:
+        # Each does alone, and not together.
+        held = steady
+        _command(model, held)
+    model.settle(_STEPS)
+    if over := _beyond(model.accelerations(), _LASTING):
+        raise TrimError(f'it does not last, as its flight control system moves on: {over}')
+    model.equilibrate()
+    return held
+
+
+def _command(model: Model, steady: Steady) -> None:
+    """Move stick, pedals and trim wheels."""
+    for axis, (stick, wheel, sign) in _SURFACES.items():
+        model.set(f'fcs/{stick}-cmd-norm', sign * steady.commands[axis])
+        model.set(f'fcs/{wheel}-trim-cmd-norm', sign * steady.trims[f'{axis}_trim'])
+
+
+def _beyond(accelerations: Sequence[float] | _Array, accepted: Sequence[float]) -> str:
+    """Return those accelerations that are more than what is accepted, as text."""
+    return ', '.join(
+        f'{axis} {one:+.3g} {unit}' for axis, unit, one, most in zip(
+            _AXES, _UNITS, accelerations, accepted, strict=True) if not abs(one) < most)
 
 
 class _Search:
@@ -123,8 +188,6 @@ class _Search:
             self._low[-1], self._high[-1] = _PATH_ANGLES
             first = flight_path_angle or _FIRST_GLIDE
         self._start = np.array([_FIRST_ANGLE_OF_ATTACK, 0.0, 0.0, 0.0, 0.0, first])
-        for name in ('pitch', 'roll', 'yaw'):
-            model.set(f'fcs/{name}-trim-cmd-norm', 0.0)
 
     def run(self) -> tuple[_Array, _Array]:
         """Return the best point and its accelerations; the model is left there."""
@@ -161,9 +224,7 @@ class _Search:
             math.degrees(steady.pitch), math.degrees(steady.roll),
             velocity_through_air(
                 steady.true_airspeed, steady.angle_of_attack, steady.sideslip), steady.rates)
-        model.set('fcs/elevator-cmd-norm', ELEVATOR_SIGN * steady.elevator)
-        model.set('fcs/aileron-cmd-norm', AILERON_SIGN * steady.aileron)
-        model.set('fcs/rudder-cmd-norm', RUDDER_SIGN * steady.rudder)
+        _command(model, steady)
         for engine in self._engines:
             model.set(f'fcs/throttle-cmd-norm[{engine}]', steady.throttle)
             model.set(f'fcs/throttle-pos-norm[{engine}]', steady.throttle)
@@ -186,15 +247,11 @@ class _Search:
             self._airspeed, alpha, beta, bank, pitch, path_angle, rates, elevator, aileron,
             rudder, throttle, tuple(map(float, left)))
 
-    def complaint(self, point: _Array, left: _Array, over: Sequence[str]) -> str:
-        """Return what could not be trimmed, and which control is at its stop."""
-        units = ('m/s2',) * 3 + ('rad/s2',) * 3
-        parts = [f'{axis} {residual:+.3g} {unit}'
-                 for axis, residual, unit in zip(_AXES, left, units, strict=True) if axis in over]
+    def stops(self, point: _Array) -> str:
+        """Return which controls are at their stop, as the end of a sentence."""
         stops = [f'{name} {value:.2f}' for name, value, low, high in zip(
             self._names, point, self._low, self._high, strict=True) if value in (low, high)]
-        return (f'accelerations left: {", ".join(parts)}'
-                + (f'; at its stop: {", ".join(stops)}' if stops else ''))
+        return f'; at its stop: {", ".join(stops)}' if stops else ''
 
 
 def velocity_through_air(airspeed: float, alpha: float, beta: float) -> Vector:

@@ -211,7 +211,7 @@ class CoreVehicle(FlownByLaw):
                 values.get('flight_path_angle', 0.0), values.get('bank', 0.0))
         except ValueError as error:
             raise ExperimentError(str(error)) from None
-        held = {'elevator': 0.0, 'aileron': 0.0, 'rudder': 0.0}
+        held = steady.commands
         return held if math.isnan(steady.throttle) else held | {'throttle': steady.throttle}
 
     def freeze_autopilot(self, on: bool) -> None:

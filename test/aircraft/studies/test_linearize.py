@@ -175,6 +175,36 @@ def test_trimmed_in_place_it_flies_on_steadily_in_wind() -> None:
     assert (state.wind_north, state.wind_east) == pytest.approx((3.0, 5.0))
 
 
+def test_where_a_trim_wheel_leads_nowhere_the_stick_stays() -> None:
+    """The glider's wheels of roll and yaw move no surface."""
+    aircraft = Aircraft('SGS', Initial(altitude_msl=1500.0, airspeed_kt=30.0 / KNOT))
+    steady = trim_in_place(aircraft, 1500.0, 30.0, bank=math.radians(20.0))
+    assert steady.wheels == ('elevator',)
+    state = aircraft.state
+    assert (state.elevator, state.aileron, state.rudder) == pytest.approx(
+        (0.0, steady.aileron, steady.rudder))
+    assert state.elevator_trim == pytest.approx(steady.elevator)
+    aircraft.advance(8.0)
+    assert math.degrees(aircraft.state.phi) == pytest.approx(20.0, abs=0.1)
+    assert aircraft.state.cas == pytest.approx(30.0, abs=0.05)
+
+
+def test_a_turn_that_a_flight_control_system_does_not_keep_is_refused() -> None:
+    """The f16's: 60 ms after such a trim its rudder is elsewhere, 8 s later it banks 25 deg."""
+    aircraft = Aircraft('f16', Initial(altitude_msl=5000.0, airspeed_kt=180.0 / KNOT))
+    before = aircraft.state
+    sentence = (r'f16 cannot be trimmed at 180(\.0)? m/s and 5000 m: it does not last, as its '
+                r'flight control system moves on: sideways \+0\.\d+ m/s2, roll \+')
+    with pytest.raises(ValueError, match=sentence):
+        trim_in_place(aircraft, 5000.0, 180.0, bank=math.radians(20.0))
+    assert aircraft.state == before
+    with pytest.raises(ValueError, match=sentence):
+        in_steady_flight('f16', 5000.0, 180.0, bank=math.radians(20.0))
+    trim_in_place(aircraft, 5000.0, 180.0)
+    aircraft.advance(8.0)
+    assert math.degrees(aircraft.state.phi) == pytest.approx(0.0, abs=0.1)
+
+
 def test_what_cannot_be_trimmed_in_place_changes_nothing() -> None:
     aircraft = Aircraft('c172p')
     aircraft.advance(1.0)

@@ -26,9 +26,8 @@ from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.model import Model, TrimError
 from xplane_bridge.aircraft.state import AircraftState, KNOT
-from xplane_bridge.aircraft.steady import to_trim_wheels
 from xplane_bridge.aircraft.terrain import elevation_m
-from xplane_bridge.aircraft.trim import Steady, trim
+from xplane_bridge.aircraft.trim import hold, Steady, trim
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +110,11 @@ def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
             model.set(f'fcs/{lever}-cmd-norm[{number}]', 1.0)
         model.start(number)
     try:
-        steady = trim(model, flight_path_angle, bank)
+        steady = hold(model, trim(model, flight_path_angle, bank))
     except TrimError as error:
         raise ValueError(
             f'{name} cannot be trimmed at {airspeed:g} m/s and {altitude_msl:g} m: {error}'
         ) from None
-    to_trim_wheels(model, Cockpit(model))
     return Spare(name, load, model.state, tuple(1.0 for _ in engines)), steady
 
 

@@ -24,7 +24,7 @@ from xplane_bridge.aircraft.limits import check_finite, MAX_ALTITUDE
 from xplane_bridge.aircraft.model import TrimError
 from xplane_bridge.aircraft.state import KNOT
 from xplane_bridge.aircraft.studies.spare import Spare, spare_of
-from xplane_bridge.aircraft.trim import Steady, trim, velocity_through_air
+from xplane_bridge.aircraft.trim import hold, Steady, trim, velocity_through_air
 
 _STEEPEST_BANK = math.radians(75.0)
 _STEEPEST_PATH = math.radians(60.0)
@@ -58,7 +58,7 @@ def find_trim(spare: Spare, altitude_msl: float | None = None, cas: float | None
     model.set('ic/vc-kts', cas / KNOT)
     model.initialise()
     try:
-        return trim(model, flight_path_angle, bank)
+        return hold(model, trim(model, flight_path_angle, bank))
     except TrimError as error:
         raise ValueError(
             f'{spare.name} cannot be trimmed at {cas:.1f} m/s and {altitude_msl:.0f} m: {error}'
@@ -69,12 +69,11 @@ def fly_steadily(aircraft: Aircraft, steady: Steady, altitude_msl: float | None 
     """
     Move an aircraft into a steady flight that was found, keeping place and heading.
 
-    The yoke and pedals are centred and the trim wheels hold the flight; throttles are set, and
-    engines have their speed. Wind and turbulence stay.
+    Stick and pedals are centred where trim wheels hold the flight; throttles are set, and engines
+    have their speed. Wind and turbulence stay.
     """
     aircraft.set_controls(
-        elevator=0.0, aileron=0.0, rudder=0.0, elevator_trim=steady.elevator,
-        aileron_trim=steady.aileron, rudder_trim=steady.rudder,
+        **steady.commands, **steady.trims,
         throttle=None if math.isnan(steady.throttle) else steady.throttle)
     through_air = transform(
         matrix_ned_body(steady.roll, steady.pitch, aircraft.state.psi), velocity_through_air(

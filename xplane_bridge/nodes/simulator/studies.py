@@ -80,10 +80,8 @@ def _fill_controls(response: Any, world: World, steady: Steady) -> None:
     state = world.aircraft.state
     controls, engines = FlightControls(), EngineControls()
     CONTROLS_MASK.fill(controls, {
-        'elevator': 0.0, 'aileron': 0.0, 'rudder': 0.0, 'throttle': steady.throttle,
-        'flaps': state.flaps, 'gear': state.gear, 'speedbrake': state.speedbrake,
-        'elevator_trim': steady.elevator, 'aileron_trim': steady.aileron,
-        'rudder_trim': steady.rudder})
+        **steady.commands, **steady.trims, 'throttle': steady.throttle,
+        'flaps': state.flaps, 'gear': state.gear, 'speedbrake': state.speedbrake})
     if state.engines:
         engines.fields = EngineControls.THROTTLE | EngineControls.MIXTURE
         engines.throttle = [engine.throttle for engine in state.engines]
