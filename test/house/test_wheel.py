@@ -14,10 +14,12 @@
 
 """The package as pip installs it: what is in the wheel, and what it does without the checkout."""
 
+from email import message_from_string
 from importlib.util import find_spec
 import json
 import os
 from pathlib import Path
+import re
 import shutil
 import subprocess
 import sys
@@ -87,6 +89,21 @@ def test_the_wheel_has_all_code_and_data_and_one_script(wheel):
     assert {name for name in names if '.dist-info/' not in name} == files
     scripts = points.partition('[console_scripts]\n')[2].partition('\n\n')[0]
     assert scripts == 'xplane-bridge = xplane_bridge.__main__:main'
+
+
+def test_the_wheel_says_which_python_and_what_each_extra_brings(wheel):
+    with ZipFile(wheel) as content:
+        (found,) = (content.read(name).decode() for name in content.namelist()
+                    if name.endswith('.dist-info/METADATA'))
+    said = message_from_string(found)
+    assert said['Requires-Python'] == '>=3.11'
+    assert set(said.get_all('Provides-Extra')) == {
+        'fly', 'train', 'campaign', 'cluster', 'export', 'live'}
+    needed = [line.replace('"', "'").replace(' ', '') for line in said.get_all('Requires-Dist')]
+    for extra, within in (('train', 'fly'), ('campaign', 'fly'), ('live', 'fly'),
+                          ('cluster', 'campaign')):
+        assert any(re.match(rf"xplane[-_]bridge\[{within}\];extra=='{extra}'", line)
+                   for line in needed), (extra, needed)
 
 
 def test_the_script_lists_the_commands(installed, tmp_path):
