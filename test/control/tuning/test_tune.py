@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 import math
 from pathlib import Path
 
@@ -51,6 +52,16 @@ def test_a_tuned_file_flies_the_steps_and_says_its_margins(
     assert gains.airspeed == 51.4
     flight = flown(load_scenario(str(STEPS)), law=Cascade(gains, load_envelope(file)))
     assert [str(each) for each in flight.result().judgements if not each.passed] == []
+
+
+# The two whose trim a trim wheel does not hold, and a jet.
+@pytest.mark.parametrize('name', ['SGS', 'f16', 'T37'])
+def test_the_command_in_a_shipped_file_finds_its_gains_again(name: str, tmp_path: Path) -> None:
+    shipped = STEPS.parents[1] / 'gains' / f'{name}.yaml'
+    command = shipped.read_text().splitlines()[1].removeprefix('#   tune ').split()
+    assert main([*command, '-o', str(tmp_path / 'again.yaml')]) == 0
+    again = asdict(load(tmp_path / 'again.yaml'))
+    assert again == pytest.approx(asdict(load(shipped)), rel=2e-3)
 
 
 def test_python_control_finds_the_same_margins(capsys: pytest.CaptureFixture[str]) -> None:
