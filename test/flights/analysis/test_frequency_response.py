@@ -235,9 +235,11 @@ def test_the_picture_has_a_column_for_frequency_responses(tmp_path):
     pytest.importorskip('matplotlib', reason='matplotlib is not installed')
     from xplane_bridge.experiments.picture import draw_flight
     _, found = windows_of()
-    empty = make_flight('/uav', 0.0, {}, {})
+    times = np.array([0.0, 1.0])
+    flight = make_flight('/uav', 0.0, {
+        name: Series(times, times) for name in ('command_elevator', 'pitch')}, {})
     widths = []
     for inputs in ((), found):
-        draw_flight(empty, str(tmp_path / 'a.png'), 'a', inputs=inputs)
+        draw_flight(flight, str(tmp_path / 'a.png'), 'a', inputs=inputs)
         widths.append(int.from_bytes((tmp_path / 'a.png').read_bytes()[16:20]))
-    assert widths == [1430, 2090]
+    assert widths == [1430, 2145]
