@@ -39,7 +39,7 @@ def figures(state):
             state.latitude_deg, state.longitude_deg, state.altitude_msl, state.orientation,
             state.velocity, state.angular_velocity, state.specific_force, state.air.wind,
             *(getattr(state.air, name) for name in AIR_BOUNDS),
-            *(getattr(state.controls, name) for name in Controls.__slots__)):
+            *(getattr(state.controls, name) for name in Controls._fields)):
         if value is not None:
             yield from value if isinstance(value, tuple) else (value,)
 

@@ -103,7 +103,7 @@ def test_the_same_seed_gives_the_same_flight(tmp_path):
 def sensed(text, sensors, tmp_path, seed=7):
     """Return what was flown, and what the law last believed."""
     flight = flown(scenario.load(str(short(tmp_path, text))), seed, sensors=sensors)
-    return flight.history().series, flight.vehicle._now
+    return flight.history().series, flight.vehicle.measurement()
 
 
 def test_perfect_sensors_fly_as_the_truth_does_and_others_do_not(tmp_path):

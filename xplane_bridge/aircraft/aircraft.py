@@ -37,8 +37,10 @@ from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.limits import check_finite, clamp, value_or
 from xplane_bridge.aircraft.model import Model
 from xplane_bridge.aircraft.properties import Properties
+from xplane_bridge.aircraft.sample import Sampler
 from xplane_bridge.aircraft.state import AircraftState, KNOT
 from xplane_bridge.aircraft.weather import calm, Weather
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.fields import LARGEST_SEED
 
 _SETTLING_TIME = 20.0
@@ -109,27 +111,30 @@ class Aircraft:
         self._remainder += seconds
         steps = int(self._remainder / self.dt + _STEP_TOLERANCE)
         self._remainder -= steps * self.dt
-        for _ in range(steps):
-            self.step()
+        self.step(steps)
         return steps
 
-    def step(self) -> None:
-        """Run one step of dt."""
-        self._steps += 1
+    def step(self, steps: int = 1) -> None:
+        """Run steps of dt."""
+        self._steps += steps
         self._state = None
-        model = self._model
-        lat_deg, lon_deg = model.lat_deg(), model.lon_deg()
-        if not model.step():
-            self._recover(lat_deg, lon_deg)
+        flown = self._model.fly(steps)
+        while flown < steps:
+            self._recover(*self._model.place)
+            flown += 1 + self._model.fly(steps - flown - 1)
 
     # Reading
 
     @property
     def state(self) -> AircraftState:
         """Return the current state; the same object until the next step or command."""
-        if self._state is None:
-            self._state = self._cockpit.state(self.time)
+        self._state = self._state or self._cockpit.state(self.time)
         return self._state
+
+    @property
+    def sampler(self) -> Sampler:
+        """Return what reads a few values of the current state."""
+        return self._model.sampler
 
     @property
     def engine_count(self) -> int:
@@ -194,11 +199,19 @@ class Aircraft:
         self.commanded.update(given, ('throttle',) if throttles else ())
         self._cockpit.move(given, throttles, mixtures, propellers)
 
+    def fly_by(self, elevator: float, aileron: float, rudder: float, throttle: float) -> None:
+        """Move the controls that are flown by, as set_controls does, in a third of its time."""
+        if not math.isfinite(elevator + aileron + rudder + throttle):
+            check_finite(elevator=elevator, aileron=aileron, rudder=rudder, throttle=throttle)
+        self._state = None
+        self.commanded.update(FLOWN)
+        self._cockpit.fly_by(elevator, aileron, rudder, throttle)
+
     def set_gear_position(self, position: float) -> None:
         """Set the gear position (0 up, 1 down) at once; afterwards it follows its handle."""
         check_finite(position=position)
         self._state = None
-        self._set('gear/gear-pos-norm', clamp(position, 0.0, 1.0))
+        self._model.set('gear/gear-pos-norm', clamp(position, 0.0, 1.0))
 
     def set_fuel(self, tank: int, mass: float) -> None:
         """Set the fuel (kg, negative counts as 0) in tank 0..tank_count - 1."""
@@ -270,8 +283,7 @@ class Aircraft:
         settled: then as its throttle leaves it), fuel, controls and weather are unchanged.
         Latitude and pitch beyond 89.9 and altitude above 25 km are clamped.
         """
-        now = self.state
-        p, q, r = rates
+        now, (p, q, r) = self.state, rates
         check_finite(
             latitude=lat_deg, longitude=lon_deg, altitude_msl=altitude_msl, pitch=pitch_deg,
             roll=roll_deg, heading=heading_deg, speed=speed, p=p, q=q, r=r)
@@ -319,13 +331,13 @@ class Aircraft:
         place = (lat_deg, lon_deg, altitude_msl, heading_deg)
         # Try it on a copy, because a failed trim leaves the model in disorder.
         for by_jsbsim in steady.ways(self._model):
-            failure = self._twin()._trim_level(*place, 'ic/vt-kts', speed / KNOT, by_jsbsim)
+            failure = self._twin()._trim_level(place, 'ic/vt-kts', speed / KNOT, by_jsbsim)
             if not failure:
                 break
         else:
             raise ValueError(steady.untrimmed(self.model, speed / KNOT, altitude_msl, failure))
         calm(self._model)
-        self._trim_level(*place, 'ic/vt-kts', speed / KNOT, by_jsbsim)
+        self._trim_level(place, 'ic/vt-kts', speed / KNOT, by_jsbsim)
         s, (north, east, down) = self.state, self.wind
         self.teleport(pitch_deg=math.degrees(s.theta), roll_deg=math.degrees(s.phi),
                       velocity_ned=(s.v_north + north, s.v_east + east, s.v_down + down))
@@ -336,7 +348,6 @@ class Aircraft:
         """Load a fresh model, not placed yet."""
         self._model = Model(self.model, self.dt, self.seed, self.aircraft_path, self.settings,
                             outputs=self.outputs)
-        self._set = self._model.set
         self._cockpit = Cockpit(self._model)
         self._state = None
         self._rest_height = self._model.wheel_height()
@@ -364,7 +375,7 @@ class Aircraft:
                   else [start.airspeed_kt])
         ways, failures = steady.ways(self._model), []
         for speed, by_jsbsim in product(speeds, ways):
-            failure = self._trim_level(*place, 'ic/vc-kts', speed, by_jsbsim, start=True)
+            failure = self._trim_level(place, 'ic/vc-kts', speed, by_jsbsim, start=True)
             if not failure:
                 return
             failures.append(steady.untrimmed(self.model, speed, start.altitude_msl, failure))
@@ -372,25 +383,14 @@ class Aircraft:
         # At the most usual speed, by the means that says the most.
         raise ValueError(failures[len(ways) - 1])
 
-    def _trim_level(self, lat_deg: float, lon_deg: float, altitude_msl: float,
-                    heading_deg: float, airspeed: str, airspeed_kt: float, by_jsbsim: bool,
-                    start: bool = False) -> str:
+    def _trim_level(self, place: steady.Place, airspeed: str, airspeed_kt: float,
+                    by_jsbsim: bool, start: bool = False) -> str:
         """Trim in still air at the property ``airspeed``; return '' or what failed."""
-        ground = terrain.elevation_m(lat_deg, lon_deg)
-        if not ground + self._rest_height < altitude_msl <= limits.MAX_ALTITUDE:
-            raise ValueError(f'altitude_msl is {altitude_msl} m, must be above the ground '
-                             f'({ground:.0f} m) and at most {limits.MAX_ALTITUDE:.0f} m')
-        self._model.set_initial_conditions(lat_deg, lon_deg, ground, altitude_msl, heading_deg)
-        self._set(airspeed, airspeed_kt)
-        self._model.initialise()
+        self._state = None
+        steady.place(self._model, place, self._rest_height, airspeed, airspeed_kt)
         if start:
             steady.into_the_air(self._model, self._cockpit)
-        self._state = None
-        failure = steady.trim(self._model, by_jsbsim=by_jsbsim)
-        if not failure:
-            # So that centred controls hold the aircraft level.
-            steady.to_trim_wheels(self._model, self._cockpit)
-        return failure
+        return steady.trim_level(self._model, self._cockpit, by_jsbsim=by_jsbsim)
 
     def _park(self, lat_deg: float, lon_deg: float, heading_deg: float,
               engines: bool = True) -> None:

@@ -25,6 +25,7 @@ from xplane_bridge.aircraft.state import (
     ELEVATOR_SIGN,
     RUDDER_SIGN,
 )
+from xplane_bridge.common.controls import SURFACES
 
 # Control -> (JSBSim property, sign, lowest value).
 _CONTROLS = {
@@ -56,6 +57,7 @@ class Cockpit:
         setter = model.setter
         self._controls = {
             name: (setter(node), sign, low) for name, (node, sign, low) in _CONTROLS.items()}
+        self._surfaces = tuple(self._controls[name][:2] for name in SURFACES)
         self._steer = setter('fcs/steer-cmd-norm')
         self._throttle = [setter(f'fcs/throttle-cmd-norm[{n}]') for n in engines]
         self._mixture = [setter(f'fcs/mixture-cmd-norm[{n}]') for n in engines]
@@ -95,6 +97,17 @@ class Cockpit:
             self._set_speedbrake(clamp(controls['speedbrake'], 0.0, 1.0))
         if not self._brakes.keys().isdisjoint(controls):
             self._brake()
+
+    def fly_by(self, elevator: float, aileron: float, rudder: float, throttle: float) -> None:
+        """Move the surfaces, and the throttles of all engines."""
+        if not -1.0 <= rudder <= 1.0:
+            rudder = clamp(rudder, -1.0, 1.0)
+        for (to, sign), value in zip(
+                self._surfaces, (elevator, aileron, rudder), strict=True):
+            to(sign * (value if -1.0 <= value <= 1.0 else clamp(value, -1.0, 1.0)))
+        self._steer(rudder)
+        for lever in self._throttle:
+            lever(throttle if 0.0 <= throttle <= 1.0 else clamp(throttle, 0.0, 1.0))
 
     def _mix(self, mixture: Mapping[int, float]) -> None:
         for n, value in mixture.items():

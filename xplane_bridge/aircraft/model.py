@@ -30,6 +30,7 @@ from xplane_bridge.aircraft.geometry import Vector
 from xplane_bridge.aircraft.inert import inert, NOWHERE
 from xplane_bridge.aircraft.limits import clamp, MAX_SPEED
 from xplane_bridge.aircraft.properties import Properties
+from xplane_bridge.aircraft.sample import Sampler
 from xplane_bridge.aircraft.state import AircraftState, FOOT, POUND, StateReader
 from xplane_bridge.common.optional import missing
 
@@ -87,9 +88,11 @@ class Model:
         self.lon_deg = node('position/long-gc-deg').get_double_value
         self._phi = node('attitude/phi-rad').get_double_value
         self._agl = node('position/h-agl-ft').get_double_value
+        self._altitude = node('position/h-sl-ft').get_double_value
         self._speed = node('velocities/vt-fps').get_double_value
         self._terrain = node('position/terrain-elevation-asl-ft').set_double_value
         self.reader = StateReader(self._fdm)
+        self.sampler = Sampler(self._fdm)
         self._accelerations = tuple(
             (node(f'accelerations/{name}').get_double_value, factor) for name, factor in (
                 *((f'{axis}dot-ft_sec2', FOOT) for axis in 'uvw'),
@@ -145,16 +148,30 @@ class Model:
             return 0.0
         return float(self.get('inertia/cg-z-in') - lowest) / 12.0 * FOOT
 
-    def step(self) -> bool:
-        """Run one step over the terrain; return False if the model broke in it."""
-        try:
-            self._fdm.run()
-        except self._jsbsim.BaseError:
-            return False
-        self._terrain(terrain.elevation_m(self.lat_deg(), self.lon_deg()) / FOOT)
-        return bool(
-            self._speed() < _MAX_MODEL_SPEED_FPS and abs(self._phi()) < math.tau
-            and self._agl() > -_MAX_MODEL_DEPTH_FT)
+    def fly(self, steps: int) -> int:
+        """
+        Run steps over the terrain; return how many: fewer if the model broke in the next one.
+
+        ``place`` is then where it was before that one (deg).
+        """
+        run, broken = self._fdm.run, self._jsbsim.BaseError
+        lat_deg, lon_deg, set_terrain = self.lat_deg, self.lon_deg, self._terrain
+        speed, phi, altitude, elevation_m = (
+            self._speed, self._phi, self._altitude, terrain.elevation_m)
+        lat, lon = lat_deg(), lon_deg()
+        for flown in range(steps):
+            self.place = lat, lon
+            try:
+                run()
+            except broken:
+                return flown
+            lat, lon = lat_deg(), lon_deg()
+            ground = elevation_m(lat, lon) / FOOT
+            set_terrain(ground)
+            if not (speed() < _MAX_MODEL_SPEED_FPS and -math.tau < phi() < math.tau
+                    and altitude() > ground - _MAX_MODEL_DEPTH_FT):
+                return flown
+        return steps
 
     def settle(self, steps: int) -> None:
         """Run steps until it has come to rest where it is."""

@@ -116,6 +116,12 @@ _PROPERTIES: tuple[tuple[str, str, float], ...] = (
     ('gear_position', 'gear/gear-pos-norm', 1.0),
 )
 
+FACTORS = {
+    **{name: (node, factor) for name, node, factor in _PROPERTIES},
+    **{f'force_{axis}': (f'forces/fb{axis}-total-lbs', _POUND_FORCE) for axis in 'xyz'},
+    'throttle': ('fcs/throttle-cmd-norm[0]', 1.0)}
+"""Where single values come from, of the whole aircraft: JSBSim property, factor to the unit."""
+
 # (field of EngineState, property below propulsion/engine[n], factor, offset).
 _ENGINE_PROPERTIES: tuple[tuple[str, str, float, float], ...] = (
     ('thrust', 'thrust-lbs', _POUND_FORCE, 0.0),

@@ -16,7 +16,9 @@
 
 import math
 
+from xplane_bridge.aircraft import terrain
 from xplane_bridge.aircraft.cockpit import Cockpit
+from xplane_bridge.aircraft.limits import MAX_ALTITUDE
 from xplane_bridge.aircraft.model import Model, TrimError
 from xplane_bridge.aircraft.state import KNOT, POUND, STANDARD_GRAVITY
 from xplane_bridge.aircraft.trim import trim as own_trim
@@ -47,6 +49,26 @@ def usual_airspeeds(model: Model) -> list[float]:
     return [*([] if usual is None else [usual]), *(round(factor * speed) for factor in _FACTORS)]
 
 
+Place = tuple[float, float, float, float]
+"""Latitude and longitude (deg), altitude above mean sea level (m), true heading (deg)."""
+
+
+def place(model: Model, at: Place, rest_height: float, airspeed: str, airspeed_kt: float) -> None:
+    """
+    Put a model into level flight at the property ``airspeed``, not trimmed yet.
+
+    Raises ValueError for an altitude below its ``rest_height`` (m) above the ground.
+    """
+    lat_deg, lon_deg, altitude_msl, heading_deg = at
+    ground = terrain.elevation_m(lat_deg, lon_deg)
+    if not ground + rest_height < altitude_msl <= MAX_ALTITUDE:
+        raise ValueError(f'altitude_msl is {altitude_msl} m, must be above the ground '
+                         f'({ground:.0f} m) and at most {MAX_ALTITUDE:.0f} m')
+    model.set_initial_conditions(lat_deg, lon_deg, ground, altitude_msl, heading_deg)
+    model.set(airspeed, airspeed_kt)
+    model.initialise()
+
+
 def start_engines(model: Model, cockpit: Cockpit) -> None:
     """Set all engines running that have not failed, at the throttles that are set."""
     engines = [n for n in range(model.reader.engine_count) if n not in cockpit.failed]
@@ -71,9 +93,9 @@ def ways(model: Model) -> tuple[bool, ...]:
     return (True, False) if model.reader.engine_count and not model.has_governor else (False,)
 
 
-def trim(model: Model, *, by_jsbsim: bool) -> str:
+def trim_level(model: Model, cockpit: Cockpit, *, by_jsbsim: bool) -> str:
     """
-    Trim a model at its initial conditions; return '' or what failed, and why.
+    Trim a placed model so that centred controls hold it level; return '' or what failed, and why.
 
     JSBSim's own trim leaves the model in disorder if it fails. Ours descends without an engine.
     """
@@ -84,6 +106,7 @@ def trim(model: Model, *, by_jsbsim: bool) -> str:
             own_trim(model)
     except TrimError as error:
         return str(error) or 'JSBSim finds no trim'
+    to_trim_wheels(model, cockpit)
     return ''
 
 

@@ -227,7 +227,7 @@ class Cascade:
         old = self._rates if self.level is Level.RATES else Rates(
             0.0, 0.0, math.nan, self._throttle())
         given = Rates(*(
-            _given(getattr(wanted, name), getattr(old, name)) for name in Rates.__slots__))
+            _given(getattr(wanted, name), getattr(old, name)) for name in Rates._fields))
         check_targets({'roll_rate': given.roll, 'pitch_rate': given.pitch,
                        'yaw_rate': _given(given.yaw, 0.0), 'throttle': given.throttle})
         self._rates = given
@@ -274,7 +274,7 @@ class Cascade:
         self._roll, self._pitch = roll, pitch
         rates = attitude_rates(self._gains, now, roll, pitch)
         if self.level is Level.ATTITUDE and self._attitude.yaw_damper is False:
-            return replace(rates, yaw=math.nan)
+            return rates._replace(yaw=math.nan)
         return rates
 
     def _rates_within(self, now: Measurement, low: float, high: float) -> Rates:

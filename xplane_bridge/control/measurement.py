@@ -16,12 +16,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 import math
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(NamedTuple):
     """
     State of an aircraft as needed by the cascade: SI units, angles in radians.
 

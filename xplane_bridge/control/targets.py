@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 import math
+from typing import NamedTuple
 
 from xplane_bridge.conversions.message_numbers import TARGET_BITS
 
@@ -58,8 +59,7 @@ class Attitude:
     yaw_damper: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(NamedTuple):
     """
     Rates about the body's forward, right and down axes, in rad/s, and throttle (0..1).
 

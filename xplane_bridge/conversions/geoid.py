@@ -50,6 +50,8 @@ PACKAGED = folder('geoid') / 'egm96.npz'
 # About 11 m, over which the geoid changes by a few millimetres at most: a parked aircraft looks
 # the grid up once, and one in flight shows no steps.
 _CACHE_DIGITS = 4
+# What is nearer than this to a rounded value is rounded to it.
+_ROUNDED_ALIKE = 0.0000499
 
 
 def msl_to_ellipsoid(height_msl: float, undulation: float) -> float:
@@ -90,9 +92,12 @@ class Undulation:
         """
         if self._lookup is None:
             return self._cached
+        # NaN, at first, compares as having moved.
+        if abs(latitude_deg - self._cached_latitude) < _ROUNDED_ALIKE and (
+                abs(longitude_deg - self._cached_longitude) < _ROUNDED_ALIKE):
+            return self._cached
         latitude_deg = round(latitude_deg, _CACHE_DIGITS)
         longitude_deg = round(longitude_deg, _CACHE_DIGITS)
-        # NaN, at first, compares as having moved.
         if latitude_deg != self._cached_latitude or longitude_deg != self._cached_longitude:
             self._cached = self._lookup(latitude_deg, longitude_deg)
             self._cached_latitude = latitude_deg

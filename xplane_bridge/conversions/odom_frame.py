@@ -23,6 +23,9 @@ from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
 
+# Degrees are rounded to 0.001; what is nearer than this to a rounded value is rounded to it.
+_ROUNDED_ALIKE = 0.000499
+
 
 class OdomFrame:
     """
@@ -47,11 +50,20 @@ class OdomFrame:
     ) -> tuple[Vector, Quaternion]:
         """Return position (m) and orientation in this frame; ``orientation`` is FLU to ENU."""
         datum = self.start(latitude_deg, longitude_deg, height)
-        position = datum.geodetic_to_enu(latitude_deg, longitude_deg, height)
+        return (datum.geodetic_to_enu(latitude_deg, longitude_deg, height),
+                self.turned(latitude_deg, longitude_deg, orientation))
+
+    def turned(
+        self, latitude_deg: float, longitude_deg: float, orientation: Quaternion
+    ) -> Quaternion:
+        """Return an orientation (FLU to ENU there) in this frame, which has a datum."""
         # East, north and up at the aircraft differ from those at the datum.
-        here = (round(latitude_deg, 3), round(longitude_deg, 3))
-        if here != self._rotation_at:
-            self._rotation_at = here
+        latitude, longitude = self._rotation_at
+        if not (abs(latitude_deg - latitude) < _ROUNDED_ALIKE
+                and abs(longitude_deg - longitude) < _ROUNDED_ALIKE):
+            datum = self.datum
+            assert datum is not None
+            here = self._rotation_at = (round(latitude_deg, 3), round(longitude_deg, 3))
             self._rotation = frames.enu_to_enu_rotation(
                 *here, datum.latitude_deg, datum.longitude_deg)
-        return position, frames.multiply(self._rotation, orientation)
+        return frames.multiply(self._rotation, orientation)

@@ -239,7 +239,7 @@ class Plausibility:
                 continue
             changes[name] = None
             self.withhold(name, value)
-        return replace(controls, **changes) if changes else controls
+        return controls._replace(**changes) if changes else controls
 
     def _engines(self, engines: EngineControls) -> EngineControls:
         changes: dict[str, Any] = {

@@ -17,12 +17,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xplane_bridge.conversions.frames import Quaternion, Vector
 
 
-@dataclass(frozen=True, slots=True)
-class Controls:
+class Controls(NamedTuple):
     """
     Controls with the signs of this package; None means unknown.
 
@@ -47,7 +47,8 @@ class Controls:
     def given(self) -> dict[str, float]:
         """Return the known controls by name."""
         return {
-            name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+            name: value for name, value in zip(self._fields, self, strict=True)
+            if value is not None}
 
 
 @dataclass(frozen=True, slots=True)

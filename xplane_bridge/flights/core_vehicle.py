@@ -20,8 +20,7 @@ A protocol in between may round both (``Rounding``), and sensors may stand befor
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cache
 import math
@@ -32,9 +31,10 @@ import numpy as np
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
+from xplane_bridge.aircraft.sample import Sample, Surroundings
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
-from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.common.controls import CONTROLS, FLOWN
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.control import envelope, gains
 from xplane_bridge.control.cascade import Cascade
@@ -43,29 +43,32 @@ from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.policy.observation import Vector as Observation
+from xplane_bridge.control.targets import Target
+from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, undulation_source
 from xplane_bridge.conversions.odom_frame import OdomFrame
-from xplane_bridge.conversions.vehicle import Controls, VehicleState
+from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.flights import observed
 from xplane_bridge.flights.analysis.history import make_flight
 from xplane_bridge.flights.analysis.quantities import EACH_FRAME, TARGET
-from xplane_bridge.flights.analysis.series import Arrivals, History, Series
+from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
 from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.flights.laws import ActionLaw
+from xplane_bridge.flights.measured import Measured, Row
 from xplane_bridge.flights.observed import Observed
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.flights.sensed import Sensed
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
+from xplane_bridge.sensors.imu import Motion
 from xplane_bridge.sensors.specification import Figures
 
-_MEASURED = (
-    'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
-    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
-_COLUMNS = {name: column for column, name in enumerate(_MEASURED, start=1)}
 _COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN, start=1)}
 _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
+# The controls that no law commands.
+_NO_OTHERS = [None] * (len(CONTROLS) - len(FLOWN))
 undulation = cache(undulation_source)
+
 
 class Rounding(Protocol):
     """An aircraft behind a simulator's protocol, which rounds its state and its commands."""
@@ -113,8 +116,12 @@ class CoreVehicle(FlownByLaw):
         self._sensed: Sensed | None = None
         self._rounding = None if rounding is None else rounding(self.aircraft)
         self._seen: VehicleState | None = None
-        self._place = (math.nan, math.nan, math.nan)
-        self._measured: list[tuple[float, ...]] = []
+        # Of the observed state; None: nobody has asked yet.
+        self._more: Surroundings | None = None
+        self._known_place: tuple[Vector, Vector] | None = None
+        self._now: Measurement | None = None
+        self._known_target: tuple[Target | None, tuple[float, ...]] = (None, ())
+        self._measured = Measured(self._row)
         self._commanded: list[tuple[float | None, ...]] = []
         self._wanted: list[tuple[float, ...]] = []
 
@@ -132,51 +139,87 @@ class CoreVehicle(FlownByLaw):
 
     def observe(self) -> None:
         """Measure the current state."""
-        state = self.aircraft.state
-        seen = self._seen = None if self._rounding is None else self._rounding.state()
-        if seen is None:
-            lat_deg, lon_deg, altitude = state.lat_deg, state.lon_deg, state.altitude_msl
+        self._more = self._known_place = self._now = None
+        if self._rounding is None:
+            self._sample = self.aircraft.sampler.sample()
         else:
-            lat_deg, lon_deg, altitude = seen.latitude_deg, seen.longitude_deg, seen.altitude_msl
-        altitude = msl_to_ellipsoid(altitude, self._undulation.height_m(lat_deg, lon_deg))
+            self._seen = self._rounding.state()
+        kept = self._seen or self._sample
         if self._local is None:
-            self._local = LocalFrame(lat_deg, lon_deg, altitude)
-            self._odom_frame = OdomFrame(self._local)
-            if self._sensors is not None:
-                self._sensed = Sensed(self._sensors, self._seed, self._local)
-        self._place = lat_deg, lon_deg, altitude
-        east, north, _ = self._local.geodetic_to_enu(lat_deg, lon_deg, altitude)
-        if seen is None:
-            self._measured.append((
-                self.time, lat_deg, lon_deg, altitude, state.phi, state.theta, state.psi, east,
-                north, state.cas, state.p, state.q, state.r, state.alpha, state.beta,
-                state.elevator, state.aileron, state.rudder, _throttle(state)))
-            now = observed.measurement_of_truth(state, altitude, east, north)
-        else:
-            now = observed.measurement_of(seen, altitude, east, north)
-            self._measured.append((
-                self.time, lat_deg, lon_deg, altitude, now.roll, now.pitch, now.heading, east,
-                north, now.airspeed, now.roll_rate, now.pitch_rate, now.yaw_rate,
-                *observed.flow_and_controls(seen)))
-        if self._sensed is not None:
-            now = self._sensed.measure(
-                self.time, self._place, observed.motion_of(seen or state),
-                observed.velocity_of(seen or state), observed.air_of(seen or state))
-        self._now = now
+            self._begin(kept)
+        self._measured.add(self.time, kept)
         self.note_observation(self.time)
+        if self._sensed is not None:
+            self._now = self._sensed.measure(self.time, self._place()[0], *self._parts())
 
     def observation(self) -> Observation:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
         if self._sensed is None:
             return self.truth()
-        return self._sensed.observed().vector(self.law.target)
+        return self._sensed.observed().vector(self._target_numbers())
 
     def truth(self) -> Observation:
         """Return what it would be told without sensors."""
-        about = self._seen or self.aircraft.state
+        place, position = self._place()
+        if self._seen is None:
+            return observed.vector_of_truth(
+                self._sample, self._surroundings(), place, position, self._odom_frame,
+                self._target_numbers())
         return Observed.of(
-            observed.motion_of(about), self._place, self._odom_frame,
-            observed.velocity_of(about), observed.air_of(about)).vector(self.law.target)
+            *self._parts(), place, position, self._odom_frame).vector(self._target_numbers())
+
+    def _begin(self, first: Sample | VehicleState) -> None:
+        """Take the first position as that of the local frame."""
+        lat_deg, lon_deg, altitude = self._height_of(first)
+        self._local = LocalFrame(lat_deg, lon_deg, altitude)
+        self._odom_frame = OdomFrame(self._local)
+        if self._sensors is not None:
+            self._sensed = Sensed(self._sensors, self._seed, self._local)
+
+    def _height_of(self, kept: Sample | VehicleState) -> Vector:
+        """Return latitude and longitude (deg), and height above the ellipsoid (m)."""
+        lat_deg, lon_deg, altitude = kept[:3] if isinstance(kept, Sample) else (
+            kept.latitude_deg, kept.longitude_deg, kept.altitude_msl)
+        return lat_deg, lon_deg, msl_to_ellipsoid(
+            altitude, self._undulation.height_m(lat_deg, lon_deg))
+
+    def _place_of(self, kept: Sample | VehicleState) -> tuple[Vector, Vector]:
+        """Return the same, and the position in the local frame (m)."""
+        assert self._local is not None
+        place = self._height_of(kept)
+        return place, self._local.geodetic_to_enu(*place)
+
+    def _place(self) -> tuple[Vector, Vector]:
+        """Return where the aircraft was observed."""
+        if self._known_place is None:
+            self._known_place = self._place_of(self._seen or self._sample)
+        return self._known_place
+
+    def _surroundings(self) -> Surroundings:
+        if self._more is None:
+            self._more = self.aircraft.sampler.surroundings()
+        return self._more
+
+    def _parts(self) -> tuple[Motion, Vector | None, Air]:
+        """Return what the common topics have of the observed state."""
+        if self._seen is None:
+            return observed.parts_of_truth(self._sample, self._surroundings())
+        return observed.parts_of(self._seen)
+
+    def _target_numbers(self) -> tuple[float, ...]:
+        if self.law.target is not self._known_target[0]:
+            self._known_target = self.law.target, observed.known_target(self.law.target)
+        return self._known_target[1]
+
+    def _row(self, kept: Sample | VehicleState) -> Row:
+        """Return the quantities measured in a frame."""
+        place, (east, north, _) = self._place_of(kept)
+        if isinstance(kept, Sample):
+            return (*place, *kept[3:6], east, north, kept.cas, *kept[6:9], *kept[10:])
+        now = observed.measurement_of(kept, place[2], east, north)
+        return (
+            *place, now.roll, now.pitch, now.heading, east, north, now.airspeed, now.roll_rate,
+            now.pitch_rate, now.yaw_rate, *observed.flow_and_controls(kept))
 
     def fly_on(self, command: Controls) -> None:
         """Fly a frame with a command."""
@@ -185,9 +228,17 @@ class CoreVehicle(FlownByLaw):
         if self._rounding is not None:
             self._rounding.fly_on(command, FRAME)
         else:
-            self.aircraft.set_controls(**command.given())
+            self._move(command)
             self.aircraft.advance(FRAME)
         self.time += FRAME
+
+    def _move(self, command: Controls) -> None:
+        elevator, aileron, rudder, throttle, *others = command
+        if (elevator is None or aileron is None or rudder is None or throttle is None
+                or others != _NO_OTHERS):
+            self.aircraft.set_controls(**command.given())
+        else:
+            self.aircraft.fly_by(elevator, aileron, rudder, throttle)
 
     # What events do.
 
@@ -205,12 +256,15 @@ class CoreVehicle(FlownByLaw):
 
     def trim(self, values: Mapping[str, float]) -> dict[str, float]:
         """Trim the aircraft where it is; return the controls that hold it there."""
+        # What was observed is of the state before; what is true is not.
+        self.measurement()
         try:
             steady = trim_in_place(
                 self.aircraft, values.get('altitude_msl'), values.get('airspeed'),
                 values.get('flight_path_angle', 0.0), values.get('bank', 0.0))
         except ValueError as error:
             raise ExperimentError(str(error)) from None
+        self._sample, self._more = self.aircraft.sampler.sample(), None
         held = steady.commands
         return held if math.isnan(steady.throttle) else held | {'throttle': steady.throttle}
 
@@ -245,6 +299,13 @@ class CoreVehicle(FlownByLaw):
 
     def measurement(self) -> Measurement:
         """Return what the law knows of the observed state."""
+        if self._now is None:
+            (_, _, altitude), (east, north, _) = self._place()
+            self._now = (
+                observed.measurement_of_truth(
+                    self._sample, self._surroundings(), altitude, east, north)
+                if self._seen is None
+                else observed.measurement_of(self._seen, altitude, east, north))
         return self._now
 
     def reported_controls(self) -> Controls:
@@ -270,33 +331,26 @@ class CoreVehicle(FlownByLaw):
         if name in _COMMANDS:
             value = self._commanded[-1][_COMMANDS[name]] if self._commanded else None
             return math.nan if value is None else value
-        return self._measured[-1][_COLUMNS[name]] if self._measured else math.nan
+        return self._measured.last(name)
 
     def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
         """Return times and values of a measured quantity from ``start`` on."""
-        rows = self._measured[bisect_left(self._measured, (start,)):]
-        values = [row[_COLUMNS[name]] for row in rows]
-        if name == 'heading':
-            values = np.unwrap(values).tolist()
-        return [row[0] for row in rows], values
+        return self._measured.since(name, start)
 
     def history(self) -> History:
         """Return all that was measured, commanded and wanted, as a recording would have it."""
-        series: dict[str, Series] = {}
-        topics: dict[str, Arrivals] = {}
+        times, series = self._measured.series()
+        topics = _arrivals(times, EACH_FRAME)
         for rows, names, of in (
-            (self._measured, _MEASURED, EACH_FRAME),
-            (self._commanded, tuple(f'command_{name}' for name in FLOWN),
-             ('command/controls',)),
-            (_last_of_each(self._wanted), _TARGETS, (TARGET,)),
+            (self._commanded, tuple(f'command_{name}' for name in FLOWN), 'command/controls'),
+            (_last_of_each(self._wanted), _TARGETS, TARGET),
         ):
             if rows:
                 times, *columns = np.array(rows, dtype=np.float64).T
                 series |= {
                     name: Series(times, column)
                     for name, column in zip(names, columns, strict=True)}
-                never = np.full(len(times), math.nan)
-                topics |= {topic: Arrivals(times, never) for topic in of}
+                topics |= _arrivals(times, (of,))
         return make_flight('core', 0.0, series, topics)
 
 
@@ -320,6 +374,11 @@ def _read(file: Path, changed: int, size: int) -> tuple[Gains, Envelope]:
 
 def _throttle(state: AircraftState) -> float:
     return state.engines[0].throttle if state.engines else 0.0
+
+
+def _arrivals(times: Array, topics: Iterable[str]) -> dict[str, Arrivals]:
+    """Return the messages that these topics would have had."""
+    return dict.fromkeys(topics, Arrivals(times, np.full(len(times), math.nan)))
 
 
 def _last_of_each(rows: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:

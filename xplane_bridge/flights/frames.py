@@ -75,7 +75,7 @@ class Frames:
         if script.engaged:
             command = self._checked(vehicle.command_of_law())
             if script.excitations:
-                command = replace(command, **script.excited(command.given(), vehicle.time))
+                command = command._replace(**script.excited(command.given(), vehicle.time))
         else:
             if self._conduct is not None:
                 self._conduct.release(vehicle.time, vehicle.time)

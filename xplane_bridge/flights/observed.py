@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xplane_bridge.aircraft.state import AircraftState
+from xplane_bridge.aircraft.sample import Sample, Surroundings
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.policy.observation import known
 from xplane_bridge.control.policy.observation import Vector as Observation
@@ -60,20 +60,20 @@ class Observed(NamedTuple):
 
     @classmethod
     def of(
-        cls, motion: Motion, fix: Vector, frame: OdomFrame, velocity_enu: Vector | None,
-        air: Air | None,
+        cls, motion: Motion, velocity_enu: Vector | None, air: Air | None, fix: Vector,
+        position: Vector, frame: OdomFrame,
     ) -> Observed:
         """Return what is published of a state: without an orientation there is no odom."""
         orientation = motion.orientation
         if orientation is None:
             return cls(motion, fix, None, None, None, air)
         return cls(
-            motion, fix, *frame.pose(*fix, orientation),
+            motion, fix, position, frame.turned(fix[0], fix[1], orientation),
             None if velocity_enu is None else frames.rotate_inverse(orientation, velocity_enu),
             air)
 
-    def vector(self, target: Target) -> Observation:
-        """Return the observation with a target (control.observation.FIELDS)."""
+    def vector(self, target: tuple[float, ...]) -> Observation:
+        """Return the observation with a target's numbers (control.observation.FIELDS)."""
         orientation, rates, force = self.motion
         w, x, y, z = orientation or _NOT_TURNED
         turned_w, *turned = self.turned or _NOT_TURNED
@@ -81,8 +81,8 @@ class Observed(NamedTuple):
         return known(np.array((
             x, y, z, w, *rates, *(force or _ZERO), *self.fix,
             *(self.position or _ZERO), *turned, turned_w, *(self.velocity or _ZERO),
-            *(rates if self.turned else _ZERO), *_air_numbers(self.air),
-            *target_numbers(target)), dtype=np.float64))
+            *(rates if self.turned else _ZERO), *_air_numbers(self.air), *target),
+            dtype=np.float64))
 
 
 def _air_numbers(air: Air | None) -> tuple[float | None, ...]:
@@ -104,30 +104,65 @@ def target_numbers(target: Target) -> tuple[float, ...]:
         + _CLIMB * (climb == climb), altitude, heading, airspeed, course, climb)
 
 
-# The parts, of either kind of state.
+def known_target(target: Target) -> tuple[float, ...]:
+    """Return the same, 0 where there is nothing to hold."""
+    return tuple(0.0 if math.isnan(value) else value for value in target_numbers(target))
 
 
-def motion_of(state: AircraftState | VehicleState) -> Motion:
-    """Return orientation, rates and specific force."""
-    if isinstance(state, VehicleState):
-        return Motion(state.orientation, state.angular_velocity, state.specific_force)
-    return Motion(
-        simulated.orientation(state), simulated.angular_velocity(state),
-        simulated.specific_force(state))
+# Of the simulated aircraft's own state.
 
 
-def velocity_of(state: AircraftState | VehicleState) -> Vector | None:
-    """Return the velocity over ground, ENU, m/s."""
-    if isinstance(state, VehicleState):
-        return state.velocity
-    return simulated.velocity(state)
+def vector_of_truth(
+    sample: Sample, more: Surroundings, fix: Vector, position: Vector, frame: OdomFrame,
+    target: tuple[float, ...],
+) -> Observation:
+    """Return the observation of a state of which all is known: as Observed has it, but faster."""
+    orientation = w, x, y, z = simulated.orientation(sample)
+    v_north, v_east, v_down, _, mass, f_x, f_y, f_z, tas, static, qbar, temperature, density, (
+        north), east, down = more
+    _, _, _, _, _, _, p, q, r, cas, alpha, beta, *_ = sample
+    turned_w, turned_x, turned_y, turned_z = frame.turned(fix[0], fix[1], orientation)
+    values = (
+        x, y, z, w, p, -q, -r, f_x / mass, -(f_y / mass), -(f_z / mass), *fix, *position,
+        turned_x, turned_y, turned_z, turned_w,
+        *frames.rotate_inverse(orientation, (v_east, v_north, -v_down)), p, -q, -r,
+        cas, tas, alpha, beta, static, qbar, temperature, density, east, north, -down, *target)
+    found = np.array(values)
+    # The sum of an aircraft that has broken is NaN.
+    return found if math.isfinite(sum(values)) else known(found)
 
 
-def air_of(state: AircraftState | VehicleState) -> Air:
-    """Return the air data; the dynamic pressure is that of the true airspeed."""
-    if isinstance(state, VehicleState):
-        return state.air or Air()
-    return simulated.air(state)
+def parts_of_truth(sample: Sample, more: Surroundings) -> tuple[Motion, Vector, Air]:
+    """Return motion, velocity over ground (ENU, m/s), and air data: all is known."""
+    mass = more.mass
+    return (
+        Motion(
+            simulated.orientation(sample), simulated.angular_velocity(sample),
+            frames.frd_to_flu((more.force_x / mass, more.force_y / mass, more.force_z / mass))),
+        simulated.velocity(more),
+        Air(sample.cas, more.tas, sample.alpha, sample.beta, more.static_pressure, more.qbar,
+            more.temperature, more.density,
+            (more.wind_east, more.wind_north, -more.wind_down)))
+
+
+def measurement_of_truth(
+    sample: Sample, more: Surroundings, altitude: float, east: float, north: float
+) -> Measurement:
+    """Return what a control law knows without anything in between."""
+    v_north, v_east, v_down, ground_speed, *_ = more
+    return Measurement(
+        sample.phi, sample.theta, sample.psi, sample.p, sample.q, sample.r, altitude, sample.cas,
+        more.tas, -v_down, math.atan2(v_east, v_north), ground_speed, east, north)
+
+
+# Of what a protocol left of it.
+
+
+def parts_of(state: VehicleState) -> tuple[Motion, Vector | None, Air]:
+    """Return motion, velocity over ground (ENU, m/s), and air data; None is unknown."""
+    return (
+        Motion(state.orientation, state.angular_velocity, state.specific_force), state.velocity,
+        state.air or Air())
 
 
 def flow_and_controls(state: VehicleState) -> tuple[float, ...]:
@@ -136,16 +171,6 @@ def flow_and_controls(state: VehicleState) -> tuple[float, ...]:
     return tuple(math.nan if value is None else value for value in (
         air.angle_of_attack, air.sideslip, controls.elevator, controls.aileron, controls.rudder,
         controls.throttle))
-
-
-def measurement_of_truth(
-    state: AircraftState, altitude: float, east: float, north: float
-) -> Measurement:
-    """Return what a control law knows without anything in between."""
-    return Measurement(
-        state.phi, state.theta, state.psi, state.p, state.q, state.r, altitude, state.cas,
-        state.tas, -state.v_down, math.atan2(state.v_east, state.v_north), state.ground_speed,
-        east, north)
 
 
 def measurement_of(

@@ -1,0 +1,88 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What was measured in a flight in this process: kept as it was read, derived when somebody asks.
+
+A frame reads some plain numbers (aircraft.sample) or, behind a protocol, a VehicleState. East and
+north, heights above the ellipsoid and Euler angles of a quaternion are worked out of that for
+whoever asks for them, not in each frame of each flight.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+import math
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.flights.analysis.series import Array, Series
+
+QUANTITIES = (
+    'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
+    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
+"""What is measured: SI, and latitude and longitude in degrees."""
+
+_COLUMNS = {name: column for column, name in enumerate(QUANTITIES)}
+
+Row = tuple[float, ...]
+"""The quantities of a frame, in their order."""
+
+
+Kept = TypeVar('Kept')
+
+
+class Measured(Generic[Kept]):
+    """What was measured so far, by the names of QUANTITIES; ``derive`` makes a row of a frame."""
+
+    def __init__(self, derive: Callable[[Kept], Row]) -> None:
+        self._derive = derive
+        self._times: list[float] = []
+        self._kept: list[Kept] = []
+        # The newest row, and of how many frames it is the last.
+        self._newest: tuple[int, Row] = (0, ())
+
+    def add(self, time: float, kept: Kept) -> None:
+        """Keep what was read of a frame."""
+        self._times.append(time)
+        self._kept.append(kept)
+
+    def last(self, name: str) -> float:
+        """Return the newest value, NaN if there is none."""
+        if not self._kept:
+            return math.nan
+        frames, row = self._newest
+        if frames != len(self._kept):
+            row = self._derive(self._kept[-1])
+            self._newest = len(self._kept), row
+        return row[_COLUMNS[name]]
+
+    def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
+        """Return times and values from ``start`` on; headings are continuous."""
+        first, column = bisect_left(self._times, start), _COLUMNS[name]
+        values = [self._derive(kept)[column] for kept in self._kept[first:]]
+        if name == 'heading':
+            values = np.unwrap(values).tolist()
+        return self._times[first:], values
+
+    def series(self) -> tuple[Array, dict[str, Series]]:
+        """Return the times, and all of it."""
+        times = np.array(self._times)
+        columns = np.array([*map(self._derive, self._kept)], dtype=np.float64).T
+        return times, {
+            name: Series(times, column)
+            for name, column in zip(QUANTITIES, columns, strict=True)}
