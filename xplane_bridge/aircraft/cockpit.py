@@ -57,7 +57,7 @@ class Cockpit:
         setter = model.setter
         self._controls = {
             name: (setter(node), sign, low) for name, (node, sign, low) in _CONTROLS.items()}
-        self._surfaces = tuple(self._controls[name][:2] for name in SURFACES)
+        self._surfaces = tuple(self._controls[name][0] for name in SURFACES)
         self._steer = setter('fcs/steer-cmd-norm')
         self._throttle = [setter(f'fcs/throttle-cmd-norm[{n}]') for n in engines]
         self._mixture = [setter(f'fcs/mixture-cmd-norm[{n}]') for n in engines]
@@ -100,14 +100,18 @@ class Cockpit:
 
     def fly_by(self, elevator: float, aileron: float, rudder: float, throttle: float) -> None:
         """Move the surfaces, and the throttles of all engines."""
-        if not -1.0 <= rudder <= 1.0:
-            rudder = clamp(rudder, -1.0, 1.0)
-        for (to, sign), value in zip(
-                self._surfaces, (elevator, aileron, rudder), strict=True):
-            to(sign * (value if -1.0 <= value <= 1.0 else clamp(value, -1.0, 1.0)))
+        if not (-1.0 <= elevator <= 1.0 and -1.0 <= aileron <= 1.0 and -1.0 <= rudder <= 1.0
+                and 0.0 <= throttle <= 1.0):
+            elevator, aileron, rudder = (
+                clamp(value, -1.0, 1.0) for value in (elevator, aileron, rudder))
+            throttle = clamp(throttle, 0.0, 1.0)
+        to_elevator, to_aileron, to_rudder = self._surfaces
+        to_elevator(ELEVATOR_SIGN * elevator)
+        to_aileron(AILERON_SIGN * aileron)
+        to_rudder(RUDDER_SIGN * rudder)
         self._steer(rudder)
-        for lever in self._throttle:
-            lever(throttle if 0.0 <= throttle <= 1.0 else clamp(throttle, 0.0, 1.0))
+        for to in self._throttle:
+            to(throttle)
 
     def _mix(self, mixture: Mapping[int, float]) -> None:
         for n, value in mixture.items():

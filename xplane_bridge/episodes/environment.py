@@ -176,9 +176,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         before, flight = self._truth, self._flight
         if before is None or flight is None:
             raise ValueError('no episode has begun, or it is over: call reset() first')
-        for _ in range(self._frames):
-            if flight.step(values) is not State.READY:
-                break
+        flight.step(values, self._frames)
         if flight.error is not None:
             self._truth = None
             raise flight.error

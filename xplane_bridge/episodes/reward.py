@@ -21,8 +21,7 @@ Both are functions of a Step; see docs/reference/episodes.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 import math
 from typing import NamedTuple
 
@@ -38,7 +37,7 @@ from xplane_bridge.flights.core_vehicle import tuned, undulation
 from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Step:
     """
     A step of an episode.
@@ -52,11 +51,14 @@ class Step:
     before: Vector
     action: tuple[float, ...]
     after: Vector
+    _seen: Seen | None = field(default=None, init=False, repr=False, compare=False)
 
-    @cached_property
+    @property
     def seen(self) -> Seen:
         """Return what is judged of it."""
-        return seen(self.after)
+        if self._seen is None:
+            self._seen = seen(self.after)
+        return self._seen
 
 
 Reward = Callable[[Step], float]
@@ -69,6 +71,8 @@ _FIX = slice(INDEX['fix.latitude'], INDEX['fix.altitude'] + 1)
 _QUATERNION = slice(INDEX['imu/data.orientation.x'], INDEX['imu/data.orientation.w'] + 1)
 _VELOCITY = slice(INDEX['odom.twist.twist.linear.x'], INDEX['odom.twist.twist.linear.z'] + 1)
 _TARGET = slice(INDEX['target.fields'], INDEX['target.climb_rate'] + 1)
+
+_ALTITUDE_SET, _HEADING_SET, _AIRSPEED_SET, _COURSE_SET, _ = TARGET_BITS.values()
 
 # A tracking error's scale where no criterion limits its rms: m, deg, m/s.
 _SCALES = {'altitude_error': 10.0, 'heading_error_deg': 5.0, 'airspeed_error': 2.5}
@@ -98,23 +102,28 @@ class Seen(NamedTuple):
 
 def seen(observation: Vector) -> Seen:
     """Return what is judged of an observation; a heading's error may be a course's."""
-    x, y, z, w = observation[_QUATERNION].tolist()
+    numbers = observation.tolist()
+    x, y, z, w = numbers[_QUATERNION]
     roll, pitch, yaw = frames.quaternion_to_euler((w, x, y, z))
-    altitude = float(observation[_ALTITUDE])
+    altitude = numbers[_ALTITUDE]
     # X-Plane 6 sends no indicated airspeed.
-    airspeed = float(observation[_INDICATED] or observation[_TRUE])
-    given, to_altitude, to_heading, to_airspeed, to_course, _ = observation[_TARGET].tolist()
+    airspeed = numbers[_INDICATED] or numbers[_TRUE]
+    given, to_altitude, to_heading, to_airspeed, to_course, _ = numbers[_TARGET]
     is_set, direction = int(given), math.nan
-    if is_set & TARGET_BITS['true_heading']:
+    if is_set & _HEADING_SET:
         direction = frames.yaw_to_heading(yaw) - to_heading
-    elif is_set & TARGET_BITS['course']:
-        east, north, _ = frames.rotate((w, x, y, z), tuple(observation[_VELOCITY].tolist()))
+    elif is_set & _COURSE_SET:
+        east, north, _ = frames.rotate((w, x, y, z), tuple(numbers[_VELOCITY]))
         direction = math.atan2(east, north) - to_course
     return Seen(
         roll / DEGREE, -pitch / DEGREE, altitude, airspeed,
-        altitude - to_altitude if is_set & TARGET_BITS['altitude'] else math.nan,
+        altitude - to_altitude if is_set & _ALTITUDE_SET else math.nan,
         math.remainder(direction, math.tau) / DEGREE,
-        airspeed - to_airspeed if is_set & TARGET_BITS['airspeed'] else math.nan)
+        airspeed - to_airspeed if is_set & _AIRSPEED_SET else math.nan)
+
+
+# In the order of _SCALES.
+_ERRORS = slice(Seen._fields.index('altitude_error'), len(Seen._fields))
 
 
 class TrackingReward:
@@ -134,12 +143,14 @@ class TrackingReward:
 
     def __call__(self, step: Step) -> float:
         """Return the reward of a step; 0 without any target."""
-        now = step.seen
-        errors = [
-            error / scale for name, scale in self.scales.items()
-            if (error := getattr(now, name)) == error]
-        total: float = sum(1.0 / (1.0 + error * error) for error in errors)
-        return total / (len(errors) or 1)
+        total, targets = 0.0, 0
+        for error, scale in zip(tuple(step.seen)[_ERRORS], self.scales.values(), strict=True):
+            # NaN without its target.
+            if error == error:
+                error /= scale
+                total += 1.0 / (1.0 + error * error)
+                targets += 1
+        return total / (targets or 1)
 
 
 class EnvelopeLeft:

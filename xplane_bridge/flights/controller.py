@@ -27,6 +27,7 @@ from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.targets import check_targets, Target, with_changes
 from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.flights.laws import ActionLaw
 from xplane_bridge.flights.script import ExperimentError
 
 """The controls that a law or an event commands."""
@@ -74,6 +75,11 @@ class FlownByLaw(ABC):
     def keep_target(self) -> None:
         """Note the target of the law, which is new."""
 
+    @property
+    def is_open_loop(self) -> bool:
+        """Return whether what the law commands is the same, whatever is observed meanwhile."""
+        return isinstance(self.law, ActionLaw) and self.law.is_direct
+
     def note_observation(self, time: float) -> None:
         """Note when the state was observed."""
         self._elapsed, self._observed_at = time - self._observed_at, time
@@ -81,7 +87,10 @@ class FlownByLaw(ABC):
     def command_of_law(self) -> Controls:
         """Return the command of the law, which is engaged, for the observed state."""
         self._standing = {}
-        return self.law.update(self.measurement(), self._elapsed)
+        law = self.law
+        if isinstance(law, ActionLaw) and law.is_direct:
+            return law.commanded()
+        return law.update(self.measurement(), self._elapsed)
 
     def own_command(self, changed: Mapping[str, float]) -> Controls:
         """Return the last own command, at first the reported controls, with those ``changed``."""

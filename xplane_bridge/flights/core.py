@@ -71,16 +71,19 @@ class CoreFlight(Flight):
 
     def observation(self) -> Vector:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
-        self._check_began()
-        if self._observed is None:
-            self._observed = self.vehicle.observation()
         # The caller may change what it is given.
-        return self._observed.copy()
+        return self._seen().copy()
 
     def truth(self) -> Vector:
         """Return the observation as it would be without sensors."""
-        self._check_began()
-        return self.vehicle.truth() if self.vehicle.has_sensors else self.observation()
+        seen = self._seen()
+        return self.vehicle.truth() if self.vehicle.has_sensors else seen
+
+    def _seen(self) -> Vector:
+        if self._observed is None:
+            self._check_began()
+            self._observed = self.vehicle.observation()
+        return self._observed
 
     def history(self) -> History:
         """Return all that was measured, commanded and wanted."""
@@ -108,18 +111,16 @@ class CoreFlight(Flight):
         going = self._frames.look()
         if order.flown_by.actions:
             while going and not script.engaged:
-                self._frames.fly_on()
-                going = self._frames.look()
+                going = self._frames.fly(1)
             if not going:
                 raise never_engaged(scenario.name)
         return State.READY if going else State.OVER
 
-    def _step(self, action: Sequence[float] | None) -> State:
+    def _step(self, action: Sequence[float] | None, frames: int) -> State:
         if action is not None and self._actions is not None:
             self._actions.given = tuple(action)
         self._observed = None
-        self._frames.fly_on()
-        return State.READY if self._frames.look() else State.OVER
+        return State.READY if self._frames.fly(frames) else State.OVER
 
     def _end(self) -> None:
         if self.state is not State.CLOSED and self.flown and not self._used:

@@ -221,16 +221,25 @@ class CoreVehicle(FlownByLaw):
             *place, now.roll, now.pitch, now.heading, east, north, now.airspeed, now.roll_rate,
             now.pitch_rate, now.yaw_rate, *observed.flow_and_controls(kept))
 
-    def fly_on(self, command: Controls) -> None:
-        """Fly a frame with a command."""
-        self._commanded.append((
-            self.time, command.elevator, command.aileron, command.rudder, command.throttle))
-        if self._rounding is not None:
-            self._rounding.fly_on(command, FRAME)
-        else:
-            self._move(command)
-            self.aircraft.advance(FRAME)
-        self.time += FRAME
+    @property
+    def is_open_loop(self) -> bool:
+        """Return whether what the law commands is the same, whatever is observed meanwhile."""
+        return super().is_open_loop and self._rounding is None and self._sensed is None
+
+    def fly_on(self, command: Controls, frames: int = 1) -> None:
+        """Fly frames with a command; all but the last are measured, and not looked at."""
+        aircraft, commanded, (elevator, aileron, rudder, throttle, *_) = (
+            self.aircraft, self._commanded, command)
+        for left in reversed(range(frames)):
+            commanded.append((self.time, elevator, aileron, rudder, throttle))
+            if self._rounding is not None:
+                self._rounding.fly_on(command, FRAME)
+            else:
+                self._move(command)
+                aircraft.advance(FRAME)
+            self.time += FRAME
+            if left:
+                self._measured.add(self.time, aircraft.sampler.sample())
 
     def _move(self, command: Controls) -> None:
         elevator, aileron, rudder, throttle, *others = command

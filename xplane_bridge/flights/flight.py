@@ -38,6 +38,10 @@ from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.script import ControllerError, Progress, Script
 
 
+# Frames of a flight that nobody steps.
+_AT_ONCE = 60
+
+
 class State(StrEnum):
     """How far a flight is; see Flight."""
 
@@ -141,21 +145,22 @@ class Flight(ABC):
         self._expect(State.NEW)
         return self._go(self._start)
 
-    def step(self, action: Sequence[float] | None = None) -> State:
+    def step(self, action: Sequence[float] | None = None, frames: int = 1) -> State:
         """
-        Fly on, at least one frame: READY, OVER or FAILED.
+        Fly on, at least so many frames unless it ends before: READY, OVER or FAILED.
 
         ``action`` is in the order of its level's fields; without one the last is held.
         """
-        self._expect(State.READY)
-        return self._go(self._step, action)
+        if self.state is not State.READY:
+            self._expect(State.READY)
+        return self._go(self._step, action, frames)
 
     def fly(self) -> State:
         """Fly it to its end: OVER or FAILED."""
         if self.state is State.NEW:
             self.start()
         while self.state is State.READY:
-            self.step()
+            self.step(frames=_AT_ONCE)
         return self.state
 
     @abstractmethod
@@ -164,7 +169,7 @@ class Flight(ABC):
 
     @abstractmethod
     def truth(self) -> Vector:
-        """Return the observation as it would be without sensors."""
+        """Return the observation as it would be without sensors, for reading only."""
 
     @abstractmethod
     def history(self) -> History:
@@ -203,8 +208,8 @@ class Flight(ABC):
         """Begin; return whether it is READY or OVER."""
 
     @abstractmethod
-    def _step(self, action: Sequence[float] | None) -> State:
-        """Fly on; return whether it is READY or OVER."""
+    def _step(self, action: Sequence[float] | None, frames: int) -> State:
+        """Fly on so many frames; return whether it is READY or OVER."""
 
     @abstractmethod
     def _end(self) -> None:

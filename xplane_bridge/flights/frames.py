@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
+from xplane_bridge.common.timing import FRAME
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.flights.conduct.conduct import Account, Conduct
 from xplane_bridge.flights.script import Flown, Script
@@ -39,13 +40,17 @@ class SteppedVehicle(Flown, Protocol):
     def own_command(self, changed: Mapping[str, float]) -> Controls:
         """Return the last own command, at first the reported controls, with those ``changed``."""
 
-    def fly_on(self, command: Controls) -> None:
-        """Fly a frame with a command."""
+    @property
+    def is_open_loop(self) -> bool:
+        """Return whether what its law commands is the same, whatever is observed meanwhile."""
+
+    def fly_on(self, command: Controls, frames: int = 1) -> None:
+        """Fly frames with a command; observe, but not the last one."""
 
 
 class Frames:
     """
-    A script and the vehicle that flies it: ``look``, then ``fly_on``, frame by frame.
+    A script and the vehicle that flies it: ``look`` at the first state, then ``fly``.
 
     ``law`` is the name of somebody's own law, whose commands are judged as those of a controller
     through ROS; '' for one of this package.
@@ -69,8 +74,25 @@ class Frames:
             script.account = replace(script.account, now=vehicle.time)
         return not script.is_over
 
-    def fly_on(self) -> Controls:
-        """Fly a frame from the observed state on; return the command that it was flown with."""
+    def fly(self, frames: int) -> bool:
+        """Fly frames from the observed state on; return whether there is another to be flown."""
+        while frames > 0:
+            together = self._together(frames) if frames > 1 else 1
+            self._fly_on(together)
+            frames -= together
+            if not self.look():
+                return False
+        return True
+
+    def _together(self, frames: int) -> int:
+        """Return how many of the next frames are flown with one command: nothing is due in them."""
+        script, vehicle = self._script, self._vehicle
+        if not (vehicle.is_open_loop and script.engaged) or script.excitations or self._conduct:
+            return 1
+        return max(1, min(frames, int((script.due - vehicle.time) / FRAME)))
+
+    def _fly_on(self, frames: int) -> None:
+        """Fly frames with the command for the observed state."""
         vehicle, script = self._vehicle, self._script
         if script.engaged:
             command = self._checked(vehicle.command_of_law())
@@ -80,8 +102,7 @@ class Frames:
             if self._conduct is not None:
                 self._conduct.release(vehicle.time, vehicle.time)
             command = vehicle.own_command(script.held_controls(vehicle.time) or {})
-        vehicle.fly_on(command)
-        return command
+        vehicle.fly_on(command, frames)
 
     def _checked(self, command: Controls) -> Controls:
         """Return a command of the law; what a bridge would refuse, as it was before."""

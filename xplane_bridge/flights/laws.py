@@ -50,13 +50,16 @@ class ActionLaw:
     A control law that is given its actions, at any level: the cascade flies what is commanded.
 
     ``target`` is what is to be held, and part of what is observed; what an action of level target
-    commands is the cascade's alone. At level controls there is no cascade.
+    commands is the cascade's alone. At level controls there is no cascade: then ``commanded`` is
+    all (``is_direct``), and nothing need be measured.
     """
 
     def __init__(self, action: Action) -> None:
         self.action = action
+        self.is_direct = action.level == 'controls'
         self.target = Target()
         self.given: tuple[float, ...] = ()
+        self._commanded: tuple[tuple[float, ...], Controls] = (), Controls()
         self._cascade = Cascade()
 
     def place(self, observe: Callable[[], Vector], cascade: Cascade) -> None:
@@ -68,11 +71,19 @@ class ActionLaw:
         self.target = target or Target(now.altitude, now.heading, now.airspeed)
         self._cascade.engage(now, controls)
 
+    def commanded(self) -> Controls:
+        """Return the controls that it is given."""
+        given, controls = self._commanded
+        if given is not self.given:
+            controls = Controls(*self.given)
+            self._commanded = self.given, controls
+        return controls
+
     def update(self, now: Measurement, dt: float) -> Controls:
         """Return the controls for a measurement taken ``dt`` seconds after the last."""
         level = self.action.level
         if level == 'controls':
-            return Controls(*self.given)
+            return self.commanded()
         if level == 'attitude':
             roll, pitch, throttle = self.given
             self._cascade.hold_attitude(Attitude(roll, pitch, throttle))
@@ -88,6 +99,7 @@ class PolicyLaw(ActionLaw):
 
     def __init__(self, policy: Actor) -> None:
         super().__init__(policy.action)
+        self.is_direct = False
         self.policy = policy
 
     def engage(self, now: Measurement, controls: Controls, target: Target | None = None) -> None:

@@ -53,13 +53,14 @@ class Measured(Generic[Kept]):
         self._derive = derive
         self._times: list[float] = []
         self._kept: list[Kept] = []
+        self._keep_time, self._keep = self._times.append, self._kept.append
         # The newest row, and of how many frames it is the last.
         self._newest: tuple[int, Row] = (0, ())
 
     def add(self, time: float, kept: Kept) -> None:
         """Keep what was read of a frame."""
-        self._times.append(time)
-        self._kept.append(kept)
+        self._keep_time(time)
+        self._keep(kept)
 
     def last(self, name: str) -> float:
         """Return the newest value, NaN if there is none."""

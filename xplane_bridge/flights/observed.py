@@ -22,13 +22,14 @@ publishes the same numbers.
 from __future__ import annotations
 
 import math
+from struct import Struct
 from typing import NamedTuple
 
 import numpy as np
 
 from xplane_bridge.aircraft.sample import Sample, Surroundings
 from xplane_bridge.control.measurement import Measurement
-from xplane_bridge.control.policy.observation import known
+from xplane_bridge.control.policy.observation import known, SIZE
 from xplane_bridge.control.policy.observation import Vector as Observation
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions import frames, simulated
@@ -40,6 +41,7 @@ from xplane_bridge.sensors.imu import Motion
 
 _ZERO = (0.0, 0.0, 0.0)
 _NOT_TURNED = (0.0, 0.0, 0.0, 0.0)
+_NUMBERS = Struct(f'{SIZE}d')
 _ALTITUDE, _HEADING, _AIRSPEED, _COURSE, _CLIMB = TARGET_BITS.values()
 
 
@@ -116,7 +118,11 @@ def vector_of_truth(
     sample: Sample, more: Surroundings, fix: Vector, position: Vector, frame: OdomFrame,
     target: tuple[float, ...],
 ) -> Observation:
-    """Return the observation of a state of which all is known: as Observed has it, but faster."""
+    """
+    Return the observation of a state of which all is known: as Observed has it, but faster.
+
+    The array may be read-only.
+    """
     orientation = w, x, y, z = simulated.orientation(sample)
     v_north, v_east, v_down, _, mass, f_x, f_y, f_z, tas, static, qbar, temperature, density, (
         north), east, down = more
@@ -127,9 +133,11 @@ def vector_of_truth(
         turned_x, turned_y, turned_z, turned_w,
         *frames.rotate_inverse(orientation, (v_east, v_north, -v_down)), p, -q, -r,
         cas, tas, alpha, beta, static, qbar, temperature, density, east, north, -down, *target)
-    found = np.array(values)
     # The sum of an aircraft that has broken is NaN.
-    return found if math.isfinite(sum(values)) else known(found)
+    if math.isfinite(sum(values)):
+        # In half of the time of np.array.
+        return np.frombuffer(_NUMBERS.pack(*values))
+    return known(np.array(values))
 
 
 def parts_of_truth(sample: Sample, more: Surroundings) -> tuple[Motion, Vector, Air]:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 import math
 
 import numpy as np
@@ -33,7 +34,7 @@ from xplane_bridge.common.controls import FLOWN, LIMITS
 from xplane_bridge.control.policy.observation import Field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Action:
     """A level of command: the topic of its message, and the fields that are commanded."""
 
@@ -45,6 +46,10 @@ class Action:
     def names(self) -> tuple[str, ...]:
         """Return the names of the fields in the message."""
         return tuple(field.name for field in self.fields)
+
+    @cached_property
+    def _bounds(self) -> tuple[tuple[float, float], ...]:
+        return tuple((field.low, field.high) for field in self.fields)
 
     def check_shape(self, action: NDArray[np.floating]) -> None:
         """Raise ValueError unless an action has a number for each field."""
@@ -61,12 +66,14 @@ class Action:
         """
         action = np.asarray(values, dtype=np.float64)
         self.check_shape(action)
-        found = []
-        for field, value in zip(self.fields, action.tolist(), strict=True):
-            if not math.isfinite(value):
-                raise ValueError(f"the action's {field.name} is {value}")
-            found.append(min(max(value, field.low), field.high))
-        return tuple(found)
+        found = action.tolist()
+        if not math.isfinite(sum(found)):
+            for name, value in zip(self.names, found, strict=True):
+                if not math.isfinite(value):
+                    raise ValueError(f"the action's {name} is {value}")
+        return tuple([
+            low if value < low else high if value > high else value
+            for value, (low, high) in zip(found, self._bounds, strict=True)])
 
 
 CONTROLS = Action('controls', 'command/controls', tuple(

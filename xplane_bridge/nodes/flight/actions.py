@@ -131,8 +131,13 @@ class LawVehicle(FlownByLaw, Vehicle):
         """Return what it would be told without sensors."""
         return self.observation()
 
-    def fly_on(self, command: Controls) -> None:
-        """Command the vehicle, and wait for the next state."""
+    @property
+    def is_open_loop(self) -> bool:
+        """Return False: each frame is commanded."""
+        return False
+
+    def fly_on(self, command: Controls, frames: int = 1) -> None:
+        """Command the vehicle, and wait for the next state: one frame."""
         given = command.given()
         self._commanded.append((self._stamp, *(given.get(name, math.nan) for name in FLOWN)))
         if self._lockstep is not None:

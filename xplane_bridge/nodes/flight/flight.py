@@ -173,11 +173,12 @@ class RosFlight(Flight):
                 raise never_engaged(order.scenario.name)
         return State.READY if going else State.OVER
 
-    def _step(self, action: Sequence[float] | None) -> State:
+    def _step(self, action: Sequence[float] | None, frames: int) -> State:
         assert self._way is not None
         if action is not None and isinstance(self._vehicle, LawVehicle):
             self._law.given = tuple(action)
-        return State.READY if self._way.go_on() else State.OVER
+        going = all(self._way.go_on() for _ in range(frames))
+        return State.READY if going else State.OVER
 
     def _end(self) -> None:
         if self._is_ended:

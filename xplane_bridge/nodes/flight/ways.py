@@ -64,8 +64,7 @@ class ByActions:
 
     def go_on(self) -> bool:
         """Fly a frame, or in real time until the next state."""
-        self._frames.fly_on()
-        return self._frames.look()
+        return self._frames.fly(1)
 
 
 class _Scripted:
