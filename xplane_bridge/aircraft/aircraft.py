@@ -199,7 +199,7 @@ class Aircraft:
         self._cockpit.move(given, throttles, mixtures, propellers)
 
     def fly_by(self, elevator: float, aileron: float, rudder: float, throttle: float) -> None:
-        """Move these as set_controls does, in a fifth of its time; ``commanded`` stays as it is."""
+        """Move these as set_controls does, in a fifth of its time; ``commanded`` stays."""
         if not math.isfinite(elevator + aileron + rudder + throttle):
             check_finite(elevator=elevator, aileron=aileron, rudder=rudder, throttle=throttle)
         self._state = None

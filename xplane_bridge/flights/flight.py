@@ -37,7 +37,6 @@ from xplane_bridge.flights.route import Telemetry
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.script import ControllerError, Progress, Script
 
-
 # Frames of a flight that nobody steps.
 _AT_ONCE = 60
 

@@ -85,7 +85,7 @@ class Frames:
         return True
 
     def _together(self, frames: int) -> int:
-        """Return how many of the next frames are flown with one command: nothing is due in them."""
+        """Return how many frames are flown with one command, as nothing is due in them."""
         script, vehicle = self._script, self._vehicle
         if not (vehicle.is_open_loop and script.engaged) or script.excitations or self._conduct:
             return 1

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,8 @@ _BLOCK = 256
 _DRAWS = 3
 # White noise is that of the time between samples, but of no less and no more than this (s).
 _SHORTEST, _LONGEST = 1e-3, 1.0
+# Times between samples of which the figures are kept.
+_MOST_INTERVALS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,16 @@ class Errors:
 PERFECT = Errors()
 
 
+class _Interval(NamedTuple):
+    """What the errors do in a time between samples, and the variance that does not grow."""
+
+    white: float
+    keep: float
+    stir: float
+    step: float
+    variance: float
+
+
 class Axes:
     """
     Some axes of a sensor, each with errors of its own by the same figures.
@@ -102,53 +115,62 @@ class Axes:
         self.errors = errors
         self._count = count
         self._exact = errors == PERFECT
+        self._limit, self._quantum = errors.saturation, errors.quantisation
         self._normal = _normal(generator, _DRAWS * count)
         scale, turn_on, bias = generator.standard_normal((3, count)).tolist()
         self._scale = [1.0 + errors.scale_factor * one for one in scale]
         self._turn_on = [errors.bias_turn_on * one for one in turn_on]
         self._markov = [errors.gauss_markov * one for one in bias]
         self._walk = [0.0] * count
-        self._interval = math.nan
-        self._white = self._keep = self._stir = self._step = 0.0
+        self._walk_variance = errors.bias_random_walk ** 2
+        self._converter_variance = errors.quantisation ** 2 / 12.0
+        # By intervals: rounded stamps have two or three.
+        self._known: dict[float, _Interval] = {}
+        self._now = _Interval(0.0, 0.0, 0.0, 0.0, math.nan)
         self.elapsed = 0.0
 
     def measure(self, values: Sequence[float], interval: float) -> tuple[float, ...]:
         """Return what the sensor reads ``interval`` seconds after its last sample."""
         if self._exact:
             return tuple(values)
-        if interval != self._interval:
-            self._set_interval(interval)
+        self._now = self._known.get(interval) or self._interval(interval)
         self.elapsed += interval
-        white, keep, stir, step = self._white, self._keep, self._stir, self._step
-        markov, walk, number = self._markov, self._walk, iter(next(self._normal))
+        white, keep, stir, step, _ = self._now
+        markov, walk, numbers = self._markov, self._walk, next(self._normal)
         measured = []
         for axis, value in enumerate(values):
-            noise = white * next(number)
-            markov[axis] = keep * markov[axis] + stir * next(number)
-            walk[axis] += step * next(number)
+            first = _DRAWS * axis
+            markov[axis] = slow = keep * markov[axis] + stir * numbers[first + 1]
+            walk[axis] = walked = walk[axis] + step * numbers[first + 2]
             measured.append(
-                value * self._scale[axis] + self._turn_on[axis] + markov[axis] + walk[axis]
-                + noise)
-        return tuple(map(self._converted, measured))
+                value * self._scale[axis] + self._turn_on[axis] + slow + walked
+                + white * numbers[first])
+        return tuple([self._converted(value) for value in measured])
 
     @property
     def variance(self) -> float:
         """Return the variance of the newest sample, but for scale factor and saturation."""
         if self._exact:
             return 0.0
-        return self.errors.variance(_limited(self._interval), self.elapsed)
+        return (self._now.variance + self._walk_variance * self.elapsed
+                + self._converter_variance)
 
-    def _set_interval(self, interval: float) -> None:
-        errors, self._interval = self.errors, interval
-        self._white = errors.white(_limited(interval))
-        self._keep = math.exp(-interval / errors.time_constant)
-        self._stir = errors.gauss_markov * math.sqrt(1.0 - self._keep ** 2)
-        self._step = errors.bias_random_walk * math.sqrt(interval)
+    def _interval(self, interval: float) -> _Interval:
+        errors = self.errors
+        white = errors.white(_limited(interval))
+        keep = math.exp(-interval / errors.time_constant)
+        if len(self._known) >= _MOST_INTERVALS:
+            self._known.clear()
+        found = self._known[interval] = _Interval(
+            white, keep, errors.gauss_markov * math.sqrt(1.0 - keep ** 2),
+            errors.bias_random_walk * math.sqrt(interval),
+            white ** 2 + errors.bias_turn_on ** 2 + errors.gauss_markov ** 2)
+        return found
 
     def _converted(self, value: float) -> float:
         """Return what the sensor's converter makes of a value."""
-        limit, step = self.errors.saturation, self.errors.quantisation
-        value = min(max(value, -limit), limit)
+        limit, step = self._limit, self._quantum
+        value = -limit if value < -limit else limit if value > limit else value
         return step * round(value / step) if step and math.isfinite(value) else value
 
 

@@ -74,6 +74,7 @@ class Device(Generic[Reading]):
         self._timing = timing
         self._generator = generator
         self._period = round(SECOND_NS / timing.rate) if timing.rate else 0
+        self._latency = round(timing.latency * SECOND_NS)
         self._last: int | None = None
         self._sampled: int | None = None
         self._next = 0
@@ -98,7 +99,7 @@ class Device(Generic[Reading]):
         if is_new and self._is_due(stamp):
             self._sample(stamp, measure)
         delivered = []
-        until = stamp - round(self._timing.latency * SECOND_NS) + _ROUNDED
+        until = stamp - self._latency + _ROUNDED
         while self._queue and (self._queue[0].stamp <= until or not self._has_delivered):
             delivered.append(self._queue.popleft())
             self._has_delivered = True
