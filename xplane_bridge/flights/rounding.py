@@ -59,7 +59,7 @@ class XpcRounding:
     _NAMES = (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE)
 
     def __init__(self, aircraft: Aircraft) -> None:
-        self._world = World(aircraft)
+        self._world = World(aircraft, traffic_flies=False)
         self._plugin = XpcPlugin(self._world, DatarefStore(self._world, 12))
         self._plausibility = Plausibility()
         self._position = xpc.encode(xpc.GetPosition(0))
@@ -98,7 +98,7 @@ class XplaneUdpRounding:
 
     def __init__(self, aircraft: Aircraft, version: int) -> None:
         self._version = version
-        self._world = World(aircraft)
+        self._world = World(aircraft, traffic_flies=False)
         self._xplane = XPlane(self._world, version, data_target=_PEER, data_rate=1.0)
         self._plausibility = Plausibility()
         self._layout = xplane_udp.default_layout(version, 'bridge')
@@ -166,7 +166,7 @@ class FdmdataRounding:
     _SENSORS = tuple(command for command in Command if command is not Command.MAGNETOMETER)
 
     def __init__(self, aircraft: Aircraft) -> None:
-        self._world = World(aircraft)
+        self._world = World(aircraft, traffic_flies=False)
         self._huginn = Huginn(self._world)
         self._held = Taken()
         self._plausibility = Plausibility()

@@ -94,8 +94,13 @@ class World:
     """
 
     def __init__(self, aircraft: Aircraft, magnetic_variation_deg: float = -3.0,
-                 zulu_time: float = 43_200.0) -> None:
-        """Place 19 aircraft abreast of the user's; zulu_time is UTC in seconds of the day."""
+                 zulu_time: float = 43_200.0, traffic_flies: bool = True) -> None:
+        """
+        Place 19 aircraft abreast of the user's; zulu_time is UTC in seconds of the day.
+
+        Unless ``traffic_flies`` they stay there, for a flight in which nobody looks at them.
+        """
+        self._traffic_flies = traffic_flies
         self.aircraft = aircraft
         self.magnetic_variation_deg = magnetic_variation_deg
         self.others = _formation(aircraft.state)
@@ -150,7 +155,7 @@ class World:
         self.zulu_time = (self.zulu_time + self.frame_period) % DAY
         if not self.frozen(0):
             self.aircraft.advance(self.frame_period)
-        for n, other in enumerate(self.others, start=1):
+        for n, other in enumerate(self.others if self._traffic_flies else (), start=1):
             if not self.frozen(n):
                 other.advance(self.frame_period)
         self._move_origin()

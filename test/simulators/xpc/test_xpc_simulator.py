@@ -579,9 +579,27 @@ class FakeStore:
         'bytes': DatarefValue(DatarefType.BYTES, tuple(n % 256 for n in range(600))),
     }
 
-    def read(self, name):
-        """Return a dataref."""
-        return self.values.get(name)
+    def type_of(self, name):
+        """Return a dataref's type."""
+        return self.values[name].type if name in self.values else None
+
+    def reader(self, name):
+        """Return what reads a dataref."""
+        return (lambda: self.values[name].values) if name in self.values else None
+
+
+def test_a_request_is_understood_by_all_its_bytes_and_no_others():
+    bench = Bench(store=FakeStore())
+    rows = {name: rows_of(bench.ask(names(b'GETD', *name))) for name in (
+        ('floats', 'ints'), ('ints', 'floats'))}
+    assert rows['floats', 'ints'] == rows['ints', 'floats'][::-1]
+    # A name that goes on beyond the datagram's end reads what an earlier one has left there.
+    whole = names(b'GETD', 'floats')
+    cut = whole[:-3]
+    known = bench.ask(whole)
+    assert bench.ask(cut) == known
+    bench.ask(names(b'GETD', 'floppy'))
+    assert bench.ask(cut) != known
 
 
 def test_arrays_are_cut_and_bytes_are_signed():

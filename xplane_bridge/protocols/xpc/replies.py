@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from operator import itemgetter
 import struct
@@ -54,20 +55,26 @@ def resp_size(counts: Iterable[int]) -> int:
     return 6 + sum(1 + 4 * count for count in counts)
 
 
-def _packed(tag: str, form: str, *values: float) -> bytes:
+def _packed(tag: str, form: str | struct.Struct, *values: float) -> bytes:
     try:
-        return header(tag) + struct.pack(form, *values)
+        return header(tag) + (
+            struct.pack(form, *values) if isinstance(form, str) else form.pack(*values))
     except (struct.error, OverflowError) as error:
         raise ValueError(f'{tag}: {error}') from None
 
 
 def _pack_datarefs(message: Datarefs) -> bytes:
-    form = ['<B']
     values: list[float] = [len(message.rows)]
     for row in message.rows:
-        form.append(f'B{len(row)}f')
-        values += [len(row), *row]
-    return _packed('RESP', ''.join(form), *values)
+        values.append(len(row))
+        values += row
+    return _packed('RESP', _form_of(tuple(map(len, message.rows))), *values)
+
+
+@lru_cache(maxsize=64)
+def _form_of(counts: tuple[int, ...]) -> struct.Struct:
+    """Return the form of a RESP with rows of so many values; the same is sent again and again."""
+    return struct.Struct('<B' + ''.join(f'B{count}f' for count in counts))
 
 
 class _Layout:

@@ -46,6 +46,11 @@ class ReceiveBuffer:
         """Return the first four bytes."""
         return bytes(self._bytes[:4])
 
+    @property
+    def datagram(self) -> bytes:
+        """Return the newest datagram."""
+        return bytes(self._bytes[:self.size])
+
     def __getitem__(self, offset: int) -> int:
         return self._bytes[offset]
 

@@ -47,6 +47,8 @@ _SHORTEST = 4
 # How many addresses with ports the plugin answers to.
 _MOST_CLIENTS = 1000
 _INT_ARRAY_LIMIT = 200
+# Requests of which is known what they ask for.
+_MOST_REQUESTS = 16
 _PAUSE_KEY = 0
 _TEXT_X, _TEXT_Y = 10, 600
 # What XPLMGetVersions returns; 11 and 12 are the releases of the store's xplane_internal_version.
@@ -123,6 +125,8 @@ class XpcPlugin:
         self._commands = Commands(world)
         self._flight = Flight(world, store, self.plugin_version)
         self._buffer = ReceiveBuffer()
+        # What GETD asked for, by its datagram: clients ask for the same again and again.
+        self._readers: dict[bytes, list[Callable[[], tuple[float, ...]]]] = {}
         self._connections: dict[Address, _Connection] = {}
         self._handlers = self._make_handlers(self.plugin_version)
 
@@ -255,24 +259,35 @@ class XpcPlugin:
             # Meant to repeat the last request, but it repeats no rows.
             return xpc.Datarefs(()) if connection.has_asked else None
         connection.has_asked = True
-        rows = []
-        offset = 6
-        for _ in range(count):
-            length = buffer[offset]
-            rows.append(self._row(buffer.string(offset + 1, length)))
-            offset += 1 + length
-        return xpc.Datarefs(tuple(rows))
+        request = buffer.datagram
+        readers = self._readers.get(request)
+        if readers is None:
+            readers = []
+            offset = 6
+            for _ in range(count):
+                length = buffer[offset]
+                readers.append(self._reader(buffer.string(offset + 1, length)))
+                offset += 1 + length
+            # Beyond its end are the bytes of earlier ones, which change.
+            if offset <= buffer.size:
+                if len(self._readers) >= _MOST_REQUESTS:
+                    self._readers.clear()
+                self._readers[request] = readers
+        return xpc.Datarefs(tuple([read() for read in readers]))
 
-    def _row(self, name: str) -> tuple[float, ...]:
-        dataref = self.store.read(name)
-        if dataref is None:
-            return ()
-        if dataref.type is DatarefType.INT_ARRAY:
-            return dataref.values[:_INT_ARRAY_LIMIT]
-        values = dataref.values[:xpc.MAX_VALUES]
-        if dataref.type is DatarefType.BYTES:
-            return tuple(byte - 256 if byte > 127 else byte for byte in values)
-        return values
+    def _reader(self, name: str) -> Callable[[], tuple[float, ...]]:
+        """Return what reads a dataref as a row."""
+        type_, read = self.store.type_of(name), self.store.reader(name)
+        if type_ is None or read is None:
+            return lambda: ()
+        if not type_.is_array:
+            return lambda: (read(),)
+        if type_ is DatarefType.INT_ARRAY:
+            return lambda: tuple(read()[:_INT_ARRAY_LIMIT])
+        if type_ is DatarefType.BYTES:
+            return lambda: tuple(
+                byte - 256 if byte > 127 else byte for byte in read()[:xpc.MAX_VALUES])
+        return lambda: tuple(read()[:xpc.MAX_VALUES])
 
     def _data(self, _: _Connection) -> None:
         self.counters.forwarded += write_rows(self._buffer, self._flight, self.store)

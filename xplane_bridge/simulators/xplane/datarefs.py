@@ -21,9 +21,9 @@ meaning; dataref_panel has the settings of the panel, which stay as written and 
 Several stores of different versions may share one world.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from xplane_bridge.simulators.faults import SimulatorCrashError
 from xplane_bridge.simulators.world import World
@@ -95,6 +95,11 @@ class DatarefStore:
         if entry.type.is_array:
             return DatarefValue(entry.type, tuple(entry.read()))
         return DatarefValue(entry.type, (entry.read(),))
+
+    def reader(self, name: str) -> Callable[[], Any] | None:
+        """Return what reads a number, or all elements of an array; None for an unknown name."""
+        entry = self._entries.get(name)
+        return None if entry is None else entry.read
 
     def read_element(self, name: str, index: int) -> float | None:
         """
