@@ -75,6 +75,31 @@ def flown(env, seed, steps=60, action=LEVEL_ACTIONS['controls'], **options):
     return found
 
 
+def test_frames_flown_in_one_go_are_those_flown_one_by_one(short):
+    """Also where something happens amid them: the turbulence, the change of the target."""
+    histories = []
+    for frames in (1, 12):
+        env = FlightEnv(short, frames_per_step=frames, termination=lambda step: '')
+        observations = flown(env, 5, 144 // frames)[2 * (144 // frames) - 1]
+        series = env._flight.history().series
+        histories.append([observations, {
+            name: (found.times.tobytes(), found.values.tobytes())
+            for name, found in series.items()}])
+    assert histories[0] == histories[1]
+
+
+def test_an_aircraft_of_another_physics_rate_flies_as_many_frames(short):
+    env = FlightEnv(short, physics_rate=60)
+    last = np.frombuffer(flown(env, 5, 60)[-2])
+    usual = np.frombuffer(flown(FlightEnv(short), 5, 60)[-2])
+    flight = env._flight
+    assert flight.vehicle.aircraft.dt == 1.0 / 60.0
+    assert flight.time == pytest.approx(1.3)
+    altitude = INDEX['fix.altitude']
+    assert last[altitude] == pytest.approx(usual[altitude], abs=2.0)
+    assert last[altitude] != usual[altitude]
+
+
 @pytest.mark.filterwarnings('ignore:.*we recommend using a symmetric and normalized space')
 @pytest.mark.parametrize('level', LEVELS)
 def test_gymnasium_accepts_it(level):

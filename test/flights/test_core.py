@@ -294,10 +294,12 @@ def test_what_cannot_be_flown_is_refused(arguments, text, sentence, tmp_path, ca
 def test_interrupted_it_reports_what_was_flown(tmp_path, monkeypatch, capsys):
     step = CoreFlight._step
 
-    def interrupted(flight, action):
-        if flight.flown >= 1.5 - 1e-9:
-            raise KeyboardInterrupt
-        return step(flight, action)
+    def interrupted(flight, action, frames):
+        for _ in range(frames):
+            if flight.flown >= 1.5 - 1e-9:
+                raise KeyboardInterrupt
+            state = step(flight, action, 1)
+        return state
 
     monkeypatch.setattr(CoreFlight, '_step', interrupted)
     assert experiment(tmp_path) == INTERRUPTED

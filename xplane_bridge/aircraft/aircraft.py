@@ -41,6 +41,7 @@ from xplane_bridge.aircraft.sample import Sampler
 from xplane_bridge.aircraft.state import AircraftState, KNOT
 from xplane_bridge.aircraft.weather import calm, Weather
 from xplane_bridge.common.fields import LARGEST_SEED
+from xplane_bridge.common.timing import PHYSICS_RATE
 
 _SETTLING_TIME = 20.0
 # Rounding errors in a sum of frame times must not cost a step.
@@ -56,7 +57,7 @@ class Aircraft:
     """
 
     def __init__(self, model: str = DEFAULT_MODEL, initial: Initial | None = None,
-                 dt: float = 1.0 / 120.0, seed: int = 0, aircraft_path: str = '',
+                 dt: float = 1.0 / PHYSICS_RATE, seed: int = 0, aircraft_path: str = '',
                  settings: Mapping[str, float] | None = None, *, outputs: bool = False) -> None:
         """
         Load the model and put it in its initial state.
@@ -327,7 +328,7 @@ class Aircraft:
         if not all(engine.running for engine in now.engines):
             raise ValueError(f'{self.model} cannot be trimmed with an engine stopped')
         place = (lat_deg, lon_deg, altitude_msl, heading_deg)
-        # Try it on a copy, because a failed trim leaves the model in disorder.
+        # On a copy first: a failed trim leaves the model in disorder.
         for by_jsbsim in steady.ways(self._model):
             failure = self._twin()._trim_level(place, 'ic/vt-kts', speed / KNOT, by_jsbsim)
             if not failure:

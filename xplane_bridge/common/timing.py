@@ -22,6 +22,9 @@ FRAME_RATE = 60.0
 FRAME = 1.0 / FRAME_RATE
 """The duration of such a frame in seconds."""
 
+PHYSICS_RATE = 120
+"""Steps per second of simulated aircraft, by default: two in each frame."""
+
 SECOND_NS = 1_000_000_000
 """A second in nanoseconds."""
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.optional import missing
-from xplane_bridge.common.timing import FRAME_RATE
+from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import Field, FIELDS, Vector
 from xplane_bridge.episodes.reward import (
@@ -86,9 +86,9 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
     ``rounding`` names a simulator as whose protocol it rounds), or a simulator: through ROS and
     its bridge, in lockstep where its protocol has time.
     ``level`` is that of control.action. A step is ``frames_per_step`` frames of 1/60 s with one
-    action. ``reward`` and ``termination`` take the place of the scenario's (judging.py), and
-    ``sensors`` and ``aircraft`` that of its own. Raises ValueError with a sentence for what
-    cannot be flown.
+    action; in core the aircraft is computed ``physics_rate`` times per second. ``reward`` and
+    ``termination`` take the place of the scenario's (judging.py), and ``sensors`` and
+    ``aircraft`` that of its own. Raises ValueError with a sentence for what cannot be flown.
 
     An episode begins when the scenario engages its controller; until then, and whenever it is
     not engaged, the scenario's own controls fly, and actions do not count (``info['engaged']``).
@@ -101,7 +101,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         level: str = 'controls', rounding: str = '', frames_per_step: int = 1,
         reward: Reward | None = None, termination: Termination | None = None,
         sensors: str | None = None, aircraft: str | None = None,
-        render_mode: str | None = None, **given: object,
+        physics_rate: int = PHYSICS_RATE, render_mode: str | None = None, **given: object,
     ) -> None:
         for old, new in _RENAMED.items():
             if old in given:
@@ -122,7 +122,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         self._frames = frames_per_step
         self._order = Order(
             scenario, sim, FlownBy(actions=level), sensors=sensors or '', rounding=rounding,
-            link=Link(lockstep=goes_in_lockstep(sim)))
+            physics_rate=physics_rate, link=Link(lockstep=goes_in_lockstep(sim)))
         if sentences := refusals(self._order):
             raise OrderError(sentences)
         self._flight: Flight | None = None

@@ -100,7 +100,7 @@ class CoreFlight(Flight):
         vehicle = self.telemetry = self.vehicle = CoreVehicle(
             start_of(initial), order.seed, law, order.model, initial.get('aircraft_path', ''),
             figures_of(order.sensed_by) if order.sensed_by else None, rounding,
-            initial.get('gains', ''))
+            initial.get('gains', ''), order.physics_rate)
         script = self.script = Script(scenario, vehicle, vehicle, self._display)
         script.begin = 0.0
         self._frames = Frames(

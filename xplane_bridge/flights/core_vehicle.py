@@ -35,7 +35,7 @@ from xplane_bridge.aircraft.sample import Sample, Surroundings
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
 from xplane_bridge.common.controls import CONTROLS, FLOWN
-from xplane_bridge.common.timing import FRAME
+from xplane_bridge.common.timing import FRAME, PHYSICS_RATE
 from xplane_bridge.control import envelope, gains
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.envelope import Envelope
@@ -51,11 +51,11 @@ from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.flights import observed
 from xplane_bridge.flights.analysis.history import make_flight
+from xplane_bridge.flights.analysis.measured import Measured, Row
 from xplane_bridge.flights.analysis.quantities import EACH_FRAME, TARGET
 from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
 from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.flights.laws import ActionLaw
-from xplane_bridge.flights.measured import Measured, Row
 from xplane_bridge.flights.observed import Observed
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.flights.sensed import Sensed
@@ -94,14 +94,15 @@ class CoreVehicle(FlownByLaw):
                  model: str = DEFAULT_MODEL, aircraft_path: str = '',
                  sensors: Figures | None = None,
                  rounding: Callable[[Aircraft], Rounding] | None = None,
-                 gains_named: str = '') -> None:
+                 gains_named: str = '', physics_rate: int = PHYSICS_RATE) -> None:
         """
-        Trim the aircraft; ValueError if that is not possible.
+        Trim the aircraft, of so many steps per second; ValueError if that is not possible.
 
         ``gains_named`` are used instead of its own (gains.chosen); of an aircraft without any
         nothing may be engaged that needs some.
         """
-        self.aircraft = Aircraft(model, initial, seed=seed, aircraft_path=aircraft_path)
+        self.aircraft = Aircraft(
+            model, initial, 1.0 / physics_rate, seed, aircraft_path=aircraft_path)
         self.law: ControlLaw = law or Cascade(*tuned(model, aircraft_path, gains_named))
         if isinstance(law, ActionLaw):
             law.place(self.observation, Cascade(*tuned(model, aircraft_path, gains_named)))

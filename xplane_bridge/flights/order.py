@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL
+from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.control import gains
 from xplane_bridge.control.policy.action import CONTROLS, LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
@@ -139,8 +140,9 @@ class Order:
     ``scenario`` has every change in it already. ``sim`` is CORE, or else it is flown through ROS:
     DIRECT, or a simulator of the registry behind its bridge. ``sensors`` is a name or file,
     NO_SENSORS, or empty for those of the scenario. ``rounding`` is the simulator whose protocol
-    rounds what is measured and commanded, in core only; ``link`` and ``keep`` belong to flights
-    through ROS.
+    rounds what is measured and commanded, and ``physics_rate`` the aircraft's steps per second,
+    whole ones in each frame: both in core only. ``link`` and ``keep`` belong to flights through
+    ROS.
     """
 
     scenario: Scenario
@@ -149,6 +151,7 @@ class Order:
     seed: int = 0
     sensors: str = ''
     rounding: str = ''
+    physics_rate: int = PHYSICS_RATE
     link: Link = field(default_factory=Link)
     keep: Keep = field(default_factory=Keep)
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 import math
 
 from xplane_bridge.common.fields import LARGEST_SEED
+from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
 from xplane_bridge.flights.order import (
@@ -37,6 +38,8 @@ from xplane_bridge.flights.scenario.untargeted import at_the_controls
 from xplane_bridge.sensors.specification import FiguresError, load
 from xplane_bridge.simulators.registry import no_simulator, SIMULATORS
 
+# Whole steps in each frame; more than these gain nothing.
+_PHYSICS_RATES = range(round(FRAME_RATE), 1201, round(FRAME_RATE))
 _FAULTS = ('loss', 'delay', 'jitter')
 
 
@@ -77,6 +80,8 @@ def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
     if order.rounding:
         yield (f'rounding {order.rounding!r} belongs to {CORE}: through ROS what is measured and '
                f'commanded is rounded by {order.sim}')
+    if order.physics_rate != PHYSICS_RATE:
+        yield f'physics_rate belongs to {CORE}: a simulator has its own'
     yield from _of_actions(order)
     if order.sim == DIRECT:
         yield from _of_direct(order)
@@ -160,6 +165,9 @@ def _in_core(order: Order) -> Iterator[str]:
                f'{", ".join(needed)}: {CORE} has no link to lose and no process to stop')
     if order.rounding and order.rounding not in SIMULATORS:
         yield f'rounding: {no_simulator(order.rounding)}'
+    if order.physics_rate not in _PHYSICS_RATES:
+        yield (f'physics_rate: got {order.physics_rate!r}, expected a multiple of '
+               f'{_PHYSICS_RATES.step} in {_PHYSICS_RATES.step}..{_PHYSICS_RATES.stop - 1}')
 
 
 def _of_actions(order: Order) -> Iterator[str]:
