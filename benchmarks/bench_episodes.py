@@ -54,7 +54,7 @@ DECISION = 12
 # Distributions with an environment of the class NoFGJsbSimEnv in <package>.environment. They
 # integrate at 60 Hz and do not trim.
 OTHERS = ('jsbgym', 'gymnasium_jsbsim')
-PYFLYT = 'PyFlyt/Fixedwing-Waypoints-v4'
+PYFLYT = 'PyFlyt/Fixedwing-Waypoints-v3'
 
 
 @dataclass
