@@ -21,7 +21,10 @@ from dataclasses import dataclass
 
 def clamp(value: float, low: float, high: float) -> float:
     """Return the value within the limits."""
-    return min(max(value, low), high)
+    # In half of the time of min and max, of which a frame has 14.
+    if value < low:
+        value = low
+    return high if value > high else value
 
 
 @dataclass(slots=True)

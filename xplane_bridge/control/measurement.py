@@ -58,18 +58,16 @@ class Measurement(NamedTuple):
     @property
     def speed(self) -> float:
         """Return the true airspeed, or the indicated one, in m/s."""
-        return _first(self.true_airspeed, self.airspeed)
+        speed = self.true_airspeed
+        # NaN is not equal to itself.
+        return speed if speed == speed else self.airspeed
 
     @property
     def track(self) -> float:
         """Return the course over ground, or the heading, in rad."""
-        return _first(self.course, self.heading)
+        return self.heading if math.isnan(self.course) else self.course
 
     @property
     def speed_over_ground(self) -> float:
         """Return the ground speed, or the airspeed, in m/s."""
-        return _first(self.ground_speed, self.speed)
-
-
-def _first(value: float, otherwise: float) -> float:
-    return otherwise if math.isnan(value) else value
+        return self.speed if math.isnan(self.ground_speed) else self.ground_speed

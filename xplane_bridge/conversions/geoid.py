@@ -141,6 +141,12 @@ def undulation_source(constant: float | None = None, grid: str = '') -> Undulati
     )
 
 
+@cache
+def usual_undulation() -> Undulation:
+    """Return undulation_source() of no arguments, looked for once: to find a grid takes 1 ms."""
+    return undulation_source()
+
+
 def _installed_grid() -> Undulation | None:
     for name in _INSTALLED_GRIDS:
         try:

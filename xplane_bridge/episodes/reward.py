@@ -31,9 +31,9 @@ from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control import gains
 from xplane_bridge.control.policy.observation import INDEX, Vector
 from xplane_bridge.conversions import frames
-from xplane_bridge.conversions.geoid import ellipsoid_to_msl
+from xplane_bridge.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.conversions.message_numbers import TARGET_BITS
-from xplane_bridge.flights.core_vehicle import tuned, undulation
+from xplane_bridge.flights.core_vehicle import tuned
 from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
 
 
@@ -175,7 +175,7 @@ class EnvelopeLeft:
             (1.0 - _AIRSPEED_MARGIN) * limits.airspeed_low if is_known else -math.inf)
         self._fastest = (
             (1.0 + _AIRSPEED_MARGIN) * limits.airspeed_high if is_known else math.inf)
-        self._undulation = undulation()
+        self._undulation = usual_undulation()
         self._parked = bool(scenario.initial.get('parked', False))
         self._criteria = [
             criterion for criterion in scenario.criteria

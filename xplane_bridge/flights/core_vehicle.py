@@ -46,7 +46,7 @@ from xplane_bridge.control.policy.observation import Vector as Observation
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
-from xplane_bridge.conversions.geoid import msl_to_ellipsoid, undulation_source
+from xplane_bridge.conversions.geoid import msl_to_ellipsoid, usual_undulation
 from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.flights import observed
@@ -67,7 +67,6 @@ _COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN, star
 _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 # The controls that no law commands.
 _NO_OTHERS = [None] * (len(CONTROLS) - len(FLOWN))
-undulation = cache(undulation_source)
 
 
 class Rounding(Protocol):
@@ -111,7 +110,7 @@ class CoreVehicle(FlownByLaw):
         self._turbulence: Sequence[float] = (0.0, 0.0)
         # As simulator_node does: JSBSim's turbulence has a state from the first frame on.
         self._set_weather()
-        self._undulation = undulation()
+        self._undulation = usual_undulation()
         self._local: LocalFrame | None = None
         self._sensors, self._seed = sensors, seed
         self._sensed: Sensed | None = None

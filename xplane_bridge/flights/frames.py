@@ -76,8 +76,9 @@ class Frames:
 
     def fly(self, frames: int) -> bool:
         """Fly frames from the observed state on; return whether there is another to be flown."""
+        is_open_loop = frames > 1 and self._conduct is None and self._vehicle.is_open_loop
         while frames > 0:
-            together = self._together(frames) if frames > 1 else 1
+            together = self._together(frames) if is_open_loop else 1
             self._fly_on(together)
             frames -= together
             if not self.look():
@@ -86,10 +87,10 @@ class Frames:
 
     def _together(self, frames: int) -> int:
         """Return how many frames are flown with one command, as nothing is due in them."""
-        script, vehicle = self._script, self._vehicle
-        if not (vehicle.is_open_loop and script.engaged) or script.excitations or self._conduct:
+        script = self._script
+        if not script.engaged or script.excitations:
             return 1
-        return max(1, min(frames, int((script.due - vehicle.time) / FRAME)))
+        return max(1, min(frames, int((script.due - self._vehicle.time) / FRAME)))
 
     def _fly_on(self, frames: int) -> None:
         """Fly frames with the command for the observed state."""

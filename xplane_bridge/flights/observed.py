@@ -131,7 +131,7 @@ def vector_of_truth(
     values = (
         x, y, z, w, p, -q, -r, f_x / mass, -(f_y / mass), -(f_z / mass), *fix, *position,
         turned_x, turned_y, turned_z, turned_w,
-        *frames.rotate_inverse(orientation, (v_east, v_north, -v_down)), p, -q, -r,
+        *frames.rotate((w, -x, -y, -z), (v_east, v_north, -v_down)), p, -q, -r,
         cas, tas, alpha, beta, static, qbar, temperature, density, east, north, -down, *target)
     # The sum of an aircraft that has broken is NaN.
     if math.isfinite(sum(values)):

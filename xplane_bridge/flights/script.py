@@ -27,7 +27,7 @@ from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.path import PathFollower
-from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
+from xplane_bridge.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.flights.analysis.series import Series
 from xplane_bridge.flights.analysis.verdict import flown_step, Occurrence
 from xplane_bridge.flights.conduct.conduct import Account
@@ -227,7 +227,7 @@ class Script:
         """Trim, and hold the trimmed controls."""
         given = dict(values)
         if 'altitude' in given:
-            undulation = undulation_source().height_m(
+            undulation = usual_undulation().height_m(
                 self._telemetry.last('latitude'), self._telemetry.last('longitude'))
             given['altitude_msl'] = ellipsoid_to_msl(given.pop('altitude'), undulation)
         found = self._vehicle.trim(given)

@@ -22,7 +22,7 @@ from typing import Any
 
 from xplane_bridge.aircraft import terrain
 from xplane_bridge.common.fields import LARGEST_SEED, mapping, text
-from xplane_bridge.conversions.geoid import ellipsoid_to_msl, undulation_source
+from xplane_bridge.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.flights.scenario.events import Event, FAILURES, parse
 from xplane_bridge.flights.scenario.scenario import parse_initial, Scenario, ScenarioError
 
@@ -132,7 +132,7 @@ def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
     # Gains are the controller's, not the aircraft's.
     given = {name: value for name, value in initial.items() if name != 'gains'}
     if 'altitude' in given:
-        undulation = undulation_source().height_m(
+        undulation = usual_undulation().height_m(
             given.get('latitude_deg', terrain.HOME_LAT_DEG),
             given.get('longitude_deg', terrain.HOME_LON_DEG))
         given['altitude_msl'] = ellipsoid_to_msl(given.pop('altitude'), undulation)
