@@ -107,7 +107,7 @@ def test_a_path_goes_on_at_another_altitude_but_not_with_another_course():
 def test_from_a_lower_level_the_present_state_is_kept():
     cascade = engaged()
     cascade.hold_attitude(Attitude(roll=0.3, airspeed=48.0))
-    there = replace(LEVEL, altitude=900.0, course=2.5)
+    there = LEVEL._replace(altitude=900.0, course=2.5)
     cascade.update(there, 0.02)
     cascade.change_target({'climb_rate': 1.0})
     assert (cascade.target.course, cascade.target.airspeed) == (2.5, 48.0)
@@ -129,9 +129,9 @@ def test_each_leg_has_the_altitude_of_its_waypoint_and_the_end_is_held():
     cascade.update(LEVEL, 0.02)
     assert cascade.target.altitude == 1300.0
     for east, north in ((1500.0, 800.0), (3000.0, 500.0)):
-        cascade.update(replace(LEVEL, east=east, north=north), 0.02)
+        cascade.update(LEVEL._replace(east=east, north=north), 0.02)
     assert (cascade.target.altitude, cascade.at.leg) == (1400.0, 1)
-    cascade.update(replace(LEVEL, east=4010.0, north=0.0), 0.02)
+    cascade.update(LEVEL._replace(east=4010.0, north=0.0), 0.02)
     assert cascade.level is Level.TARGET
     assert cascade.follower.done
     assert cascade.target.course == pytest.approx(math.atan2(2000.0, -1000.0), abs=0.02)
@@ -153,7 +153,7 @@ def test_a_closed_route_has_its_altitudes_in_each_lap():
     seen = []
     for east, north in ((500.0, 0.0), (4000.0, 2000.0), (2000.0, 4000.0), (0.0, 2000.0),
                         (2000.0, 0.0), (4000.0, 2000.0)):
-        cascade.update(replace(LEVEL, east=east, north=north), 0.02)
+        cascade.update(LEVEL._replace(east=east, north=north), 0.02)
         seen.append(cascade.target.altitude)
     assert seen == [1.0, 2.0, 3.0, 4.0, 1.0, 2.0]
 
@@ -162,7 +162,7 @@ def test_without_a_position_a_route_is_refused():
     cascade = Cascade()
     with pytest.raises(ValueError, match='not engaged'):
         cascade.follow([(1.0, 1.0)])
-    cascade.engage(replace(LEVEL, east=math.nan), TRIMMED)
+    cascade.engage(LEVEL._replace(east=math.nan), TRIMMED)
     with pytest.raises(ValueError, match='position in the local frame'):
         cascade.follow([(1.0, 1.0)])
 
@@ -197,7 +197,7 @@ def test_an_attitude_has_a_throttle_or_an_airspeed():
 def test_without_the_yaw_damper_the_rudder_stays():
     cascade = engaged()
     cascade.hold_attitude(Attitude(roll=0.0, yaw_damper=False))
-    yawing = replace(LEVEL, yaw_rate=0.2)
+    yawing = LEVEL._replace(yaw_rate=0.2)
     assert cascade.update(yawing, 0.02).rudder == pytest.approx(0.05)
     cascade.hold_attitude(Attitude(yaw_damper=True))
     assert cascade.update(yawing, 0.02).rudder < 0.0
@@ -218,7 +218,7 @@ def test_each_rate_moves_its_surface(rates, control):
 def test_slower_the_surfaces_move_more():
     moves = []
     for airspeed in (50.0, 35.0):
-        now = replace(LEVEL, airspeed=airspeed)
+        now = LEVEL._replace(airspeed=airspeed)
         cascade = Cascade()
         cascade.engage(now, TRIMMED)
         before = cascade.update(now, 0.0)
@@ -229,7 +229,7 @@ def test_slower_the_surfaces_move_more():
 
 def test_a_glider_holds_its_airspeed_with_pitch():
     cascade = engaged(GLIDER)
-    fast = replace(LEVEL, airspeed=55.0)
+    fast = LEVEL._replace(airspeed=55.0)
     for _ in range(50):
         controls = cascade.update(fast, 0.02)
     assert cascade._pitch > LEVEL.pitch + 0.05
@@ -245,8 +245,8 @@ def test_gains_may_be_changed_in_flight():
 
 def test_the_rudder_of_a_gust_on_engaging_is_not_kept():
     cascade = Cascade()
-    cascade.engage(replace(LEVEL, yaw_rate=0.1), TRIMMED)
-    first = cascade.update(replace(LEVEL, yaw_rate=0.1), 0.02)
+    cascade.engage(LEVEL._replace(yaw_rate=0.1), TRIMMED)
+    first = cascade.update(LEVEL._replace(yaw_rate=0.1), 0.02)
     assert first.rudder == pytest.approx(TRIMMED.rudder, abs=2e-3)
     for _ in range(1000):
         last = cascade.update(LEVEL, 0.02)
@@ -255,7 +255,7 @@ def test_the_rudder_of_a_gust_on_engaging_is_not_kept():
 
 def test_a_turn_that_is_not_coordinated_gets_ever_more_rudder():
     cascade = engaged()
-    turning = replace(LEVEL, roll=0.3)
+    turning = LEVEL._replace(roll=0.3)
     cascade.hold_attitude(Attitude(roll=0.3))
     first = cascade.update(turning, 0.02)
     for _ in range(50):

@@ -150,7 +150,7 @@ class CoreVehicle(FlownByLaw):
         self._measured.add(self.time, kept)
         self.note_observation(self.time)
         if self._sensed is not None:
-            self._now = self._sensed.measure(self.time, self._place()[0], *self._parts())
+            self._sensed.show(self.time, self._place()[0], *self._parts())
 
     def observation(self) -> Observation:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
@@ -309,13 +309,15 @@ class CoreVehicle(FlownByLaw):
     def measurement(self) -> Measurement:
         """Return what the law knows of the observed state."""
         if self._now is None:
-            (_, _, altitude), (east, north, _) = self._place()
-            self._now = (
-                observed.measurement_of_truth(
-                    self._sample, self._surroundings(), altitude, east, north)
-                if self._seen is None
-                else observed.measurement_of(self._seen, altitude, east, north))
+            self._now = self._measure() if self._sensed is None else self._sensed.measurement()
         return self._now
+
+    def _measure(self) -> Measurement:
+        (_, _, altitude), (east, north, _) = self._place()
+        if self._seen is not None:
+            return observed.measurement_of(self._seen, altitude, east, north)
+        return observed.measurement_of_truth(
+            self._sample, self._surroundings(), altitude, east, north)
 
     def reported_controls(self) -> Controls:
         """Return the controls that the observed state reports."""

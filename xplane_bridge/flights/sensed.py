@@ -62,15 +62,17 @@ class Sensed:
         self._imu: ImuReading | None = None
         self._air = Air()
         self._fix = NO_FIX
+        self._stamp = 0
+        # Where the vehicle is by its sensors; None: nobody has asked yet, or it is not known.
         self._pose: Pose | None = None
         self._datum = datum
         self._position = (math.nan, math.nan)
 
-    def measure(
+    def show(
         self, time: float, place: Vector, motion: Motion, velocity: Vector | None, air: Air
-    ) -> Measurement:
+    ) -> None:
         """
-        Return what is known at a time (s) of a state.
+        Show the sensors the state at a time (s).
 
         ``place``: latitude and longitude in degrees, metres above the ellipsoid. Velocity: ENU.
         """
@@ -88,26 +90,34 @@ class Sensed:
             self._altimeter.take_pressure(_or_nan(delivered.reading.static_pressure))
         for imu in suite.show_motion(stamp, motion):
             self._imu = imu.reading
-        # The first sample comes at once.
-        assert self._imu is not None
-        return self._known(stamp, self._imu)
+        self._stamp, self._pose = stamp, None
 
     def observed(self) -> Observed:
         """Return what was delivered by now, of each the newest."""
-        assert self._imu is not None
-        motion, pose = self._imu.motion, self._pose
+        motion, pose = self._motion, self._known_pose()
         if pose is None:
             return Observed(motion, self._fix[:3], None, None, None, self._air)
         return Observed(
             motion, self._fix[:3], pose.position, pose.orientation, pose.velocity, self._air)
 
-    def _known(self, stamp: int, imu: ImuReading) -> Measurement:
-        motion = imu.motion
+    @property
+    def _motion(self) -> Motion:
+        # The first sample comes at once.
+        assert self._imu is not None
+        return self._imu.motion
+
+    def _known_pose(self) -> Pose | None:
+        if self._pose is None:
+            self._pose = self._suite.pose(self._stamp, self._motion)
+        return self._pose
+
+    def measurement(self) -> Measurement:
+        """Return what a control law knows by that."""
+        motion, pose = self._motion, self._known_pose()
         assert motion.orientation is not None
         assert motion.angular_velocity is not None
         roll, pitch, yaw = frames.quaternion_to_euler(motion.orientation)
         rates = frames.flu_to_frd(motion.angular_velocity)
-        pose = self._pose = self._suite.pose(stamp, motion)
         east, north, up = (
             (math.nan,) * 3 if pose is None
             else frames.rotate(motion.orientation, pose.velocity))
