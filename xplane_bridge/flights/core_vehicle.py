@@ -178,8 +178,11 @@ class CoreVehicle(FlownByLaw):
 
     def _height_of(self, kept: Sample | VehicleState) -> Vector:
         """Return latitude and longitude (deg), and height above the ellipsoid (m)."""
-        lat_deg, lon_deg, altitude = kept[:3] if isinstance(kept, Sample) else (
-            kept.latitude_deg, kept.longitude_deg, kept.altitude_msl)
+        if isinstance(kept, Sample):
+            lat_deg, lon_deg, altitude, *_ = kept
+        else:
+            lat_deg, lon_deg, altitude = (
+                kept.latitude_deg, kept.longitude_deg, kept.altitude_msl)
         return lat_deg, lon_deg, msl_to_ellipsoid(
             altitude, self._undulation.height_m(lat_deg, lon_deg))
 
@@ -196,9 +199,9 @@ class CoreVehicle(FlownByLaw):
         return self._known_place
 
     def _surroundings(self) -> Surroundings:
-        if self._more is None:
-            self._more = self.aircraft.sampler.surroundings()
-        return self._more
+        if (more := self._more) is None:
+            more = self._more = self.aircraft.sampler.surroundings()
+        return more
 
     def _parts(self) -> tuple[Motion, Vector | None, Air]:
         """Return what the common topics have of the observed state."""
@@ -228,26 +231,22 @@ class CoreVehicle(FlownByLaw):
 
     def fly_on(self, command: Controls, frames: int = 1) -> None:
         """Fly frames with a command; all but the last are measured, and not looked at."""
-        aircraft, commanded, (elevator, aileron, rudder, throttle, *_) = (
+        aircraft, commanded, (elevator, aileron, rudder, throttle, *others) = (
             self.aircraft, self._commanded, command)
         for left in reversed(range(frames)):
             commanded.append((self.time, elevator, aileron, rudder, throttle))
             if self._rounding is not None:
                 self._rounding.fly_on(command, FRAME)
             else:
-                self._move(command)
+                if (elevator is None or aileron is None or rudder is None or throttle is None
+                        or others != _NO_OTHERS):
+                    aircraft.set_controls(**command.given())
+                else:
+                    aircraft.fly_by(elevator, aileron, rudder, throttle)
                 aircraft.advance(FRAME)
             self.time += FRAME
             if left:
                 self._measured.add(self.time, aircraft.sampler.sample())
-
-    def _move(self, command: Controls) -> None:
-        elevator, aileron, rudder, throttle, *others = command
-        if (elevator is None or aileron is None or rudder is None or throttle is None
-                or others != _NO_OTHERS):
-            self.aircraft.set_controls(**command.given())
-        else:
-            self.aircraft.fly_by(elevator, aileron, rudder, throttle)
 
     # What events do.
 
