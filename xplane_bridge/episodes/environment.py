@@ -25,6 +25,7 @@ A scenario as a Gymnasium environment.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -45,6 +46,7 @@ from xplane_bridge.episodes.reward import (
     Termination,
     TrackingReward,
 )
+from xplane_bridge.episodes.snapshot import Snapshot
 from xplane_bridge.flights.flight import Flight, State
 from xplane_bridge.flights.order import CORE, FlownBy, goes_in_lockstep, Link, Order
 from xplane_bridge.flights.refusals import OrderError, refusals
@@ -126,6 +128,12 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         if sentences := refusals(self._order):
             raise OrderError(sentences)
         self._flight: Flight | None = None
+        # What an environment that restores a snapshot of this one must have been given too.
+        self._made_with = {
+            'scenario': scenario, 'sim': sim, 'level': level, 'rounding': rounding,
+            'frames_per_step': frames_per_step, 'sensors': sensors or '',
+            'aircraft': aircraft or ''}
+        self._flown = array('d')
         self._action = LEVELS[level]
         self._given_reward, self._given_termination = reward, termination
         self._reward: Reward
@@ -146,21 +154,9 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         """
         super().reset(seed=seed)
         flown = int(self.np_random.integers(LARGEST_SEED + 1)) if seed is None else seed
-        start = start_of(flown, options or {}, self._usual, self._duration)
-        self._truth = None
-        self.close()
-        scenario = scenario_of(self._order.scenario, start)
-        flight = self._flight = open_flight(replace(
-            self._order, scenario=scenario, seed=start.seed,
-            sensors=start.sensors or self._order.sensors))
-        if flight.start() is State.FAILED:
-            assert flight.error is not None
-            raise flight.error
-        self._reward = self._given_reward or TrackingReward(scenario)
-        self._termination = self._given_termination or EnvelopeLeft(scenario)
-        observation = flight.observation()
+        flight = self._begin(start_of(flown, options or {}, self._usual, self._duration))
         self._truth = flight.truth()
-        return observation, {'seed': flown, **_info(flight)}
+        return flight.observation(), {'seed': flown, **_info(flight)}
 
     def step(
         self, action: NDArray[Any]
@@ -173,13 +169,9 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         Raises ValueError for an action of a wrong shape or with a number that is not finite.
         """
         values = self._action.checked(action)
-        before, flight = self._truth, self._flight
-        if before is None or flight is None:
-            raise ValueError('no episode has begun, or it is over: call reset() first')
-        flight.step(values, self._frames)
-        if flight.error is not None:
-            self._truth = None
-            raise flight.error
+        before, flight = self._truth, self._in_flight()
+        assert before is not None
+        self._fly(flight, values)
         over = flight.state is State.OVER
         observation = flight.observation()
         after = self._truth = flight.truth()
@@ -197,6 +189,40 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
                     for one in judgements]}
         return observation, float(self._reward(step)), bool(reason), over and not reason, info
 
+    def snapshot(self) -> Snapshot:
+        """
+        Return the episode so far, to go on from here again.
+
+        It is plain data that can be pickled: 8 bytes for each number of each action so far. Raises
+        ValueError if no episode is in flight, or it is flown in real time.
+        """
+        flight = self._in_flight()
+        if flight.order.sim != CORE and not flight.order.link.lockstep:
+            raise ValueError(
+                f'snapshot: {flight.order.sim} flies in real time, where no flight comes again')
+        return Snapshot(
+            self._made_with, self._start, self._flown.tobytes(), flight.observation().tobytes(),
+            self.np_random.bit_generator.state)
+
+    def restore(self, snapshot: Snapshot) -> tuple[Vector, dict[str, Any]]:
+        """
+        Return to a snapshot, and what was observed there.
+
+        From here on the same actions give the same episode, to the last bit. It is flown again
+        from its reset (snapshot.py says why), which takes as long as it took to fly. The snapshot
+        may be of another environment that was made with the same arguments; reward and
+        termination are this one's. Raises ValueError that says what differs.
+        """
+        snapshot.check(self._made_with)
+        flight = self._begin(snapshot.start)
+        for values in snapshot.rows(len(self._action.fields)):
+            self._fly(flight, values)
+        observation = flight.observation()
+        snapshot.check_arrival(observation)
+        self.np_random.bit_generator.state = snapshot.random
+        self._truth = flight.truth()
+        return observation, {'seed': snapshot.start.seed, **_info(flight)}
+
     def render(self) -> str | None:
         """Return the state in one line, if render_mode is ansi."""
         if self.render_mode is None or self._truth is None or self._flight is None:
@@ -210,6 +236,35 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         """End the flight."""
         if self._flight is not None:
             self._flight.close()
+
+    def _begin(self, start: Start) -> Flight:
+        """Begin an episode; return its flight, in which no action has counted yet."""
+        self._truth = None
+        self.close()
+        scenario = scenario_of(self._order.scenario, start)
+        flight = self._flight = open_flight(replace(
+            self._order, scenario=scenario, seed=start.seed,
+            sensors=start.sensors or self._order.sensors))
+        if flight.start() is State.FAILED:
+            assert flight.error is not None
+            raise flight.error
+        self._reward = self._given_reward or TrackingReward(scenario)
+        self._termination = self._given_termination or EnvelopeLeft(scenario)
+        self._start, self._flown = start, array('d')
+        return flight
+
+    def _in_flight(self) -> Flight:
+        if self._truth is None or self._flight is None:
+            raise ValueError('no episode has begun, or it is over: call reset() first')
+        return self._flight
+
+    def _fly(self, flight: Flight, values: Sequence[float]) -> None:
+        """Fly the frames of a step."""
+        self._flown.extend(values)
+        flight.step(values, self._frames)
+        if flight.error is not None:
+            self._truth = None
+            raise flight.error
 
 
 def _info(flight: Flight) -> dict[str, Any]:
