@@ -32,9 +32,9 @@ from multiprocessing import get_context
 from time import perf_counter, process_time
 from typing import Any
 
-from gymnasium.vector import AsyncVectorEnv
 import numpy as np
 from tables import Goals, show
+from vector_steps import beside_async, beside_one
 
 from xplane_bridge.common.timing import FRAME, FRAME_RATE, PHYSICS_RATE
 from xplane_bridge.episodes.environment import FlightEnv
@@ -219,7 +219,6 @@ def fly(steps: int) -> float:
 
 def workers() -> None:
     """Measure two workers against one."""
-    action = np.array(ACTIONS['controls'])
     rows = []
     context = get_context('spawn')
     for count in (1, WORKERS):
@@ -230,23 +229,6 @@ def workers() -> None:
                 max(pool.map(fly, [STEPS * 3] * count)) for _ in range(ROUNDS))
         rows.append((f'processes, each its own environment: {count}',
                      count * STEPS * 3 * FRAME / seconds))
-    for count in (1, WORKERS):
-        for frames in (1, 6):
-            envs = AsyncVectorEnv(
-                [partial(FlightEnv, frames_per_step=frames, termination=endless)] * count,
-                context='spawn')
-            try:
-                envs.reset(seed=1)
-                actions, fastest = np.array([action] * count), float('inf')
-                for _ in range(ROUNDS):
-                    begin = perf_counter()
-                    for _ in range(STEPS // frames):
-                        envs.step(actions)
-                    fastest = min(fastest, perf_counter() - begin)
-            finally:
-                envs.close()
-            rows.append((f'AsyncVectorEnv of {count}, frames_per_step={frames}',
-                         count * STEPS // frames * frames * FRAME / fastest))
     show(f'workers by the clock, c172p, turbulence, best of {ROUNDS}',
          ('work', 'times real time, together'),
          [(name, f'{factor:.0f}') for name, factor in rows])
@@ -281,4 +263,6 @@ def main() -> int:
     reset(goals)
     one_core(goals)
     workers()
+    beside_one(goals)
+    beside_async(goals)
     return int(goals.missed > 0)

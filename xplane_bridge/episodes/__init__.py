@@ -27,4 +27,6 @@ if find_spec('gymnasium') is not None:
     from gymnasium.envs.registration import register, registry
 
     if ID not in registry:
-        register(ID, 'xplane_bridge.episodes.environment:FlightEnv')
+        register(
+            ID, 'xplane_bridge.episodes.environment:FlightEnv',
+            vector_entry_point='xplane_bridge.episodes.vector:FlightVectorEnv')

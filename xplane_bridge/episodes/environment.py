@@ -134,7 +134,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
             'frames_per_step': frames_per_step, 'sensors': sensors or '',
             'aircraft': aircraft or ''}
         self._flown = array('d')
-        self._action = LEVELS[level]
+        self.level, self._action = level, LEVELS[level]
         self._given_reward, self._given_termination = reward, termination
         self._reward: Reward
         self._termination: Termination
