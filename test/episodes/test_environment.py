@@ -327,6 +327,12 @@ def test_the_reward_is_scaled_by_the_criteria(short):
     ({'rounding': 'rope'}, "rounding: there is no simulator 'rope'"),
     ({'frames_per_step': 0}, 'above 0, got 0'),
     ({'render_mode': 'human'}, "render_mode: got 'human'"),
+    ({'scenario': None}, 'scenario: expected a name, a file or a Scenario, got None'),
+    ({'level': None}, 'level: expected a name, got None'),
+    ({'sensors': 3}, 'sensors: expected a name, got 3'),
+    ({'aircraft': 3}, 'aircraft: expected a name, got 3'),
+    ({'reward': 1.0}, 'reward: expected a function of a Step, got 1.0'),
+    ({'termination': 'low'}, "termination: expected a function of a Step, got 'low'"),
     ({'sim': 'xpc', 'rounding': 'xpc'}, "rounding 'xpc' belongs to core"),
     # The names of 0.2.
     ({'room': 'ros', 'sim': 'xpc'}, "room: this is now sim: 'core' .* the name of a simulator"),
@@ -366,6 +372,29 @@ def test_mistakes_are_said_in_flight(short):
         env.step([0.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="the action's rudder is nan"):
         env.step([0.0, 0.0, math.nan, 0.0])
+    with pytest.raises(ValueError, match=r'an action has 4 numbers .*, got {}'):
+        env.step({})
+    for seed in (-1, 1.5, 'a', True):
+        with pytest.raises(ValueError, match=f'seed is {seed!r}, expected 0..2147483647, a whole'):
+            env.reset(seed=seed)
     never = scenario.parse('never', {**SHORT, 'events': []})
     with pytest.raises(ValueError, match='never engages a controller'):
         FlightEnv(never).reset(seed=1)
+
+
+def test_an_argument_that_there_is_not_is_said_with_those_there_are():
+    with pytest.raises(TypeError, match='has no argument winds; it has scenario, sim, level'):
+        FlightEnv(winds=1)
+
+
+@pytest.mark.parametrize(('given', 'said'), [
+    ({'reward': lambda _: None}, 'reward: expected a number, got None'),
+    ({'reward': lambda _: math.nan}, 'reward: expected a number, got nan'),
+    ({'termination': lambda _: True}, "termination: expected why the episode ends, or '', got T"),
+    ({'termination': lambda _: None}, 'got None'),
+])
+def test_what_your_functions_return_is_checked(short, given, said):
+    env = FlightEnv(short, **given)
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match=said):
+        env.step(LEVEL_ACTIONS['controls'])

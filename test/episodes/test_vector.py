@@ -322,7 +322,7 @@ def test_mistakes_are_said_in_flight(vector):
     bad[3, 2] = np.nan
     for wrong, said in (
             (actions[:, :3], r'actions: expected 4 numbers \(elevator, .*got shape \(5, 3\)'),
-            (LEVEL_FLIGHT, r'got shape \(4,\)'), ('up', 'could not convert'),
+            (LEVEL_FLIGHT, r'got shape \(4,\)'), ({}, 'got {}'), ('up', "got 'up'"),
             (bad, "actions: environment 3's rudder is nan")):
         with pytest.raises(ValueError, match=said):
             envs.step(wrong)

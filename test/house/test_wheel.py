@@ -122,6 +122,13 @@ def test_the_script_lists_the_commands(installed, tmp_path):
         f"xplane-bridge: there is no command 'fly': expected one of {', '.join(COMMANDS)}\n")
 
 
+def test_the_file_of_a_command_is_no_command(installed, tmp_path):
+    """It defines things and does nothing, which must not look like success."""
+    done = run('-m', 'xplane_bridge.commands.train', cwd=tmp_path, path=installed)
+    assert (done.returncode, done.stdout) == (1, '')
+    assert done.stderr == 'a command is called by its name: python3 -m xplane_bridge COMMAND\n'
+
+
 @pytest.mark.parametrize('arguments', [
     ['xpc_node'], ['demo'], ['check_controller', 'external'],
     ['experiment', '--sim', 'xpc']], ids=' '.join)

@@ -28,6 +28,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,13 @@ from xplane_bridge.common.optional import missing
 from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import Field, FIELDS, Vector
+from xplane_bridge.episodes.checks import (
+    check_arguments,
+    checked_reason,
+    checked_reward,
+    checked_seed,
+    refuse_names,
+)
 from xplane_bridge.episodes.reward import (
     EnvelopeLeft,
     Reward,
@@ -60,11 +68,6 @@ try:
     from gymnasium.spaces import Box
 except ImportError as error:
     raise missing('an environment', 'gymnasium', extra='train') from error
-
-# Arguments of 0.2.
-_RENAMED = {
-    'room': "sim: 'core' (the default), or the name of a simulator, then through ROS",
-    'wire': 'rounding'}
 
 
 def box(fields: Sequence[Field]) -> Box:
@@ -105,22 +108,18 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         sensors: str | None = None, aircraft: str | None = None,
         physics_rate: int = PHYSICS_RATE, render_mode: str | None = None, **given: object,
     ) -> None:
-        for old, new in _RENAMED.items():
-            if old in given:
-                raise ValueError(f'{old}: this is now {new}')
-        if given:
-            raise TypeError(f'FlightEnv has no argument {", ".join(given)}')
-        if render_mode not in (None, 'ansi'):
-            raise ValueError(f'render_mode: got {render_mode!r}, expected None or ansi')
+        refuse_names(given, signature(FlightEnv).parameters)
+        made_with = {
+            'scenario': scenario, 'sim': sim, 'level': level, 'rounding': rounding,
+            'frames_per_step': frames_per_step, 'sensors': sensors or '',
+            'aircraft': aircraft or ''}
+        check_arguments(
+            **made_with, reward=reward, termination=termination, render_mode=render_mode)
         self.render_mode = render_mode
         if isinstance(scenario, str):
             scenario = scenarios.load(scenarios.find(scenario))
         self._duration = scenario.duration
         self._usual = Start(aircraft=aircraft or '', sensors=sensors or '')
-        if isinstance(frames_per_step, bool) or not (
-                isinstance(frames_per_step, int) and frames_per_step > 0):
-            raise ValueError(
-                f'frames_per_step: expected a whole number above 0, got {frames_per_step!r}')
         self._frames = frames_per_step
         self._order = Order(
             scenario, sim, FlownBy(actions=level), sensors=sensors or '', rounding=rounding,
@@ -129,10 +128,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
             raise OrderError(sentences)
         self._flight: Flight | None = None
         # What an environment that restores a snapshot of this one must have been given too.
-        self._made_with = {
-            'scenario': scenario, 'sim': sim, 'level': level, 'rounding': rounding,
-            'frames_per_step': frames_per_step, 'sensors': sensors or '',
-            'aircraft': aircraft or ''}
+        self._made_with = {**made_with, 'scenario': scenario}
         self._flown = array('d')
         self.level, self._action = level, LEVELS[level]
         self._given_reward, self._given_termination = reward, termination
@@ -152,6 +148,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         drawn. ``options``: some of initial, wind, turbulence, failures, aircraft and sensors (see
         Start), for this episode only. Raises ValueError with a sentence.
         """
+        seed = checked_seed(seed)
         super().reset(seed=seed)
         flown = int(self.np_random.integers(LARGEST_SEED + 1)) if seed is None else seed
         flight = self._begin(start_of(flown, options or {}, self._usual, self._duration))
@@ -176,7 +173,8 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         observation = flight.observation()
         after = self._truth = flight.truth()
         step = Step(flight.order.scenario, flight.time, before, values, after)
-        reason = self._termination(step)
+        reason = checked_reason(self._termination(step))
+        reward = checked_reward(self._reward(step))
         info = _info(flight)
         if reason or over:
             self._truth = None
@@ -187,7 +185,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
                 'judgements': [
                     {'criterion': one.criterion, 'value': one.value, 'passed': one.passed}
                     for one in judgements]}
-        return observation, float(self._reward(step)), bool(reason), over and not reason, info
+        return observation, reward, bool(reason), over and not reason, info
 
     def snapshot(self) -> Snapshot:
         """

@@ -214,11 +214,15 @@ class FlightVectorEnv(VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
                 "options={'reset_mask': terminated | truncated}")
 
     def _checked(self, actions: Any) -> NDArray[np.float64]:
-        given = np.asarray(actions, dtype=np.float64)
-        if given.shape != self.action_space.shape:
+        try:
+            given = np.asarray(actions, dtype=np.float64)
+            got = '' if given.shape == self.action_space.shape else f'shape {given.shape}'
+        except (TypeError, ValueError, OverflowError):
+            got = f'{actions!r:.80}'
+        if got:
             raise ValueError(
                 f'actions: expected {len(self._names)} numbers ({", ".join(self._names)}) for '
-                f'each of {self.num_envs} environments, got shape {given.shape}')
+                f'each of {self.num_envs} environments, got {got}')
         if not np.isfinite(given).all():
             number, field = np.argwhere(~np.isfinite(given))[0]
             raise ValueError(

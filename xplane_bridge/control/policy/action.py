@@ -64,7 +64,7 @@ class Action:
 
         Raises ValueError if its shape is wrong or a number is not finite.
         """
-        action = np.asarray(values, dtype=np.float64)
+        action = self._array(values)
         self.check_shape(action)
         found = action.tolist()
         if not math.isfinite(sum(found)):
@@ -74,6 +74,14 @@ class Action:
         return tuple([
             low if value < low else high if value > high else value
             for value, (low, high) in zip(found, self._bounds, strict=True)])
+
+    def _array(self, values: object) -> NDArray[np.float64]:
+        try:
+            return np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(
+                f'an action has {len(self.fields)} numbers ({", ".join(self.names)}), '
+                f'got {values!r:.80}') from None
 
 
 CONTROLS = Action('controls', 'command/controls', tuple(

@@ -1,0 +1,90 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What an environment is given: refused with a sentence where it is not what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import math
+from typing import Any
+
+import numpy as np
+
+from xplane_bridge.common.fields import LARGEST_SEED, text
+from xplane_bridge.flights.scenario.scenario import Scenario
+
+# Arguments of 0.2.
+_RENAMED = {
+    'room': "sim: 'core' (the default), or the name of a simulator, then through ROS",
+    'wire': 'rounding'}
+
+
+def refuse_names(given: Mapping[str, object], parameters: Iterable[str]) -> None:
+    """Refuse arguments of FlightEnv that it has not, or has no more."""
+    for old, new in _RENAMED.items():
+        if old in given:
+            raise ValueError(f'{old}: this is now {new}')
+    if given:
+        known = ', '.join(name for name in parameters if name != 'given')
+        raise TypeError(f'FlightEnv has no argument {", ".join(given)}; it has {known}')
+
+
+def check_arguments(
+    scenario: object, frames_per_step: object, reward: object, termination: object,
+    render_mode: object, **names: object,
+) -> None:
+    """Refuse arguments of FlightEnv that are of another kind than expected."""
+    for name, value in names.items():
+        text(value, name)
+    if not isinstance(scenario, str | Scenario):
+        raise ValueError(f'scenario: expected a name, a file or a Scenario, got {scenario!r:.80}')
+    for name, function in (('reward', reward), ('termination', termination)):
+        if not (function is None or callable(function)):
+            raise ValueError(f'{name}: expected a function of a Step, got {function!r:.80}')
+    if render_mode not in (None, 'ansi'):
+        raise ValueError(f'render_mode: got {render_mode!r}, expected None or ansi')
+    if isinstance(frames_per_step, bool) or not (
+            isinstance(frames_per_step, int) and frames_per_step > 0):
+        raise ValueError(
+            f'frames_per_step: expected a whole number above 0, got {frames_per_step!r}')
+
+
+def checked_seed(seed: object) -> int | None:
+    """Return the seed of a reset, None where it is to be drawn."""
+    if seed is None:
+        return None
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or (
+            not 0 <= seed <= LARGEST_SEED):
+        raise ValueError(f'seed is {seed!r:.80}, expected 0..{LARGEST_SEED}, a whole number')
+    return int(seed)
+
+
+def checked_reason(reason: object) -> str:
+    """Return what a termination has returned."""
+    if not isinstance(reason, str):
+        raise ValueError(
+            f"termination: expected why the episode ends, or '', got {reason!r:.80}")
+    return reason
+
+
+def checked_reward(reward: Any) -> float:
+    """Return what a reward has returned, as a number."""
+    try:
+        value = float(reward)
+    except (TypeError, ValueError):
+        value = math.nan
+    if math.isnan(value):
+        raise ValueError(f'reward: expected a number, got {reward!r:.80}')
+    return value
