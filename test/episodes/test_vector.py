@@ -146,6 +146,19 @@ if __name__ == '__main__':
     assert not done.stderr
 
 
+def test_a_program_that_makes_itself_again_is_told(tmp_path):
+    program = tmp_path / 'unguarded.py'
+    program.write_text('from xplane_bridge.episodes.vector import FlightVectorEnv\n'
+                       'FlightVectorEnv(1)\n')
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith(
+        'worker 0 (environment 0) has ended with exit code 1: all are closed. It imported your '
+        "program, as a new process does: what is to run once stands below if __name__ == "
+        "'__main__'")
+
+
 def test_workers_end_with_who_started_them():
     program = (
         'import os, signal; from xplane_bridge.episodes.vector import FlightVectorEnv\n'

@@ -56,7 +56,7 @@ class FlightVectorEnv(VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
     ``num_envs`` environments FlightEnv, flown by ``workers`` processes, one for each core if 0.
 
     All answers are those of gymnasium's SyncVectorEnv of the same environments, to the last bit.
-    ``given`` are the arguments of FlightEnv; functions among them are copied into each process.
+    ``given`` are the arguments of FlightEnv; each environment has its own copies of them.
     ``autoreset_mode`` is gymnasium's, ``context`` is multiprocessing's way to start a process, and
     ``timeout`` (s) the time that an environment may take for a step or a reset.
 

@@ -52,6 +52,9 @@ Infos = list[tuple[int, dict[str, Any]]]
 _STEP, _NOTHING = b's', b''
 # Where a worker is that waits for a message; otherwise it is at an environment.
 _AT_NONE = -1
+_UNREADY = (
+    ". It imported your program, as a new process does: what is to run once stands below "
+    "if __name__ == '__main__'")
 # How long (s) a process that ends may take to do so.
 _PATIENCE = 5.0
 
@@ -92,6 +95,7 @@ class Workers:
     ) -> None:
         chosen = multiprocessing.get_context(context)
         self._timeout, self._owner = timeout, os.getpid()
+        self._ready = False
         self._pipes: list[Connection] = []
         self._polls: list[select.poll] = []
         self._processes: list[Any] = []
@@ -117,6 +121,7 @@ class Workers:
                 other.close()
             # They say so when their environments are made.
             self._ask(())
+            self._ready = True
         except BaseException:
             self.kill()
             raise
@@ -224,11 +229,12 @@ class Workers:
         process.join(_PATIENCE)
         raise WorkerError(
             f'{self._name(number)} has ended with exit code {process.exitcode}'
-            f'{self._where(number)}: all are closed')
+            f'{self._where(number)}: all are closed{"" if self._ready else _UNREADY}') from None
 
     def _name(self, number: int) -> str:
-        share = self._shares[number]
-        return f'worker {number} (environments {share.start} to {share.stop - 1})'
+        first, last = self._shares[number][0], self._shares[number][-1]
+        which = f'environment {first}' if first == last else f'environments {first} to {last}'
+        return f'worker {number} ({which})'
 
     def _where(self, number: int) -> str:
         at = self._at[number]
@@ -250,11 +256,10 @@ class _Share:
         self._over = [False] * len(numbers)
 
     def make(self, packed: bytes) -> None:
-        self._note(self._numbers.start)
-        make = pickle.loads(packed)
         for number in self._numbers:
             self._note(number)
-            self._envs.append(make())
+            # Each has functions of its own, as it has where it is alone: they may remember things.
+            self._envs.append(pickle.loads(packed)())
 
     def step(self) -> Infos:
         infos: Infos = []
