@@ -266,13 +266,17 @@ def test_a_worker_that_ends_in_flight_names_the_environment(vector):
         envs.step(np.tile(LEVEL_FLIGHT, (5, 1)))
 
 
-def test_a_worker_that_hangs_is_named(vector):
+@pytest.mark.parametrize('do', [
+    lambda envs: envs.step(np.tile(LEVEL_FLIGHT, (5, 1))),
+    # More than a pipe takes before it is read.
+    lambda envs: envs.set_attr('level', 'x' * 10**6)], ids=['a step', 'a long message'])
+def test_a_worker_that_hangs_is_named(vector, do):
     envs = vector(timeout=0.4)
     envs.reset(seed=1)
     processes = envs._workers._processes
     os.kill(processes[0].pid, signal.SIGSTOP)
     with pytest.raises(WorkerError, match=r'^worker 0 \(.*0 to 1\) has not answered for 0.4 s'):
-        envs.step(np.tile(LEVEL_FLIGHT, (5, 1)))
+        do(envs)
     assert not any(process.is_alive() for process in processes)
 
 

@@ -30,6 +30,8 @@ import os
 import pickle
 import select
 import signal
+import socket
+import struct
 import time
 import traceback
 from typing import Any, NoReturn, SupportsFloat
@@ -112,6 +114,7 @@ class Workers:
                     target=_work, name=f'worker {number}', daemon=True,
                     args=(packed, other, share, memory, layout, self._at, number, mode))
                 self._pipes.append(pipe)
+                _bound(pipe, timeout)
                 # Connection.poll() makes a new one each time, which takes longer than to poll.
                 self._polls.append(poll := select.poll())
                 poll.register(pipe, select.POLLIN)
@@ -184,6 +187,8 @@ class Workers:
             for number, message in enumerate(messages):
                 try:
                     self._pipes[number].send_bytes(message)
+                except BlockingIOError:
+                    self._hangs(number)
                 except OSError:
                     self._ended(number)
             answers, failure = self._answers()
@@ -216,13 +221,18 @@ class Workers:
             if self._at[number] != at:
                 at, since = self._at[number], time.monotonic()
             elif time.monotonic() - since > self._timeout:
-                raise WorkerError(
-                    f'{self._name(number)} has not answered for {self._timeout:g} s'
-                    f'{self._where(number)}: all are closed')
+                self._hangs(number)
         try:
             return self._pipes[number].recv_bytes()
+        except BlockingIOError:
+            self._hangs(number)
         except (EOFError, OSError):
             self._ended(number)
+
+    def _hangs(self, number: int) -> NoReturn:
+        raise WorkerError(
+            f'{self._name(number)} has not answered for {self._timeout:g} s'
+            f'{self._where(number)}: all are closed') from None
 
     def _ended(self, number: int) -> NoReturn:
         process = self._processes[number]
@@ -360,6 +370,15 @@ def _work(
             answer(getattr(share, name), *given)
             if name == 'close':
                 return
+
+
+def _bound(pipe: Connection, seconds: float) -> None:
+    """Let no reading or writing of a part of a message take longer: BlockingIOError then."""
+    with socket.socket(fileno=os.dup(pipe.fileno())) as end:
+        whole = int(seconds)
+        limit = struct.pack('ll', whole, max(int((seconds - whole) * 1e6), 1))
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
 
 
 def _said(error: Exception) -> str:
