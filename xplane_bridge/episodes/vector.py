@@ -145,7 +145,7 @@ class FlightVectorEnv(VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
         rows = self._rows
         return (
             rows['observation'].copy(), rows['reward'].copy(), rows['terminated'].copy(),
-            rows['truncated'].copy(), self._infos(infos, np.ones(self.num_envs, np.bool_)))
+            rows['truncated'].copy(), self._infos(infos))
 
     def snapshot(self) -> tuple[Snapshot, ...]:
         """Return a snapshot of each environment; see FlightEnv.snapshot."""
@@ -163,8 +163,7 @@ class FlightVectorEnv(VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
             [snapshots] * self.num_envs if isinstance(snapshots, Snapshot)
             else self._one_each('snapshots', snapshots))
         self._begun = True
-        return (self._rows['observation'].copy(),
-                self._infos(infos, np.ones(self.num_envs, np.bool_)))
+        return self._rows['observation'].copy(), self._infos(infos)
 
     def call(self, name: str, *given: Any, **named: Any) -> tuple[Any, ...]:
         """Return what a method of each environment returns, or its attribute."""
@@ -253,11 +252,15 @@ class FlightVectorEnv(VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
                 f'True, got {mask!r}')
         return mask
 
-    def _infos(self, others: Infos, chosen: NDArray[np.bool_]) -> dict[str, Any]:
+    def _infos(self, others: Infos, chosen: NDArray[np.bool_] | None = None) -> dict[str, Any]:
         infos: dict[str, Any] = {}
         for name in SHARED:
-            infos[name] = np.where(chosen, self._rows[name], np.zeros((), self._rows[name].dtype))
-            infos[f'_{name}'] = chosen.copy()
+            infos[name] = self._rows[name].copy()
+            if chosen is None:
+                infos[f'_{name}'] = np.ones(self.num_envs, np.bool_)
+            else:
+                infos[name][~chosen] = 0
+                infos[f'_{name}'] = chosen.copy()
         for number, info in others:
             infos = self._add_info(infos, info, number)
         return infos

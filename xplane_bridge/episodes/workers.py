@@ -42,8 +42,6 @@ from gymnasium.vector import AutoresetMode
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.common.supervised import end_with_parent
-
 SHARED = ('time', 'engaged')
 """What each step's info has, in the records."""
 
@@ -110,10 +108,11 @@ class Workers:
         try:
             for number, share in enumerate(self._shares):
                 pipe, other = chosen.Pipe()
+                self._pipes.append(pipe)
                 process = chosen.Process(  # type: ignore[attr-defined]
                     target=_work, name=f'worker {number}', daemon=True,
-                    args=(packed, other, share, memory, layout, self._at, number, mode))
-                self._pipes.append(pipe)
+                    args=(packed, other, tuple(self._pipes), share, memory, layout, self._at,
+                          number, mode))
                 _bound(pipe, timeout)
                 # Connection.poll() makes a new one each time, which takes longer than to poll.
                 self._polls.append(poll := select.poll())
@@ -338,13 +337,15 @@ class _Share:
 
 
 def _work(
-    packed: bytes, pipe: Connection, numbers: range, memory: Any, layout: np.dtype[Any], at: Any,
-    worker: int, mode: AutoresetMode,
+    packed: bytes, pipe: Connection, others: Sequence[Connection], numbers: range, memory: Any,
+    layout: np.dtype[Any], at: Any, worker: int, mode: AutoresetMode,
 ) -> None:
     """Fly a share of the environments, in a process of its own, until told to close."""
     # Ctrl-C is for whoever asks. SIG_IGN would be inherited by what an environment starts.
     signal.signal(signal.SIGINT, lambda *_: None)
-    end_with_parent()
+    # Of whoever asks; as long as one is open here, reading would not end with that process.
+    for other in others:
+        other.close()
     rows = np.frombuffer(memory, layout)[numbers.start:numbers.stop]
 
     def note(number: int) -> None:
@@ -362,7 +363,7 @@ def _work(
 
     share = _Share(numbers, rows, note, mode)
     with suppress(EOFError, OSError):
-        # Until whoever asks is gone.
+        # Until whoever asks is gone. To watch for that in a thread costs a tenth of each step.
         answer(share.make, packed)
         while True:
             message = pipe.recv_bytes()
