@@ -128,7 +128,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
             raise OrderError(sentences)
         self._flight: Flight | None = None
         # What an environment that restores a snapshot of this one must have been given too.
-        self._made_with = {**made_with, 'scenario': scenario}
+        self._made_with = {**made_with, 'scenario': scenario, 'physics_rate': physics_rate}
         self._flown = array('d')
         self.level, self._action = level, LEVELS[level]
         self._given_reward, self._given_termination = reward, termination
