@@ -29,7 +29,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml resource/*) $(wildcard tools/*)
 TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
-.PHONY: build test test-fast test-here test-sourced test-python demo experiment campaign train export experiment-table aircraft-table topic-table states-page \
+.PHONY: build test test-fast test-here test-sourced test-python test-skrl demo experiment campaign train skrl export experiment-table aircraft-table topic-table states-page \
 	bench bench-page lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -127,6 +127,23 @@ campaign: $(BUILT) $(STUDIES)
 # The shipped policy, made again, over the old one: make train [TRAIN_ARGS='--output my.onnx']
 train: $(BUILT) $(STUDIES)
 	@$(RUN) $(EXECUTABLES)/train $(or $(TRAIN_ARGS),--force)
+
+# The example that trains by PPO of skrl with JAX, in an environment of its own (a gigabyte), and its test:
+# make skrl [SKRL_ARGS='--steps 500000 --output ppo.onnx'], make test-skrl
+skrl: $(ROOT)/skrl/.made
+	@PYTHONPATH=$(CURDIR) $(ROOT)/skrl/bin/python3 -P examples/training/skrl_ppo.py $(SKRL_ARGS)
+
+test-skrl: $(ROOT)/skrl/.made
+	@PYTHONPATH=$(CURDIR) $(ROOT)/skrl/bin/python3 -P -m pytest -q test/examples/test_skrl_ppo.py
+
+$(ROOT)/skrl/.made: requirements/skrl.txt
+	@mkdir -p $(ROOT) && touch build/COLCON_IGNORE
+	@echo 'Installing skrl and JAX into $(ROOT)/skrl (once) ...'
+	@python3 -m venv $(ROOT)/skrl
+	@$(ROOT)/skrl/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements/skrl.txt \
+		-c requirements/extras.txt -c requirements/studies.txt \
+		gymnasium hypothesis jsbsim onnx onnxruntime pyserial pytest pytest-timeout PyYAML
+	@touch $@
 
 # make export EXPORT_ARGS='flight.mcap --to parquet'
 export: $(BUILT) $(STUDIES)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 import hashlib
 from importlib.metadata import version
 import json
@@ -73,10 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _train(given: argparse.Namespace) -> None:
     """Train, and write the policy with its two companions."""
     from xplane_bridge.episodes.training.graph import model_of
-    stages = Plan().stages
+    plan = Plan(seed=given.seed)
     if given.generations:
-        stages = (Stage(given.generations, 1, given.seconds),)
-    plan = Plan(stages, seed=given.seed)
+        plan = replace(plan, stages=stopped(plan.stages, given.generations, given.seconds))
     print(f'{plan.flights} flights of {plan.seconds / 3600.0:.1f} h together, '
           f'{given.workers} at a time', flush=True)
     history: list[Generation] = []
@@ -104,6 +103,19 @@ def _train(given: argparse.Namespace) -> None:
     if given.picture:
         from xplane_bridge.episodes.training.picture import draw
         draw(str(output), history, given.picture)
+
+
+def stopped(stages: Sequence[Stage], generations: int,
+             seconds: float | None) -> tuple[Stage, ...]:
+    """Return the stages up to a number of generations, the last as long as need be."""
+    found: list[Stage] = []
+    for stage in stages:
+        left = generations - sum(one.generations for one in found)
+        if left > 0:
+            count = left if stage is stages[-1] else min(left, stage.generations)
+            found.append(replace(
+                stage, generations=count, seconds=seconds or stage.seconds))
+    return tuple(found)
 
 
 def _account(plan: Plan, parameters: Sequence[float], history: Sequence[Generation],
@@ -141,7 +153,8 @@ def _unseen(count: int) -> range:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='train', description='Learn a policy that holds altitude, heading and airspeed in '
-        'turbulence, from scratch; write it as ONNX, and how it was made as JSON beside it.')
+        'turbulence, and flies steps of them, from scratch; write it as ONNX, and how it was made '
+        'as JSON beside it.')
     parser.add_argument(
         '--output', type=_onnx_file, metavar='FILE',
         default=folder('policies') / 'turbulence.onnx',
@@ -153,10 +166,10 @@ def _parser() -> argparse.ArgumentParser:
         help='processes that fly (default: %(default)s); the result is the same for any number')
     parser.add_argument(
         '--generations', type=_count, metavar='N',
-        help='stop after so many, with one flight per candidate and no test at the end')
+        help='stop after so many, without the test at the end')
     parser.add_argument(
-        '--seconds', type=_seconds, default=24.0, metavar='S',
-        help='length of a flight, with --generations (default: %(default)g)')
+        '--seconds', type=_seconds, metavar='S',
+        help='length of a flight in turbulence, with --generations (default: 24, later 60)')
     parser.add_argument(
         '--picture', metavar='FILE', help='draw the losses, and a flight, as a PNG file')
     add_force_option(parser)

@@ -21,12 +21,17 @@ import math
 from pathlib import Path
 
 import numpy as np
+from orders import flown
 import pytest
 
 from xplane_bridge.commands import train
+from xplane_bridge.control.policy.load import load as load_policy
 from xplane_bridge.control.policy.observation import columns
 from xplane_bridge.episodes.training import holding
 from xplane_bridge.episodes.training.holding import Holding
+from xplane_bridge.episodes.training.search import losses, Plan, Stage
+from xplane_bridge.flights.laws import PolicyLaw
+from xplane_bridge.flights.scenario.scenario import find, load
 
 POLICY = Path(__file__).resolve().parents[3] / 'xplane_bridge/data/policies/turbulence.onnx'
 RANDOM = np.random.default_rng(18)
@@ -57,7 +62,7 @@ def test_its_fields_are_fields_of_an_observation():
 
 @pytest.mark.parametrize(('parameter', 'changed', 'control', 'sign'), [
     ('elevator_altitude_error', {'altitude': 1495.0}, 0, 1),
-    ('elevator_altitude_integral', {'altitude': 1495.0}, 0, 1),
+    ('elevator_altitude_integral', {'altitude': 1498.5}, 0, 1),
     ('throttle_airspeed_error', {'indicated': 48.0}, 3, 1),
     ('aileron_heading_error', {'heading': 1.3}, 1, 1),
     ('aileron_heading_error', {'heading': 1.8}, 1, -1),
@@ -70,8 +75,10 @@ def test_its_fields_are_fields_of_an_observation():
     ('throttle_airspeed_error', {'indicated': 0.0, 'true': 48.0}, 3, 1),
 ])
 def test_each_error_moves_its_control_the_right_way(parameter, changed, control, sign):
-    action = only(**{parameter: 1.0})(observation(**changed))
-    trim = only()(observation())
+    policy = only(**{parameter: 1.0})
+    # What is integrated counts from the next frame on.
+    policy(observation(**changed))
+    action, trim = policy(observation(**changed)), only()(observation())
     assert sign * (action[control] - trim[control]) > 1e-4
     assert [value for index, value in enumerate(action) if index != control] == [
         value for index, value in enumerate(trim) if index != control]
@@ -85,8 +92,32 @@ def test_the_climb_rate_is_that_of_the_altitude():
     assert elevator == pytest.approx(-0.1 * 2.0 / 3.0, rel=0.01)
 
 
+def test_a_large_error_counts_as_its_limit_and_winds_no_integral_up():
+    usual = dict(holding.LIMITS)['altitude_error']
+    scale = 0.1 / 5.0
+    for limit in (0.0, 0.5):
+        policy = only(elevator_altitude_error=1.0, limit_altitude_error=limit)
+        assert policy(observation(altitude=1400.0))[0] == pytest.approx(
+            scale * usual * math.exp(limit))
+    policy, near = only(elevator_altitude_integral=1.0), 1.5
+    for altitude, held in ((1400.0, 0.0), (1500.0 - near, near)):
+        for _ in range(61):
+            elevator = policy(observation(altitude=altitude))[0]
+        assert elevator == pytest.approx(0.1 / 10.0 * held)
+
+
+def test_at_its_stop_the_throttle_winds_no_integral_up():
+    # Full throttle by the altitude's error for a second, then only what is integrated.
+    policy = only(throttle_altitude_error=10.0, throttle_airspeed_integral=1.0)
+    for altitude, seconds, wound in ((1450.0, 1, 0.0), (1500.0, 1, 0.02)):
+        for _ in range(60 * seconds):
+            policy(observation(altitude=altitude, indicated=50.0))
+        throttle = policy(observation(indicated=50.0))[3]
+        assert throttle == pytest.approx(holding.CRUISE_THROTTLE + wound, abs=1e-3)
+
+
 def test_a_wrong_number_of_parameters_is_refused():
-    with pytest.raises(ValueError, match='34 parameters, got 2'):
+    with pytest.raises(ValueError, match='37 parameters, got 2'):
         Holding([0.0, 0.0])
 
 
@@ -113,10 +144,10 @@ def test_training_learns_and_is_the_same_again_in_other_processes():
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     pytest.importorskip('cma', reason='training needs cma')
     from xplane_bridge.episodes.training.candidate import fly
-    from xplane_bridge.episodes.training.search import losses, Plan, Stage
     from xplane_bridge.episodes.training.search import train as learn
     history, again = [], []
-    parameters = learn(Plan((Stage(6, 1, 14.0),), 8, seed=1, spread=0.1), 1, history.append)
+    stages = Stage(5, 1, 14.0), Stage(1, 1, 14.0, 1)
+    parameters = learn(Plan(stages, 8, seed=1, spread=0.1), 1, history.append)
     autopilot = [fly(None, 3, 24.0)]
     before, after = (losses([fly(flown, 3, 24.0)], autopilot)
                      for flown in ([0.0] * len(parameters), parameters))
@@ -135,9 +166,18 @@ def test_train_writes_a_policy_that_can_be_tested(tmp_path, capsys):
                        '--workers', '1', '--picture', str(picture)]) == 0
     account = json.loads(file.with_suffix('.json').read_text())
     assert account['sha256'] == hashlib.sha256(file.read_bytes()).hexdigest()
-    assert account['flights'] == 13
+    assert account['flights'] == 13 + 12
     assert picture.stat().st_size > 10_000
     assert 'generation   1' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(('asked', 'flown'), [(3, [3]), (55, [50, 5]), (120, [50, 40, 30])])
+def test_generations_are_those_of_the_plan(asked, flown):
+    stages = train.stopped(Plan().stages, asked, 20.0)
+    assert [stage.generations for stage in stages] == flown
+    assert {stage.seconds for stage in stages} == {20.0}
+    assert [stage.flights for stage in train.stopped(Plan().stages, asked, None)] == [
+        stage.flights for stage in Plan().stages[:len(flown)]]
 
 
 def test_what_cannot_be_tested_is_refused_with_a_sentence(tmp_path, capsys):
@@ -157,6 +197,17 @@ def test_the_shipped_policy_is_its_parameters():
     assert tuple(account['parameters']) == holding.PARAMETERS
     made = model_of(Holding(list(account['parameters'].values())))
     assert made.SerializeToString(deterministic=True) == content
+
+
+@pytest.mark.parametrize('rounding', ['', 'xplane6'])
+def test_the_shipped_policy_meets_all_criteria_of_steps(rounding):
+    """X-Plane 6 tells no indicated airspeed."""
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    pytest.importorskip('onnxruntime', reason='policies need onnxruntime')
+    flight = flown(load(find('steps')), law=PolicyLaw(load_policy(str(POLICY))), rounding=rounding)
+    judgements = flight.result().judgements
+    assert len(judgements) == 7
+    assert [one.criterion for one in judgements if not one.passed] == []
 
 
 def test_the_shipped_policy_tracks_better_than_the_autopilot():

@@ -52,7 +52,7 @@ NEEDS = {
     'ros2bag': 'rosbag2',
     'control': 'the package control',
     'gymnasium': 'the package gymnasium',
-    'stable_baselines3': 'the package stable_baselines3, which brings torch',
+    'skrl': 'the package skrl with JAX; make test-skrl runs the script',
     'desktop': 'a screen',
     'viewer': 'Foxglove or Lichtblick; test_live.py connects another client',
     'cpp': 'rclcpp, which has no wheel',

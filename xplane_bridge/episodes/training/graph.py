@@ -14,11 +14,11 @@
 
 
 """
-The policy of holding.py as an ONNX graph: its formula, evaluated with nodes instead of numbers.
+A policy as an ONNX graph: its formula, evaluated with nodes instead of numbers.
 
 Inputs ``observation`` [1, n] and ``state`` [1, m], outputs ``action`` [1, k] and ``next_state``
 [1, m], all float32; a state of 0 starts it. ``metadata_props`` has ``fields`` (JSON) and
-``level``: docs/how-to/training.md.
+``level``: docs/reference/policies.md.
 """
 
 from __future__ import annotations
@@ -109,6 +109,27 @@ class Graph:
         self.nodes.append(helper.make_node(
             'Concat', [self.name_of(value) for value in values], [name], axis=1))
 
+    def model(self, name: str, fields: Sequence[str], level: str, actions: int,
+              states: int = 0) -> Any:
+        """
+        Return a policy, checked, as an onnx.ModelProto.
+
+        Its input is ``observation``, the ``fields`` in their order, its output ``action``; if
+        there are ``states``, also ``state`` and ``next_state``.
+        """
+        inputs, outputs = {'observation': len(fields)}, {'action': actions}
+        if states:
+            inputs['state'] = outputs['next_state'] = states
+        given, made = ([helper.make_tensor_value_info(value, onnx.TensorProto.FLOAT, [1, size])
+                        for value, size in sizes.items()] for sizes in (inputs, outputs))
+        model = helper.make_model(
+            helper.make_graph(self.nodes, name, given, made, list(self.constants.values())),
+            producer_name='xplane_bridge', ir_version=_IR_VERSION,
+            opset_imports=[helper.make_opsetid('', _OPSET)])
+        helper.set_model_props(model, {'fields': json.dumps(list(fields)), 'level': level})
+        onnx.checker.check_model(model, full_check=True)
+        return model
+
     # The arithmetic.
 
     def sine(self, angle: Node) -> Node:
@@ -122,6 +143,10 @@ class Graph:
     def limited(self, value: Node, low: float, high: float) -> Node:
         """Return a value within limits."""
         return self.add('Clip', value, np.array(low, np.float32), np.array(high, np.float32))
+
+    def within(self, value: Node, most: float) -> Node:
+        """Return a value, or 0 if its size is above ``most``."""
+        return self.choice(self.add('Sub', self.add('Abs', value), most), 0.0, value)
 
     def choice(self, value: Node, positive: Any, otherwise: Any) -> Node:
         """Return what belongs to a value above 0, or to another one."""
@@ -137,22 +162,10 @@ def model_of(policy: holding.Holding) -> Any:
     """Return the policy as an onnx.ModelProto; ImportError with a sentence without onnx."""
     optional.require('writing a policy', 'onnx', extra='train')
     graph = Graph()
-    sizes = {'observation': len(holding.FIELDS), 'state': len(holding.STATE), 'action': 4,
-             'next_state': len(holding.STATE)}
-    observation, state = (graph.split(name, sizes[name]) for name in ('observation', 'state'))
+    observation = graph.split('observation', len(holding.FIELDS))
+    state = graph.split('state', len(holding.STATE))
     action, after = holding.step(
-        graph, observation, state, policy.weights, policy.shares)
+        graph, observation, state, policy.weights, policy.shares, policy.limits)
     graph.output('action', action)
     graph.output('next_state', after)
-    first, second, third, fourth = (
-        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, size])
-        for name, size in sizes.items())
-    model = helper.make_model(
-        helper.make_graph(graph.nodes, 'holding', [first, second], [third, fourth],
-                          list(graph.constants.values())),
-        producer_name='xplane_bridge', ir_version=_IR_VERSION,
-        opset_imports=[helper.make_opsetid('', _OPSET)])
-    helper.set_model_props(model, {
-        'fields': json.dumps(list(policy.fields)), 'level': policy.level})
-    onnx.checker.check_model(model, full_check=True)
-    return model
+    return graph.model('holding', policy.fields, policy.level, len(action), len(after))

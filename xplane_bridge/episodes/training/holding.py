@@ -17,8 +17,9 @@
 A policy that holds altitude, heading and airspeed by the controls, with gains that are learnt.
 
 Each control is a weighted sum of errors, their integrals, rates and attitude; what is learnt is
-the weights, and the time constants of three filters. Only fields are used that every bridge of
-a whole vehicle provides, so that it flies all of them.
+the weights, the time constants of three filters, and how much of an error counts: a step of a
+target is flown as the largest error that counts, so gently. Only fields are used that every bridge
+of a whole vehicle provides, so that it flies all of them.
 """
 
 from __future__ import annotations
@@ -75,18 +76,20 @@ CRUISE_THROTTLE = 0.7
 FILTERS = (('climb', 0.3), ('acceleration', 0.3), ('slow_airspeed_error', 2.0))
 """The time constants (s) that a parameter of 0 stands for; it is their natural logarithm."""
 
+LIMITS = (('altitude_error', 4.0), ('airspeed_error', 4.0), ('heading_error', 0.06))
+"""The largest error that counts (m, m/s, sine), likewise."""
+
 PARAMETERS = tuple(
     [f'{control}.{name}' for control, names in SUMMED.items() for name in names]
-    + [f'filter.{name}' for name, _ in FILTERS])
+    + [f'filter.{name}' for name, _ in FILTERS] + [f'limit.{name}' for name, _ in LIMITS])
 """The names of all parameters, in their order; with all 0 the controls stay in trim."""
 
-# Larger errors count as these (m, m/s): large steps are flown gently.
-LARGEST_ALTITUDE_ERROR, LARGEST_AIRSPEED_ERROR = 10.0, 8.0
-# As the sine of the heading's error: a turn banks by no more than about 30 deg for it.
-LARGEST_HEADING_ERROR = 0.06
+# Of a filter's parameter and of a limit's: factors of 20 and of 2.7, each way.
+_FILTER_RANGE, _LIMIT_RANGE = 3.0, 1.0
 # Climb rate (m/s) and acceleration (m/s^2), before they are filtered.
 LARGEST_CHANGE = 20.0
-# Largest error that is integrated (m, m/s, -), and largest integral (m s, m, s).
+# Largest error that is integrated (m, m/s, -), so that no step of a target winds an integral up;
+# and largest integral (m s, m, s).
 INTEGRATED = ((2.0, 20.0), (2.0, 20.0), (0.05, 0.5))
 
 STATE = ('started', 'altitude', 'airspeed', 'climb', 'acceleration', 'slow_airspeed_error',
@@ -108,8 +111,19 @@ def weights_of(parameters: Sequence[float]) -> list[list[float]]:
 
 def shares_of(parameters: Sequence[float]) -> list[float]:
     """Return which share of a new value each filter takes in a frame."""
-    return [1.0 / (1.0 + RATE * time * math.exp(min(max(parameter, -3.0), 3.0)))
-            for (_, time), parameter in zip(FILTERS, parameters[-len(FILTERS):], strict=True)]
+    return [1.0 / (1.0 + RATE * time) for time in _scaled(
+        FILTERS, parameters[-len(FILTERS) - len(LIMITS):-len(LIMITS)], _FILTER_RANGE)]
+
+
+def limits_of(parameters: Sequence[float]) -> list[float]:
+    """Return the largest error that counts, of altitude, airspeed and heading."""
+    return _scaled(LIMITS, parameters[-len(LIMITS):], _LIMIT_RANGE)
+
+
+def _scaled(usual: Sequence[tuple[str, float]], parameters: Sequence[float],
+            most: float) -> list[float]:
+    return [value * math.exp(min(max(parameter, -most), most))
+            for (_, value), parameter in zip(usual, parameters, strict=True)]
 
 
 class Arithmetic(Protocol):
@@ -123,6 +137,9 @@ class Arithmetic(Protocol):
 
     def limited(self, value: Any, low: float, high: float) -> Any:
         """Return a value within limits."""
+
+    def within(self, value: Any, most: float) -> Any:
+        """Return a value, or 0 if its size is above ``most``."""
 
     def choice(self, value: Any, positive: Any, otherwise: Any) -> Any:
         """Return what belongs to a value above 0, or to another one."""
@@ -142,6 +159,11 @@ class Numbers:
         return min(max(value, low), high)
 
     @staticmethod
+    def within(value: float, most: float) -> float:
+        """Return a value, or 0 if its size is above ``most``."""
+        return value if -most <= value <= most else 0.0
+
+    @staticmethod
     def choice(value: float, positive: float, otherwise: float) -> float:
         """Return what belongs to a value above 0, or to another one."""
         return positive if value > 0.0 else otherwise
@@ -153,19 +175,17 @@ class Numbers:
 
 
 def step(by: Arithmetic, observation: Sequence[Any], state: Sequence[Any],
-         weights: Sequence[Sequence[float]],
-         shares: Sequence[float]) -> tuple[list[Any], list[Any]]:
+         weights: Sequence[Sequence[float]], shares: Sequence[float],
+         limits: Sequence[float]) -> tuple[list[Any], list[Any]]:
     """Return the action for the values of FIELDS, and the next state, those of STATE."""
     (x, y, z, w, roll_rate, left_rate, up_rate, altitude, indicated, true, wanted_altitude,
      wanted_heading, wanted_airspeed, wanted_course) = observation
     started, last_altitude, last_airspeed, climb, acceleration, slow, *integrals = state
     airspeed = by.choice(indicated, indicated, true)
-    altitude_error = by.limited(
-        wanted_altitude - altitude, -LARGEST_ALTITUDE_ERROR, LARGEST_ALTITUDE_ERROR)
-    airspeed_error = by.limited(
-        wanted_airspeed - airspeed, -LARGEST_AIRSPEED_ERROR, LARGEST_AIRSPEED_ERROR)
-    heading_error = _heading_error(by, (x, y, z, w), wanted_heading + wanted_course)
-    errors = altitude_error, airspeed_error, heading_error
+    errors = (wanted_altitude - altitude, wanted_airspeed - airspeed,
+              _heading_error(by, (x, y, z, w), wanted_heading + wanted_course))
+    altitude_error, airspeed_error, heading_error = (
+        by.limited(error, -most, most) for error, most in zip(errors, limits, strict=True))
     # Nothing has changed before the first observation.
     climb = climb + shares[0] * (by.limited(
         (altitude - last_altitude) * started * RATE, -LARGEST_CHANGE, LARGEST_CHANGE) - climb)
@@ -173,9 +193,6 @@ def step(by: Arithmetic, observation: Sequence[Any], state: Sequence[Any],
         (airspeed - last_airspeed) * started * RATE, -LARGEST_CHANGE, LARGEST_CHANGE)
         - acceleration)
     slow = slow + shares[2] * (airspeed_error - slow)
-    integrals = [
-        by.limited(integral + by.limited(error, -most, most) * (1.0 / RATE), -limit, limit)
-        for integral, error, (most, limit) in zip(integrals, errors, INTEGRATED, strict=True)]
     of_altitude, of_airspeed, of_heading = integrals
     bank = 2.0 * (y * z + w * x)
     features = (
@@ -185,18 +202,24 @@ def step(by: Arithmetic, observation: Sequence[Any], state: Sequence[Any],
     action = [
         by.limited(by.total(features, row), low, 1.0)
         for row, low in zip(weights, (-1.0, -1.0, -1.0, 0.0), strict=True)]
+    throttle = action[-1]
+    integrated = [by.within(error, most) for error, (most, _) in zip(
+        errors, INTEGRATED, strict=True)]
+    # At its stops the throttle can do no more for the airspeed.
+    integrated[1] = by.choice(throttle * (1.0 - throttle), integrated[1], 0.0)
+    integrals = [
+        by.limited(integral + value * (1.0 / RATE), -limit, limit)
+        for integral, value, (_, limit) in zip(integrals, integrated, INTEGRATED, strict=True)]
     return action, [1.0, altitude, airspeed, climb, acceleration, slow, *integrals]
 
 
 def _heading_error(by: Arithmetic, orientation: Sequence[Any], wanted: Any) -> Any:
-    """Return the sine of the angle from the nose to a heading, at most LARGEST_HEADING_ERROR."""
+    """Return the sine of the angle from the nose to a heading, 1 beyond a right angle."""
     x, y, z, w = orientation
     east, north = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z)
     sine, cosine = by.sine(wanted), by.cosine(wanted)
     off = sine * north - cosine * east
-    # More than a right angle away it counts as one.
-    off = by.choice(cosine * north + sine * east, off, by.choice(off, 1.0, -1.0))
-    return by.limited(off, -LARGEST_HEADING_ERROR, LARGEST_HEADING_ERROR)
+    return by.choice(cosine * north + sine * east, off, by.choice(off, 1.0, -1.0))
 
 
 class Holding:
@@ -210,6 +233,7 @@ class Holding:
             raise ValueError(
                 f'the policy has {len(PARAMETERS)} parameters, got {len(parameters)}')
         self.weights, self.shares = weights_of(parameters), shares_of(parameters)
+        self.limits = limits_of(parameters)
         self.reset()
 
     def reset(self) -> None:
@@ -219,7 +243,8 @@ class Holding:
     def __call__(self, observation: Sequence[float] | NDArray[np.floating]) -> list[float]:
         """Return elevator, aileron, rudder and throttle for the values of ``fields``."""
         values = observation.tolist() if isinstance(observation, np.ndarray) else observation
-        action, self._state = step(_NUMBERS, values, self._state, self.weights, self.shares)
+        action, self._state = step(
+            _NUMBERS, values, self._state, self.weights, self.shares, self.limits)
         return action
 
 

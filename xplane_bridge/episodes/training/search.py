@@ -19,7 +19,8 @@ Learn the parameters of holding.py from nothing, by evolution: CMA-ES of the pac
 What moves the aircraft up, down and forward hardly moves it sideways, so the two are searched for
 separately, in the same flights. All candidates of a generation fly in the same turbulence, and so
 does the shipped autopilot: a candidate's loss is its errors' ratio to the autopilot's, plus a
-little of how much more it moves the controls. Equal plans give equal parameters, whatever the
+little of how much more it moves the controls. To it comes how far it strays from the corridors
+of manoeuvres, all candidates through the same. Equal plans give equal parameters, whatever the
 number of processes.
 """
 
@@ -34,17 +35,21 @@ import numpy as np
 
 from xplane_bridge.common import optional
 from xplane_bridge.common.parallel import Mapping, mapping
+from xplane_bridge.episodes.training import manoeuvre
 from xplane_bridge.episodes.training.candidate import fly, Score
 from xplane_bridge.episodes.training.holding import PARAMETERS
+from xplane_bridge.episodes.training.manoeuvre import Strayed
 
 # Flights of training start here, those of tests have smaller seeds.
 _FIRST_SEED = 100_000
 # Losing an aircraft at once is this bad, just before the end half of it; keeping it is below.
 _LOST = 20.0
 # What counts of the altitude's error, of the controls' rates lengthwise and sideways.
-_ALTITUDE, _LENGTHWISE, _SIDEWAYS = 0.3, 0.03, 0.1
+_ALTITUDE, _LENGTHWISE, _SIDEWAYS = 0.3, 0.05, 0.1
 
-_LATERAL = [name.startswith(('aileron.', 'rudder.')) for name in PARAMETERS]
+_LATERAL = [
+    name.startswith(('aileron.', 'rudder.')) or name == 'limit.heading_error'
+    for name in PARAMETERS]
 PARTS = {
     'longitudinal': [index for index, lateral in enumerate(_LATERAL) if not lateral],
     'lateral': [index for index, lateral in enumerate(_LATERAL) if lateral]}
@@ -53,18 +58,38 @@ PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Generations with ``flights`` of ``seconds`` for each candidate."""
+    """
+    Generations: for each candidate ``flights`` of ``seconds`` in turbulence, and ``manoeuvres``.
+
+    ``strayed`` is what straying from a corridor by the width of its band counts. With a
+    ``spread`` the search starts anew, around the best of the stages before.
+    """
 
     generations: int
     flights: int
     seconds: float
+    manoeuvres: int = 0
+    strayed: float = 0.4
+    spread: float | None = None
+
+    def count(self, candidates: int) -> int:
+        """Return the number of flights, those of the autopilot included."""
+        return self.generations * (
+            self.flights * (candidates + 1) + self.manoeuvres * candidates)
+
+    def flown(self, candidates: int) -> float:
+        """Return how long (s) they last together."""
+        return self.generations * (
+            self.flights * (candidates + 1) * self.seconds
+            + self.manoeuvres * candidates * manoeuvre.DURATION)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is flown; the parameters of the first candidates are spread around 0 by ``spread``."""
 
-    stages: tuple[Stage, ...] = (Stage(40, 1, 24.0), Stage(50, 2, 60.0))
+    stages: tuple[Stage, ...] = (
+        Stage(50, 1, 24.0, 1), Stage(40, 1, 60.0, 1), Stage(20, 1, 60.0, 2, 1.0, 0.15))
     candidates: int = 12
     seed: int = 2
     spread: float = 0.4
@@ -72,14 +97,12 @@ class Plan:
     @property
     def flights(self) -> int:
         """Return the number of flights, those of the autopilot included."""
-        return sum(stage.generations * stage.flights * (self.candidates + 1)
-                   for stage in self.stages)
+        return sum(stage.count(self.candidates) for stage in self.stages)
 
     @property
     def seconds(self) -> float:
         """Return how long they last together."""
-        return sum(stage.generations * stage.flights * (self.candidates + 1) * stage.seconds
-                   for stage in self.stages)
+        return sum(stage.flown(self.candidates) for stage in self.stages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +115,30 @@ class Generation:
     share: float
 
 
-def losses(scores: Sequence[Score], references: Sequence[Score]) -> dict[str, float]:
-    """Return the loss of each part in flights, beside the autopilot's in the same turbulence."""
-    if any(score.flown < 1.0 for score in scores):
-        lost = _LOST * (1.0 - 0.5 * float(np.mean([score.flown for score in scores])))
-        return dict.fromkeys(PARTS, lost)
+def losses(scores: Sequence[Score], references: Sequence[Score],
+           manoeuvres: Sequence[Strayed] = (), strayed: float = 0.0) -> dict[str, float]:
+    """
+    Return the loss of each part.
+
+    ``references`` are the autopilot's ``scores``, in the same turbulence; ``strayed`` is that of
+    Stage.
+    """
+    shares = [*(one.flown for one in scores), *(one.flown for one in manoeuvres)]
+    if min(shares) < 1.0:
+        return dict.fromkeys(PARTS, _LOST * (1.0 - 0.5 * float(np.mean(shares))))
     altitude, heading, airspeed = _ratios([score.errors for score in scores],
                                           [score.errors for score in references])
     elevator, aileron, rudder, throttle = _ratios([score.rates for score in scores],
                                                   [score.rates for score in references])
+    high, aside, fast, steep = (
+        np.sqrt(np.mean(np.square([one.errors for one in manoeuvres]), axis=0)).tolist()
+        if manoeuvres else (0.0, 0.0, 0.0, 0.0))
     return {
         'longitudinal': (airspeed + _ALTITUDE * altitude ** 2
-                         + _LENGTHWISE * math.hypot(elevator, throttle)),
-        'lateral': heading + _SIDEWAYS * math.hypot(aileron, rudder)}
+                         + _LENGTHWISE * math.hypot(elevator, throttle)
+                         + strayed * (high + fast)),
+        'lateral': (heading + _SIDEWAYS * math.hypot(aileron, rudder)
+                    + strayed * (aside + steep))}
 
 
 def _ratios(values: Sequence[Sequence[float]], others: Sequence[Sequence[float]]) -> list[float]:
@@ -127,31 +161,38 @@ def train(plan: Plan, workers: int = 1,
 
 def _evolve(plan: Plan, each: Mapping,
             tell: Callable[[Generation], None]) -> list[float]:
-    searches = {part: _search(len(indices), plan, number)
-                for number, (part, indices) in enumerate(PARTS.items())}
+    best: dict[str, Sequence[float]] = {
+        part: [0.0] * len(indices) for part, indices in PARTS.items()}
+    searches = _searches(best, plan.spread, plan)
     number, seed, flown = 0, _FIRST_SEED * plan.seed, 0.0
     for stage in plan.stages:
+        if stage.spread is not None:
+            searches = _searches(best, stage.spread, plan)
         for _ in range(stage.generations):
-            seeds = range(seed, seed := seed + stage.flights)
+            seeds = range(seed, seed := seed + max(stage.flights, stage.manoeuvres))
             asked = {part: search.ask() for part, search in searches.items()}
             candidates = [_joined({part: asked[part][index] for part in PARTS})
                           for index in range(plan.candidates)]
-            found = _flown(each, candidates, seeds, stage.seconds)
+            found = _flown(each, candidates, seeds, stage)
             for part, search in searches.items():
                 search.tell(asked[part], [loss[part] for loss in found])
             number += 1
-            flown += len(seeds) * (plan.candidates + 1) * stage.seconds
+            flown += stage.flown(plan.candidates) / stage.generations
             median, least = (
                 {part: float(pick([loss[part] for loss in found])) for part in PARTS}
                 for pick in (np.median, min))
             tell(Generation(number, median, least, flown / plan.seconds))
-    return _joined({part: search.result.xfavorite for part, search in searches.items()})
+        best = {part: search.result.xfavorite for part, search in searches.items()}
+    return _joined(best)
 
 
-def _search(size: int, plan: Plan, number: int) -> Any:
+def _searches(around: dict[str, Sequence[float]], spread: float, plan: Plan) -> dict[str, Any]:
+    """Return a search for the parameters of each part."""
     import cma
-    return cma.CMAEvolutionStrategy([0.0] * size, plan.spread, {
-        'popsize': plan.candidates, 'seed': 1000 * plan.seed + number + 1, 'verbose': -9})
+    return {
+        part: cma.CMAEvolutionStrategy(values, spread, {
+            'popsize': plan.candidates, 'seed': 1000 * plan.seed + number, 'verbose': -9})
+        for number, (part, values) in enumerate(around.items(), 1)}
 
 
 def _joined(parts: dict[str, Sequence[float]]) -> list[float]:
@@ -164,11 +205,17 @@ def _joined(parts: dict[str, Sequence[float]]) -> list[float]:
 
 
 def _flown(each: Mapping, candidates: Sequence[list[float]], seeds: Sequence[int],
-           seconds: float) -> list[dict[str, float]]:
-    """Return the losses of the candidates, all flown in the same turbulence."""
-    flyers = [None, *candidates]
-    scores = list(each(
-        fly, *zip(*((flyer, seed, seconds) for flyer in flyers for seed in seeds), strict=True)))
-    count = len(seeds)
-    references, *own = (scores[at:at + count] for at in range(0, len(scores), count))
-    return [losses(flights, references) for flights in own]
+           stage: Stage) -> list[dict[str, float]]:
+    """Return the losses of the candidates, all flown in the same turbulence and manoeuvres."""
+    scores = _spread(each, fly, [None, *candidates], seeds[:stage.flights], stage.seconds)
+    strayed = _spread(each, manoeuvre.fly, candidates, seeds[:stage.manoeuvres])
+    return [losses(flights, scores[0], manoeuvres, stage.strayed)
+            for flights, manoeuvres in zip(scores[1:], strayed, strict=True)]
+
+
+def _spread(each: Mapping, flown: Callable[..., Any], flyers: Sequence[list[float] | None],
+            seeds: Sequence[int], *given: Any) -> list[list[Any]]:
+    """Return for each flyer what it flew, with each of the seeds."""
+    orders = [(flyer, seed, *given) for flyer in flyers for seed in seeds]
+    found = iter(each(flown, *zip(*orders, strict=True)) if orders else ())
+    return [[next(found) for _ in seeds] for _ in flyers]
