@@ -27,7 +27,6 @@ far it comes.
 import argparse
 import os
 from pathlib import Path
-import time
 
 # One thread: the networks are small. Before JAX is imported.
 os.environ.setdefault('XLA_FLAGS', '--xla_cpu_multi_thread_eigen=false')
@@ -35,7 +34,6 @@ os.environ.setdefault('XLA_FLAGS', '--xla_cpu_multi_thread_eigen=false')
 import flax.linen as nn
 import gymnasium
 from gymnasium.spaces import Box
-from gymnasium.vector import AutoresetMode
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -165,13 +163,14 @@ def main():
     parser.add_argument('--output', type=Path, default=Path('ppo.onnx'))
     parser.add_argument('--steps', type=int, default=1_000_000, help='of all environments')
     parser.add_argument('--environments', type=int, default=16)
+    parser.add_argument('--workers', type=int, default=0, help='processes; 0: one on each core')
     parser.add_argument('--seed', type=int, default=1)
     given = parser.parse_args()
     config.jax.key = given.seed
     env = wrap_env(Scaled(gymnasium.make_vec(
-        f'xplane_bridge.episodes:{ID}', given.environments, 'sync', scenario='turbulence',
-        frames_per_step=FRAMES_PER_STEP,
-        vector_kwargs={'autoreset_mode': AutoresetMode.SAME_STEP})), wrapper='gymnasium')
+        f'xplane_bridge.episodes:{ID}', given.environments, workers=given.workers,
+        autoreset_mode='SameStep', scenario='turbulence', frames_per_step=FRAMES_PER_STEP)),
+        wrapper='gymnasium')
     spaces = {'observation_space': env.observation_space, 'action_space': env.action_space}
     models = {'policy': Policy(**spaces), 'value': Value(**spaces)}
     for role, model in models.items():
@@ -196,8 +195,7 @@ def main():
         if tenth < 10:
             path = path.with_stem(f'{path.stem}_{tenth}0')
         write(path, models['policy'])
-        print(f'{tenth * rounds * env.num_envs} steps, {time.process_time():.0f} s of processor '
-              f'time: {path}', flush=True)
+        print(f'{tenth * rounds * env.num_envs} steps: {path}', flush=True)
     env.close()
 
 
