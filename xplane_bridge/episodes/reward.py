@@ -29,7 +29,7 @@ from xplane_bridge.aircraft.initial import DEFAULT_MODEL
 from xplane_bridge.aircraft.terrain import elevation_m, HIGHEST
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control import gains
-from xplane_bridge.control.policy.observation import INDEX, Vector
+from xplane_bridge.control.policy.observation import INDEX, Numbers, Vector, vector
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.conversions.message_numbers import TARGET_BITS
@@ -42,22 +42,32 @@ class Step:
     """
     A step of an episode.
 
-    ``time`` is the scenario's (s); ``before`` and ``after`` are observations without sensors:
-    the truth. ``action`` is in the order of its level's fields.
+    ``time`` is the scenario's (s); ``truth_before`` and ``truth`` are the observations without
+    sensors, as plain numbers. ``action`` is in the order of its level's fields.
     """
 
     scenario: Scenario
     time: float
-    before: Vector
+    truth_before: Numbers
     action: tuple[float, ...]
-    after: Vector
+    truth: Numbers
     _seen: Seen | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def before(self) -> Vector:
+        """Return the true observation before the step."""
+        return vector(self.truth_before)
+
+    @property
+    def after(self) -> Vector:
+        """Return the true observation after it."""
+        return vector(self.truth)
 
     @property
     def seen(self) -> Seen:
         """Return what is judged of it."""
         if self._seen is None:
-            self._seen = seen(self.after)
+            self._seen = seen(self.truth)
         return self._seen
 
 
@@ -100,9 +110,8 @@ class Seen(NamedTuple):
     airspeed_error: float
 
 
-def seen(observation: Vector) -> Seen:
+def seen(numbers: Numbers) -> Seen:
     """Return what is judged of an observation; a heading's error may be a course's."""
-    numbers = observation.tolist()
     x, y, z, w = numbers[_QUATERNION]
     roll, pitch, yaw = frames.quaternion_to_euler((w, x, y, z))
     altitude = numbers[_ALTITUDE]
@@ -113,17 +122,14 @@ def seen(observation: Vector) -> Seen:
     if is_set & _HEADING_SET:
         direction = frames.yaw_to_heading(yaw) - to_heading
     elif is_set & _COURSE_SET:
-        east, north, _ = frames.rotate((w, x, y, z), tuple(numbers[_VELOCITY]))
+        forward, left, up = numbers[_VELOCITY]
+        east, north, _ = frames.rotate((w, x, y, z), (forward, left, up))
         direction = math.atan2(east, north) - to_course
     return Seen(
         roll / DEGREE, -pitch / DEGREE, altitude, airspeed,
         altitude - to_altitude if is_set & _ALTITUDE_SET else math.nan,
         math.remainder(direction, math.tau) / DEGREE,
         airspeed - to_airspeed if is_set & _AIRSPEED_SET else math.nan)
-
-
-# In the order of _SCALES.
-_ERRORS = slice(Seen._fields.index('altitude_error'), len(Seen._fields))
 
 
 class TrackingReward:
@@ -144,7 +150,11 @@ class TrackingReward:
     def __call__(self, step: Step) -> float:
         """Return the reward of a step; 0 without any target."""
         total, targets = 0.0, 0
-        for error, scale in zip(tuple(step.seen)[_ERRORS], self.scales.values(), strict=True):
+        now = step.seen
+        # In the order of _SCALES.
+        for error, scale in zip(
+                (now.altitude_error, now.heading_error_deg, now.airspeed_error),
+                self.scales.values(), strict=True):
             # NaN without its target.
             if error == error:
                 error /= scale
@@ -194,16 +204,16 @@ class EnvelopeLeft:
             if not self._slowest <= now.airspeed <= self._fastest:
                 return (f'airspeed {now.airspeed:.1f} m/s is not in {self._slowest:.1f} .. '
                         f'{self._fastest:.1f} m/s')
-            if now.altitude < _NEAR_GROUND and self._height(step.after) < _GROUND:
+            if now.altitude < _NEAR_GROUND and self._height(step.truth) < _GROUND:
                 return 'the ground is reached'
         for criterion in self._criteria:
             if is_missed(criterion, step.time, getattr(now, criterion.name)):
                 return f'{criterion.statistic} of {criterion.name} is missed'
         return ''
 
-    def _height(self, observation: Vector) -> float:
+    def _height(self, numbers: Numbers) -> float:
         """Return the height above the simulators' ground in m."""
-        latitude, longitude, altitude = observation[_FIX].tolist()
+        latitude, longitude, altitude = numbers[_FIX]
         above_sea: float = ellipsoid_to_msl(
             altitude, self._undulation.height_m(latitude, longitude))
         return above_sea - elevation_m(latitude, longitude)

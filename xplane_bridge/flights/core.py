@@ -32,7 +32,7 @@ from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.policy.action import LEVELS
-from xplane_bridge.control.policy.observation import Vector
+from xplane_bridge.control.policy.observation import Numbers, Vector, vector
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.controller import ControlLaw
 from xplane_bridge.flights.core_vehicle import CoreVehicle, Rounding
@@ -61,7 +61,7 @@ class CoreFlight(Flight):
     def __init__(self, order: Order, display: Display, law: ControlLaw | None = None) -> None:
         super().__init__(order, display)
         self._law = law
-        self._observed: Vector | None = None
+        self._truth: Numbers | None = None
         self._used = 0.0
 
     @property
@@ -71,19 +71,15 @@ class CoreFlight(Flight):
 
     def observation(self) -> Vector:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
-        # The caller may change what it is given.
-        return self._seen().copy()
+        truth = self.truth()
+        return self.vehicle.observation() if self.vehicle.has_sensors else vector(truth)
 
-    def truth(self) -> Vector:
+    def truth(self) -> Numbers:
         """Return the observation as it would be without sensors."""
-        seen = self._seen()
-        return self.vehicle.truth() if self.vehicle.has_sensors else seen
-
-    def _seen(self) -> Vector:
-        if self._observed is None:
+        if self._truth is None:
             self._check_began()
-            self._observed = self.vehicle.observation()
-        return self._observed
+            self._truth = self.vehicle.truth()
+        return self._truth
 
     def history(self) -> History:
         """Return all that was measured, commanded and wanted."""
@@ -119,7 +115,7 @@ class CoreFlight(Flight):
     def _step(self, action: Sequence[float] | None, frames: int) -> State:
         if action is not None and self._actions is not None:
             self._actions.given = tuple(action)
-        self._observed = None
+        self._truth = None
         return State.READY if self._frames.fly(frames) else State.OVER
 
     def _end(self) -> None:

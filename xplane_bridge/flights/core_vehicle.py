@@ -31,7 +31,7 @@ import numpy as np
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
-from xplane_bridge.aircraft.sample import Sample, Surroundings
+from xplane_bridge.aircraft.sample import SampleRow, Surroundings
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
 from xplane_bridge.common.controls import CONTROLS, FLOWN
@@ -42,6 +42,7 @@ from xplane_bridge.control.envelope import Envelope
 from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import PathFollower
+from xplane_bridge.control.policy.observation import Numbers, numbers, vector
 from xplane_bridge.control.policy.observation import Vector as Observation
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.frames import Vector
@@ -66,7 +67,7 @@ from xplane_bridge.sensors.specification import Figures
 _COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN, start=1)}
 _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 # The controls that no law commands.
-_NO_OTHERS = [None] * (len(CONTROLS) - len(FLOWN))
+_NO_OTHERS = (None,) * (len(CONTROLS) - len(FLOWN))
 
 
 class Rounding(Protocol):
@@ -155,20 +156,20 @@ class CoreVehicle(FlownByLaw):
     def observation(self) -> Observation:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
         if self._sensed is None:
-            return self.truth()
+            return vector(self.truth())
         return self._sensed.observed().vector(self._target_numbers())
 
-    def truth(self) -> Observation:
+    def truth(self) -> Numbers:
         """Return what it would be told without sensors."""
         place, position = self._place()
         if self._seen is None:
-            return observed.vector_of_truth(
+            return observed.numbers_of_truth(
                 self._sample, self._surroundings(), place, position, self._odom_frame,
                 self._target_numbers())
-        return Observed.of(
-            *self._parts(), place, position, self._odom_frame).vector(self._target_numbers())
+        return numbers(Observed.of(
+            *self._parts(), place, position, self._odom_frame).vector(self._target_numbers()))
 
-    def _begin(self, first: Sample | VehicleState) -> None:
+    def _begin(self, first: SampleRow | VehicleState) -> None:
         """Take the first position as that of the local frame."""
         lat_deg, lon_deg, altitude = self._height_of(first)
         self._local = LocalFrame(lat_deg, lon_deg, altitude)
@@ -176,17 +177,17 @@ class CoreVehicle(FlownByLaw):
         if self._sensors is not None:
             self._sensed = Sensed(self._sensors, self._seed, self._local)
 
-    def _height_of(self, kept: Sample | VehicleState) -> Vector:
+    def _height_of(self, kept: SampleRow | VehicleState) -> Vector:
         """Return latitude and longitude (deg), and height above the ellipsoid (m)."""
-        if isinstance(kept, Sample):
-            lat_deg, lon_deg, altitude, *_ = kept
+        if isinstance(kept, tuple):
+            lat_deg, lon_deg, altitude = kept[:3]
         else:
             lat_deg, lon_deg, altitude = (
                 kept.latitude_deg, kept.longitude_deg, kept.altitude_msl)
         return lat_deg, lon_deg, msl_to_ellipsoid(
             altitude, self._undulation.height_m(lat_deg, lon_deg))
 
-    def _place_of(self, kept: Sample | VehicleState) -> tuple[Vector, Vector]:
+    def _place_of(self, kept: SampleRow | VehicleState) -> tuple[Vector, Vector]:
         """Return the same, and the position in the local frame (m)."""
         assert self._local is not None
         place = self._height_of(kept)
@@ -214,11 +215,11 @@ class CoreVehicle(FlownByLaw):
             self._known_target = self.law.target, observed.known_target(self.law.target)
         return self._known_target[1]
 
-    def _row(self, kept: Sample | VehicleState) -> Row:
+    def _row(self, kept: SampleRow | VehicleState) -> Row:
         """Return the quantities measured in a frame."""
         place, (east, north, _) = self._place_of(kept)
-        if isinstance(kept, Sample):
-            return (*place, *kept[3:6], east, north, kept.cas, *kept[6:9], *kept[10:])
+        if isinstance(kept, tuple):
+            return (*place, *kept[3:6], east, north, kept[9], *kept[6:9], *kept[10:])
         now = observed.measurement_of(kept, place[2], east, north)
         return (
             *place, now.roll, now.pitch, now.heading, east, north, now.airspeed, now.roll_rate,
@@ -231,22 +232,23 @@ class CoreVehicle(FlownByLaw):
 
     def fly_on(self, command: Controls, frames: int = 1) -> None:
         """Fly frames with a command; all but the last are measured, and not looked at."""
-        aircraft, commanded, (elevator, aileron, rudder, throttle, *others) = (
-            self.aircraft, self._commanded, command)
-        for left in reversed(range(frames)):
-            commanded.append((self.time, elevator, aileron, rudder, throttle))
+        aircraft, commanded, measure = self.aircraft, self._commanded.append, self._measured.add
+        flown = elevator, aileron, rudder, throttle = command[:len(FLOWN)]
+        is_usual = command[len(FLOWN):] == _NO_OTHERS
+        for left in range(frames - 1, -1, -1):
+            commanded((self.time, *flown))
             if self._rounding is not None:
                 self._rounding.fly_on(command, FRAME)
             else:
-                if (elevator is None or aileron is None or rudder is None or throttle is None
-                        or others != _NO_OTHERS):
-                    aircraft.set_controls(**command.given())
-                else:
+                if (is_usual and elevator is not None and aileron is not None
+                        and rudder is not None and throttle is not None):
                     aircraft.fly_by(elevator, aileron, rudder, throttle)
+                else:
+                    aircraft.set_controls(**command.given())
                 aircraft.advance(FRAME)
             self.time += FRAME
             if left:
-                self._measured.add(self.time, aircraft.sampler.sample())
+                measure(self.time, aircraft.sampler.sample())
 
     # What events do.
 

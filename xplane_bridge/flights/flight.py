@@ -29,7 +29,7 @@ import math
 from types import TracebackType
 from typing import Protocol, Self
 
-from xplane_bridge.control.policy.observation import Vector
+from xplane_bridge.control.policy.observation import Numbers, Vector
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.result import evaluate, Result
@@ -167,8 +167,8 @@ class Flight(ABC):
         """Return what whoever gives the actions is told (control.policy.observation.FIELDS)."""
 
     @abstractmethod
-    def truth(self) -> Vector:
-        """Return the observation as it would be without sensors, for reading only."""
+    def truth(self) -> Numbers:
+        """Return the observation as it would be without sensors."""
 
     @abstractmethod
     def history(self) -> History:

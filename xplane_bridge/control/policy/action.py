@@ -51,9 +51,13 @@ class Action:
     def _bounds(self) -> tuple[tuple[float, float], ...]:
         return tuple((field.low, field.high) for field in self.fields)
 
+    @cached_property
+    def _shape(self) -> tuple[int]:
+        return (len(self.fields),)
+
     def check_shape(self, action: NDArray[np.floating]) -> None:
         """Raise ValueError unless an action has a number for each field."""
-        if action.shape != (len(self.fields),):
+        if action.shape != self._shape:
             raise ValueError(
                 f'an action has {len(self.fields)} numbers ({", ".join(self.names)}), '
                 f'got shape {action.shape}')
@@ -65,7 +69,8 @@ class Action:
         Raises ValueError if its shape is wrong or a number is not finite.
         """
         action = self._array(values)
-        self.check_shape(action)
+        if action.shape != self._shape:
+            self.check_shape(action)
         found = action.tolist()
         if not math.isfinite(sum(found)):
             for name, value in zip(self.names, found, strict=True):

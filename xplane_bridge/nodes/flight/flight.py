@@ -38,7 +38,7 @@ from xplane_bridge.common import optional
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.policy.action import LEVELS
-from xplane_bridge.control.policy.observation import Vector
+from xplane_bridge.control.policy.observation import Numbers, numbers, Vector
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.flights.analysis.series import Arrivals, History
@@ -108,9 +108,9 @@ class RosFlight(Flight):
             raise ValueError('only a flight by actions has observations')
         return self._vehicle.observation()
 
-    def truth(self) -> Vector:
+    def truth(self) -> Numbers:
         """Return the observation: there are no sensors."""
-        return self.observation()
+        return numbers(self.observation())
 
     def history(self) -> History:
         """
