@@ -16,13 +16,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import math
 from typing import Any
 
 import numpy as np
 
 from xplane_bridge.common.fields import LARGEST_SEED, text
+from xplane_bridge.control.policy.observation import INDEX, NAMES
 from xplane_bridge.flights.scenario.scenario import Scenario
 
 # Arguments of 0.2.
@@ -59,6 +60,21 @@ def check_arguments(
             isinstance(frames_per_step, int) and frames_per_step > 0):
         raise ValueError(
             f'frames_per_step: expected a whole number above 0, got {frames_per_step!r}')
+
+
+def checked_fields(fields: object) -> tuple[str, ...]:
+    """Return the names of the fields to observe."""
+    if isinstance(fields, str) or not isinstance(fields, Sequence) or not fields or not all(
+            isinstance(name, str) for name in fields):
+        raise ValueError(f'fields: expected names of fields, got {fields!r:.80}')
+    if unknown := [name for name in fields if name not in INDEX]:
+        raise ValueError(
+            f'fields: an observation has no {", ".join(unknown):.200}; '
+            f'it has {", ".join(NAMES)}')
+    if len(set(fields)) < len(fields):
+        twice = next(name for name in fields if fields.count(name) > 1)
+        raise ValueError(f'fields: {twice} is named twice')
+    return tuple(fields)
 
 
 def checked_seed(seed: object) -> int | None:

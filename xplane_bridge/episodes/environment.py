@@ -38,9 +38,10 @@ from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.optional import missing
 from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE
 from xplane_bridge.control.policy.action import LEVELS
-from xplane_bridge.control.policy.observation import Field, FIELDS, Vector
+from xplane_bridge.control.policy.observation import Field, FIELDS, INDEX, NAMES, Numbers, Vector
 from xplane_bridge.episodes.checks import (
     check_arguments,
+    checked_fields,
     checked_reason,
     checked_reward,
     checked_seed,
@@ -91,8 +92,9 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
     ``rounding`` names a simulator as whose protocol it rounds), or a simulator: through ROS and
     its bridge, in lockstep where its protocol has time.
     ``level`` is that of control.action. A step is ``frames_per_step`` frames of 1/60 s with one
-    action; in core the aircraft is computed ``physics_rate`` times per second. ``reward`` and
-    ``termination`` take the place of the scenario's (judging.py), and ``sensors`` and
+    action; in core the aircraft is computed ``physics_rate`` times per second. ``fields`` names
+    what is observed, in its order (default: all of control.observation). ``reward`` and
+    ``termination`` take the place of the scenario's (reward.py), and ``sensors`` and
     ``aircraft`` that of its own. Raises ValueError with a sentence for what cannot be flown.
 
     An episode begins when the scenario engages its controller; until then, and whenever it is
@@ -106,7 +108,8 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         level: str = 'controls', rounding: str = '', frames_per_step: int = 1,
         reward: Reward | None = None, termination: Termination | None = None,
         sensors: str | None = None, aircraft: str | None = None,
-        physics_rate: int = PHYSICS_RATE, render_mode: str | None = None, **given: object,
+        physics_rate: int = PHYSICS_RATE, fields: Sequence[str] | None = None,
+        render_mode: str | None = None, **given: object,
     ) -> None:
         refuse_names(given, signature(FlightEnv).parameters)
         made_with = {
@@ -116,6 +119,9 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         check_arguments(
             **made_with, reward=reward, termination=termination, render_mode=render_mode)
         self.render_mode = render_mode
+        self.fields = NAMES if fields is None else checked_fields(fields)
+        # All, if None.
+        self._columns = None if fields is None else [INDEX[name] for name in self.fields]
         if isinstance(scenario, str):
             scenario = scenarios.load(scenarios.find(scenario))
         self._duration = scenario.duration
@@ -128,14 +134,16 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
             raise OrderError(sentences)
         self._flight: Flight | None = None
         # What an environment that restores a snapshot of this one must have been given too.
-        self._made_with = {**made_with, 'scenario': scenario, 'physics_rate': physics_rate}
+        self._made_with = {
+            **made_with, 'scenario': scenario, 'physics_rate': physics_rate,
+            'fields': self.fields}
         self._flown = array('d')
         self.level, self._action = level, LEVELS[level]
         self._given_reward, self._given_termination = reward, termination
         self._reward: Reward
         self._termination: Termination
-        self._truth: Vector | None = None
-        self.observation_space = box(FIELDS)
+        self._truth: Numbers | None = None
+        self.observation_space = box([FIELDS[INDEX[name]] for name in self.fields])
         self.action_space = box(self._action.fields)
 
     def reset(
@@ -153,7 +161,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         flown = int(self.np_random.integers(LARGEST_SEED + 1)) if seed is None else seed
         flight = self._begin(start_of(flown, options or {}, self._usual, self._duration))
         self._truth = flight.truth()
-        return flight.observation(), {'seed': flown, **_info(flight)}
+        return self._told(flight), {'seed': flown, **_info(flight)}
 
     def step(
         self, action: NDArray[Any]
@@ -170,7 +178,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         assert before is not None
         self._fly(flight, values)
         over = flight.state is State.OVER
-        observation = flight.observation()
+        observation = self._told(flight)
         after = self._truth = flight.truth()
         step = Step(flight.order.scenario, flight.time, before, values, after)
         reason = checked_reason(self._termination(step))
@@ -215,11 +223,10 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         flight = self._begin(snapshot.start)
         for values in snapshot.rows(len(self._action.fields)):
             self._fly(flight, values)
-        observation = flight.observation()
-        snapshot.check_arrival(observation)
+        snapshot.check_arrival(flight.observation())
         self.np_random.bit_generator.state = snapshot.random
         self._truth = flight.truth()
-        return observation, {'seed': snapshot.start.seed, **_info(flight)}
+        return self._told(flight), {'seed': snapshot.start.seed, **_info(flight)}
 
     def render(self) -> str | None:
         """Return the state in one line, if render_mode is ansi."""
@@ -250,6 +257,14 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         self._termination = self._given_termination or EnvelopeLeft(scenario)
         self._start, self._flown = start, array('d')
         return flight
+
+    def _told(self, flight: Flight) -> Vector:
+        """Return what is observed, an array of its own."""
+        if self._columns is None:
+            return flight.observation()
+        # Without sensors that is the truth, which is needed in any case.
+        known = flight.observation() if flight.order.sensed_by else flight.truth()
+        return np.array([known[column] for column in self._columns])
 
     def _in_flight(self) -> Flight:
         if self._truth is None or self._flight is None:
