@@ -180,10 +180,10 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         over = flight.state is State.OVER
         observation = self._told(flight)
         after = self._truth = flight.truth()
-        step = Step(flight.order.scenario, flight.time, before, values, after)
+        info = _info(flight)
+        step = Step(flight.order.scenario, info['time'], before, values, after)
         reason = checked_reason(self._termination(step))
         reward = checked_reward(self._reward(step))
-        info = _info(flight)
         if reason or over:
             self._truth = None
             judgements = flight.result().judgements

@@ -146,15 +146,14 @@ class TrackingReward:
             criterion.name: criterion.at_most for criterion in scenario.criteria
             if criterion.statistic == 'rms' and criterion.at_most > 0.0}
         self.scales = {name: limits.get(name, scale) for name, scale in _SCALES.items()}
+        self._divisors = tuple(self.scales.values())
 
     def __call__(self, step: Step) -> float:
         """Return the reward of a step; 0 without any target."""
         total, targets = 0.0, 0
         now = step.seen
-        # In the order of _SCALES.
-        for error, scale in zip(
-                (now.altitude_error, now.heading_error_deg, now.airspeed_error),
-                self.scales.values(), strict=True):
+        errors = now.altitude_error, now.heading_error_deg, now.airspeed_error
+        for error, scale in zip(errors, self._divisors, strict=True):
             # NaN without its target.
             if error == error:
                 error /= scale

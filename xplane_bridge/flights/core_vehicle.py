@@ -31,7 +31,7 @@ import numpy as np
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
-from xplane_bridge.aircraft.sample import SampleRow, Surroundings
+from xplane_bridge.aircraft.sample import SampleRow
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
 from xplane_bridge.common.controls import CONTROLS, FLOWN
@@ -118,7 +118,7 @@ class CoreVehicle(FlownByLaw):
         self._rounding = None if rounding is None else rounding(self.aircraft)
         self._seen: VehicleState | None = None
         # Of the observed state; None: nobody has asked yet.
-        self._more: Surroundings | None = None
+        self._more: SampleRow | None = None
         self._known_place: tuple[Vector, Vector] | None = None
         self._now: Measurement | None = None
         self._known_target: tuple[Target | None, tuple[float, ...]] = (None, ())
@@ -199,7 +199,7 @@ class CoreVehicle(FlownByLaw):
             self._known_place = self._place_of(self._seen or self._sample)
         return self._known_place
 
-    def _surroundings(self) -> Surroundings:
+    def _surroundings(self) -> SampleRow:
         if (more := self._more) is None:
             more = self._more = self.aircraft.sampler.surroundings()
         return more

@@ -61,6 +61,8 @@ class ActionLaw:
         self.given: tuple[float, ...] = ()
         self._commanded: tuple[tuple[float, ...], Controls] = (), Controls()
         self._cascade = Cascade()
+        # What the cascade has been told to hold.
+        self._held: tuple[float, ...] = ()
 
     def place(self, observe: Callable[[], Vector], cascade: Cascade) -> None:
         """Take it into a vehicle: where it observes, and the cascade below it."""
@@ -70,6 +72,7 @@ class ActionLaw:
         """Begin a flight; without a target, the current state is to be held."""
         self.target = target or Target(now.altitude, now.heading, now.airspeed)
         self._cascade.engage(now, controls)
+        self._held = ()
 
     def commanded(self) -> Controls:
         """Return the controls that it is given."""
@@ -81,17 +84,21 @@ class ActionLaw:
 
     def update(self, now: Measurement, dt: float) -> Controls:
         """Return the controls for a measurement taken ``dt`` seconds after the last."""
-        level = self.action.level
-        if level == 'controls':
+        if self.action.level == 'controls':
             return self.commanded()
-        if level == 'attitude':
-            roll, pitch, throttle = self.given
-            self._cascade.hold_attitude(Attitude(roll, pitch, throttle))
-        else:
-            altitude, heading, airspeed = self.given
-            self._cascade.change_target(
-                {'altitude': altitude, 'heading': heading, 'airspeed': airspeed})
+        # At a fence the cascade commands itself, until it is commanded.
+        if self.given != self._held or self._cascade.envelope.geofence:
+            self._hold(*self.given)
+            self._held = self.given
         return self._cascade.update(now, dt)
+
+    def _hold(self, first: float, second: float, third: float) -> None:
+        """Tell the cascade what to hold from now on."""
+        if self.action.level == 'attitude':
+            self._cascade.hold_attitude(Attitude(first, second, third))
+        else:
+            self._cascade.change_target(
+                {'altitude': first, 'heading': second, 'airspeed': third})
 
 
 class PolicyLaw(ActionLaw):

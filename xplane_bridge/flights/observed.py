@@ -113,7 +113,7 @@ def known_target(target: Target) -> tuple[float, ...]:
 
 
 def numbers_of_truth(
-    sample: SampleRow, more: Surroundings, fix: Vector, position: Vector, frame: OdomFrame,
+    sample: SampleRow, more: SampleRow, fix: Vector, position: Vector, frame: OdomFrame,
     target: tuple[float, ...],
 ) -> Numbers:
     """Return the observation of a state of which all is known: as Observed has it, but faster."""
@@ -134,9 +134,12 @@ def numbers_of_truth(
     return tuple(0.0 if math.isnan(value) else value for value in values)
 
 
-def parts_of_truth(row: SampleRow, more: Surroundings) -> tuple[Motion, Vector, Air]:
+def parts_of_truth(
+    sample_row: SampleRow, more_row: SampleRow
+) -> tuple[Motion, Vector, Air]:
     """Return motion, velocity over ground (ENU, m/s), and air data: all is known."""
-    sample, mass = Sample._make(row), more.mass
+    sample, more = Sample._make(sample_row), Surroundings._make(more_row)
+    mass = more.mass
     return (
         Motion(
             simulated.orientation(sample), simulated.angular_velocity(sample),
@@ -148,13 +151,13 @@ def parts_of_truth(row: SampleRow, more: Surroundings) -> tuple[Motion, Vector, 
 
 
 def measurement_of_truth(
-    sample: SampleRow, more: Surroundings, altitude: float, east: float, north: float
+    sample: SampleRow, more: SampleRow, altitude: float, east: float, north: float
 ) -> Measurement:
     """Return what a control law knows without anything in between."""
     phi, theta, psi, p, q, r, cas = sample[3:10]
-    v_north, v_east, v_down, ground_speed, *_ = more
+    v_north, v_east, v_down, ground_speed, _, _, _, _, tas = more[:9]
     return Measurement(
-        phi, theta, psi, p, q, r, altitude, cas, more.tas, -v_down,
+        phi, theta, psi, p, q, r, altitude, cas, tas, -v_down,
         math.atan2(v_east, v_north), ground_speed, east, north)
 
 

@@ -71,14 +71,19 @@ class Action:
         action = self._array(values)
         if action.shape != self._shape:
             self.check_shape(action)
-        found = action.tolist()
-        if not math.isfinite(sum(found)):
-            for name, value in zip(self.names, found, strict=True):
-                if not math.isfinite(value):
-                    raise ValueError(f"the action's {name} is {value}")
-        return tuple([
-            low if value < low else high if value > high else value
-            for value, (low, high) in zip(found, self._bounds, strict=True)])
+        found = tuple(action.tolist())
+        for value, (low, high) in zip(found, self._bounds, strict=True):
+            if not low <= value <= high:
+                return self._limited(found)
+        return found
+
+    def _limited(self, found: tuple[float, ...]) -> tuple[float, ...]:
+        for name, value in zip(self.names, found, strict=True):
+            if not math.isfinite(value):
+                raise ValueError(f"the action's {name} is {value}")
+        return tuple(
+            min(max(value, low), high)
+            for value, (low, high) in zip(found, self._bounds, strict=True))
 
     def _array(self, values: object) -> NDArray[np.float64]:
         try:
