@@ -31,7 +31,7 @@ import numpy as np
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
-from xplane_bridge.aircraft.sample import SampleRow
+from xplane_bridge.aircraft.sample import Sample, SampleRow
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
 from xplane_bridge.common.controls import CONTROLS, FLOWN
@@ -122,7 +122,7 @@ class CoreVehicle(FlownByLaw):
         self._known_place: tuple[Vector, Vector] | None = None
         self._now: Measurement | None = None
         self._known_target: tuple[Target | None, tuple[float, ...]] = (None, ())
-        self._measured = Measured(self._row)
+        self._measured = Measured(self._row, 0 if rounding else len(Sample._fields))
         self._commanded: list[tuple[float | None, ...]] = []
         self._wanted: list[tuple[float, ...]] = []
 

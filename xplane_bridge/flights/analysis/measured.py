@@ -22,10 +22,11 @@ whoever asks for them, not in each frame of each flight.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 import math
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -47,13 +48,21 @@ Kept = TypeVar('Kept')
 
 
 class Measured(Generic[Kept]):
-    """What was measured so far, by the names of QUANTITIES; ``derive`` makes a row of a frame."""
+    """
+    What was measured so far, by the names of QUANTITIES; ``derive`` makes a row of a frame.
 
-    def __init__(self, derive: Callable[[Kept], Row]) -> None:
-        self._derive = derive
-        self._times: list[float] = []
-        self._kept: list[Kept] = []
-        self._keep_time, self._keep = self._times.append, self._kept.append
+    ``width`` is how many plain numbers are kept of a frame, 0 if it is an object. Numbers are kept
+    in one array: a frame whose objects stay in memory drives JSBSim out of the cache.
+    """
+
+    def __init__(self, derive: Callable[[Kept], Row], width: int = 0) -> None:
+        self._derive, self._width = derive, width
+        self._times = array('d')
+        self._numbers = array('d')
+        self._objects: list[Kept] = []
+        self._keep_time = self._times.append
+        self._keep: Callable[[Any], None] = (
+            self._numbers.extend if width else self._objects.append)
         # The newest row, and of how many frames it is the last.
         self._newest: tuple[int, Row] = (0, ())
 
@@ -64,18 +73,19 @@ class Measured(Generic[Kept]):
 
     def last(self, name: str) -> float:
         """Return the newest value, NaN if there is none."""
-        if not self._kept:
+        count = len(self._times)
+        if not count:
             return math.nan
         frames, row = self._newest
-        if frames != len(self._kept):
-            row = self._derive(self._kept[-1])
-            self._newest = len(self._kept), row
+        if frames != count:
+            row = self._derive(self._kept(count - 1)[0])
+            self._newest = count, row
         return row[_COLUMNS[name]]
 
     def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
         """Return times and values from ``start`` on; headings are continuous."""
         first, column = bisect_left(self._times, start), _COLUMNS[name]
-        values = [self._derive(kept)[column] for kept in self._kept[first:]]
+        values = [self._derive(kept)[column] for kept in self._kept(first)]
         if name == 'heading':
             values = np.unwrap(values).tolist()
         return self._times[first:], values
@@ -83,7 +93,14 @@ class Measured(Generic[Kept]):
     def series(self) -> tuple[Array, dict[str, Series]]:
         """Return the times, and all of it."""
         times = np.array(self._times)
-        columns = np.array([*map(self._derive, self._kept)], dtype=np.float64).T
+        columns = np.array([*map(self._derive, self._kept(0))], dtype=np.float64).T
         return times, {
             name: Series(times, column)
             for name, column in zip(QUANTITIES, columns, strict=True)}
+
+    def _kept(self, first: int) -> list[Any]:
+        """Return what was kept of the frames from ``first`` on."""
+        if not self._width:
+            return self._objects[first:]
+        numbers = np.array(self._numbers[first * self._width:])
+        return [tuple(row) for row in numbers.reshape(-1, self._width).tolist()]
