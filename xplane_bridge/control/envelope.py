@@ -80,21 +80,20 @@ class Envelope:
     def limited_target(self, target: Target) -> tuple[Target, list[str]]:
         """Return a target within the limits, and a sentence for each value that was not."""
         said: list[str] = []
-        return replace(
-            target,
-            altitude=self._above_floor(target.altitude, said),
-            airspeed=self._airspeed(target.airspeed, said)), said
+        # dataclasses.replace takes longer than all else here.
+        return Target(
+            self._above_floor(target.altitude, said), target.heading,
+            self._airspeed(target.airspeed, said), target.course, target.climb_rate), said
 
     def limited_attitude(self, wanted: Attitude) -> tuple[Attitude, list[str]]:
         """Return an attitude within the limits, and a sentence for each value that was not."""
         said: list[str] = []
         bank = self.bank
-        return replace(
-            wanted,
-            roll=_limited('roll', wanted.roll, -bank, bank, 'rad', said),
-            pitch=_limited(
+        return Attitude(
+            _limited('roll', wanted.roll, -bank, bank, 'rad', said),
+            _limited(
                 'pitch', wanted.pitch, -self.pitch_limit_down, self.pitch_limit_up, 'rad', said),
-            airspeed=self._airspeed(wanted.airspeed, said)), said
+            wanted.throttle, self._airspeed(wanted.airspeed, said), wanted.yaw_damper), said
 
     def limited_altitudes(self, altitudes: Sequence[float]) -> tuple[list[float], list[str]]:
         """Return altitudes that are not below the floor, and a sentence for each that was."""
