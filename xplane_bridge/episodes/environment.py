@@ -38,7 +38,16 @@ from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.optional import missing
 from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE
 from xplane_bridge.control.policy.action import LEVELS
-from xplane_bridge.control.policy.observation import Field, FIELDS, INDEX, NAMES, Numbers, Vector
+from xplane_bridge.control.policy.observation import (
+    Field,
+    FIELDS,
+    INDEX,
+    NAMES,
+    Numbers,
+    numbers,
+    Vector,
+    vector,
+)
 from xplane_bridge.episodes.checks import (
     check_arguments,
     checked_fields,
@@ -260,10 +269,10 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
 
     def _told(self, flight: Flight) -> Vector:
         """Return what is observed, an array of its own."""
-        if self._columns is None:
-            return flight.observation()
         # Without sensors that is the truth, which is needed in any case.
-        known = flight.observation() if flight.order.sensed_by else flight.truth()
+        known = numbers(flight.observation()) if flight.order.sensed_by else flight.truth()
+        if self._columns is None:
+            return vector(known)
         return np.array([known[column] for column in self._columns])
 
     def _in_flight(self) -> Flight:
