@@ -48,7 +48,7 @@ def test_a_fifo_is_no_capture_and_no_recording(fifo, capsys):
         ReplayLoop(str(fifo), None, print, print)
     assert main([str(fifo), '--to', 'csv']) == 2
     assert 'Not a regular file' in capsys.readouterr().err
-    with pytest.raises(OSError, match='Not a regular file'):
+    with pytest.raises(maps.MapError, match='Not a regular file'):
         maps.load(str(fifo))
 
 

@@ -21,7 +21,8 @@ printable() is used where they are taken over, before they reach a log, a diagno
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from difflib import get_close_matches
 import math
 import unicodedata
 
@@ -75,6 +76,25 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list
         cell.ljust(width) if number in left else cell.rjust(width)
         for number, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip()
         for row in rows]
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and what it counts, as '1 sample' or '2 samples'."""
+    return f'{number} {noun}' if number == 1 else f'{number} {noun}s'
+
+
+def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return up to three known names that begin so, else the one that is nearest, if any."""
+    names = {one.lower(): one for one in known}
+    begun = [one for lower, one in names.items() if name and lower.startswith(name.lower())]
+    return tuple(begun[:3] or (
+        names[one] for one in get_close_matches(name.lower(), names, n=1)))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence about an unknown name: the known ones it may mean, if any."""
+    near = nearest(name, known)
+    return f'; did you mean {" or ".join(near)}?' if near else ''
 
 
 def _may_be_printed(char: str) -> bool:

@@ -39,12 +39,12 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from xplane_bridge.common.text import did_you_mean
 from xplane_bridge.control.gains import of_simulated, parameters_of
 from xplane_bridge.nodes.managed.parameter_texts import parse
 from xplane_bridge.nodes.managed.parameters import (
     BadParameterError,
     describe,
-    did_you_mean,
     parameter,
     renames,
 )

@@ -25,6 +25,7 @@ pytest.importorskip('pint', reason='units are converted by pint')
 
 from xplane_bridge.conversions.geoid import undulation_source
 from xplane_bridge.conversions.ulyssix import AppliedMap, dimensions, load, MapError, Packet, units
+from xplane_bridge.conversions.ulyssix.alarms import ERROR, STALE, WARN
 from xplane_bridge.conversions.ulyssix.alignment import Aligner, Series
 from xplane_bridge.conversions.ulyssix.expression import Expression, FUNCTIONS
 from xplane_bridge.conversions.ulyssix.vehicle import states
@@ -118,6 +119,7 @@ def test_units_limits_and_derived_parameters_by_hand(read):
     applied.follow(names)
     assert applied.unsent == ()
     derived, quantities = applied.take(one)
+    applied.alarms.heard(one.counts, ['G_TOTAL'], 0.9)
     assert applied.to_si(0, one.values[:2]).tolist() == pytest.approx([304.8, 12801.6])
     # 650 counts of 0.1 degC from -50 degC on: 15 degC.
     assert applied.to_si(3, one.values[6:7]).tolist() == pytest.approx([288.15])
@@ -128,15 +130,100 @@ def test_units_limits_and_derived_parameters_by_hand(read):
     assert [(one.topic, one.times.tolist()) for one in quantities] == [
         ('air_data', [1_000_000_000])]
     assert quantities[0].values['temperature'].tolist() == pytest.approx([288.15])
-    nav, rest = applied.alarms.report()
+    nav, rest = applied.alarms.report(1.0)
     assert (nav.name, nav.level, nav.now) == ('nav', 1, {'ALT_GPS': '42000 ft, above 40000'})
     assert rest.now == {'N1': 'not a number', 'G_TOTAL': '10 g, above 6'}
     names, good = packet(dict.fromkeys(('ALT_GPS', 'ACC_X', 'ACC_Y', 'OAT', 'odd', 'N1'), [2.0]),
                          ALT_GPS=[9], ACC_X=[1], ACC_Y=[1], OAT=[650], odd=[7], N1=[104])
     applied.take(good)
-    nav, rest = applied.alarms.report()
+    nav, rest = applied.alarms.report(1.0)
     assert [nav.level, rest.level] == [0, 0]
     assert (nav.now, nav.ever['ALT_GPS'].samples, rest.ever['G_TOTAL'].times) == ({}, 1, 1)
+
+
+GUARDED = """
+parameters:
+  ALT: {limits: [0, 9], group: nav}
+  "T?S": {limits: [0, 9], group: nav}
+  SLOW: {limits: [0, 9], group: slow}
+derived:
+  TWICE: {expression: 2 * ALT, limits: [0, 9]}
+"""
+
+
+def said(applied, now, is_silent=False):
+    """Return what the groups nav, parameters and slow say."""
+    return [(one.level, one.sentence) for one in applied.alarms.report(now, is_silent)]
+
+
+def test_what_is_not_received_is_not_within_its_limits(read):
+    applied = AppliedMap(read(GUARDED))
+    # No packet yet.
+    assert said(applied, 0.0) == [
+        (STALE, 'no sample yet of ALT, T?S'), (STALE, 'no sample yet of TWICE'),
+        (STALE, 'no sample yet of SLOW')]
+    names, fast = packet({'ALT': [1.0], 'TAS': [1.0], 'SLOW': []}, ALT=[1], TAS=[1], SLOW=[])
+    _, both = packet({'ALT': [1.0], 'TAS': [1.0], 'SLOW': [1.0]}, ALT=[1], TAS=[1], SLOW=[1])
+    applied.follow(names)
+    for n in range(100):
+        # SLOW once in 2 s, the others ten times per second.
+        applied.alarms.heard((both if n % 20 == 10 else fast).counts, ['TWICE'], n / 10)
+        if n == 5:
+            assert said(applied, 0.55)[2] == (STALE, 'no sample yet of SLOW')
+    good = [(0, '2 parameters within their limits'), (0, '1 parameter within its limits'),
+            (0, '1 parameter within its limits')]
+    assert said(applied, 10.0) == said(applied, 10.9) == good
+    # Silent: for a second at ten per second, for three intervals at one in 2 s.
+    assert said(applied, 11.1) == [
+        (STALE, 'no sample for 1 s of ALT, TAS'), (STALE, 'no sample for 1 s of TWICE'), good[2]]
+    assert said(applied, 16.9)[2] == (STALE, 'no sample for 8 s of SLOW')
+    # A publisher that is silent says nothing of slow ones either.
+    assert said(applied, 10.5, is_silent=True)[2] == (STALE, 'no sample for 2 s of SLOW')
+    applied.alarms.heard(both.counts, ['TWICE'], 17.0)
+    assert said(applied, 17.0) == good
+
+
+def test_one_that_falls_silent_out_of_its_limits_stays_an_error(read):
+    applied = AppliedMap(read(GUARDED))
+    names, bad = packet({'ALT': [1.0], 'SLOW': [1.0], 'TAS': [1.0]}, ALT=[12], SLOW=[1], TAS=[1])
+    applied.follow(names)
+    for n in range(3):
+        applied.take(bad)
+        applied.alarms.heard(bad.counts, ['TWICE'], n / 10)
+    said(applied, 0.3)
+    assert said(applied, 60.2)[0] == (
+        ERROR, 'out of limits: ALT 12, above 9; no sample for 60 s of ALT, TAS')
+    # Neither does it become good by no longer being in the packets.
+    names, other = packet({'SLOW': [1.0], 'TAS': [1.0]}, SLOW=[1], TAS=[1])
+    applied.follow(names)
+    applied.take(other)
+    applied.alarms.heard(other.counts, [], 61.0)
+    assert said(applied, 61.0) == [
+        (ERROR, 'out of limits: ALT 12, above 9; no sample for 61 s of ALT'),
+        (ERROR, 'out of limits: TWICE 24, above 9; no sample for 61 s of TWICE'),
+        (0, '1 parameter within its limits')]
+
+
+def test_a_name_that_nobody_sends_keeps_its_group_and_is_told_with_the_one_that_is_meant(read):
+    applied = AppliedMap(read(GUARDED))
+    names, one = packet({'ALTI': [1.0], 'SLOW': [1.0]}, ALTI=[12], SLOW=[1])
+    applied.follow(names)
+    applied.alarms.heard(one.counts, [], 1.0)
+    assert said(applied, 1.0) == [
+        (WARN, 'not watched: ALT is not sent, T?S is not sent'),
+        (WARN, 'not watched: TWICE needs ALT, which is not sent'),
+        (0, '1 parameter within its limits')]
+    assert [str(each) for each in applied.unsent] == ['ALT', 'T?S', 'ALT (in TWICE)']
+    assert applied.advice() == [
+        'ALT (did you mean ALTI?)', 'T?S', 'ALT (in TWICE; did you mean ALTI?)']
+
+
+def test_the_memory_of_names_that_are_gone_is_bounded(read):
+    applied = AppliedMap(read('parameters: {"P*": {limits: [0, 9]}}'))
+    for n in range(12):
+        applied.follow([f'P{n}_{each}' for each in range(1000)])
+    [only] = applied.alarms.report(1.0)
+    assert 1000 <= only.guarded <= 10_000
 
 
 def test_quantities_become_a_state_in_the_frames_of_ros(read):

@@ -16,6 +16,7 @@
 
 from datetime import datetime, UTC
 from pathlib import Path
+import re
 import socket
 
 import pytest
@@ -110,9 +111,14 @@ def started(ros, topics, **parameters):
 
 
 def test_the_example_gives_jsbsims_flight_on_the_common_topics(ros):
-    packets, frames = flown(1.5)
+    packets, frames = flown(2.5)
     node, port = started(ros, TOPICS, map=str(EXAMPLE), undulation=0.0, year=2026)
-    send(port, packets)
+    level, text, _ = ros.diagnosed('limits position', node=node)
+    assert (level, text) == (
+        DiagnosticStatus.STALE, 'no sample yet of altitude_msl, v_down')
+    more = len(packets) * 2 // 5
+    rest = iter(packets[-more:])
+    send(port, packets[:-more])
     ros.wait_for(lambda: len(ros.messages['fix']) >= 28 and len(ros.messages['imu/data']) >= 140
                  and len(ros.messages['air_data']) >= 10, 'the flight')
     counts = dict.fromkeys(TOPICS, 0)
@@ -159,8 +165,19 @@ def test_the_example_gives_jsbsims_flight_on_the_common_topics(ros):
     level, text, values = ros.diagnosed('map', node=node)
     assert (level, text) == (DiagnosticStatus.OK, '21 of 21 parameters are in ulyssix_map.yaml')
     assert values['velocity_up from'] == 'v_down'
-    level, text, _ = ros.diagnosed('limits position', node=node)
-    assert (level, text) == (DiagnosticStatus.OK, '2 parameters within their limits')
+    check_the_end(ros, node, lambda: send(port, [each for each in [next(rest, None)] if each]))
+
+
+def check_the_end(ros, node, send_one):
+    """Check that what arrives is within its limits, and that nobody says so afterwards."""
+    for status, text in (('limits position', '2 parameters within their limits'),
+                         ('quality', '22 parameters without faults in the last second')):
+        assert ros.diagnosed(status, lambda level, *_: (
+            send_one() or level == DiagnosticStatus.OK), node=node)[1] == text
+    for status in ('limits position', 'quality'):
+        _, text, _ = ros.diagnosed(
+            status, lambda level, *_: level == DiagnosticStatus.STALE, node=node)
+        assert re.fullmatch(r'no sample for \d+ s( of altitude_msl, v_down)?', text)
 
 
 def test_integers_become_values_and_alarms_are_latched(ros, tmp_path):
@@ -169,7 +186,7 @@ def test_integers_become_values_and_alarms_are_latched(ros, tmp_path):
 parameters:
   altitude_msl: {unit: ft, scale: 1.0e-3, offset: 100, limits: [0, 10], group: nav}
   "t?s": {unit: kt, scale: 1.0e-4}
-  spare: {}
+  ta_s: {limits: [0, 1], group: air}
 derived:
   HALF: {expression: altitude_msl / 2, unit: ft, limits: [null, 5]}
 """)
@@ -200,11 +217,13 @@ derived:
     assert level == DiagnosticStatus.ERROR
     assert text.startswith('out of limits: altitude_msl 15')
     assert text.endswith(' ft, above 10')
-    assert values['altitude_msl, latched'].startswith(f'{len(packets)} samples, 1 times')
+    assert values['altitude_msl, latched'].startswith(f'{len(packets)} samples, 1 time,')
     level, _, _ = ros.diagnosed('limits parameters', node=node)
     assert level == DiagnosticStatus.ERROR
     level, text, _ = ros.diagnosed('map', node=node)
-    assert (level, text) == (DiagnosticStatus.WARN, 'in my.yaml, but not sent: spare')
+    assert (level, text) == (DiagnosticStatus.WARN, 'in my.yaml, but not sent: ta_s')
+    level, text, _ = ros.diagnosed('limits air', node=node)
+    assert (level, text) == (DiagnosticStatus.WARN, 'not watched: ta_s is not sent')
     # The derived one is judged with those that are sent.
     ros.wait_for(lambda: any(
         list(each.names) == ['altitude_msl', 'tas', 'p', 'HALF'] and each.out_of_limits[0]
@@ -215,7 +234,7 @@ derived:
     ('parameters:\n  ALT: {quantity: altitude_msl, unit: furlong/s}\n',
      "parameter map: my.yaml line 2: ALT: unit 'furlong/s' is not a length (quantity "
      'altitude_msl)'),
-    (None, 'parameter map: {path}: No such file or directory'),
+    (None, 'parameter map: there is no map {path}'),
 ])
 def test_a_bad_map_fails_configuration(ros, tmp_path, text, sentence):
     path = tmp_path / 'my.yaml'

@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parameters out of their limits: now, and since the start."""
+"""Parameters out of their limits, now and since the start, and those that nobody hears."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +25,21 @@ from numpy.typing import NDArray
 
 from xplane_bridge.conversions.ulyssix.reading import Parameter
 
-WARN, ERROR = 1, 2
+WARN, ERROR, STALE = 1, 2, 3
+"""Levels of a group, as those of /diagnostics: STALE is what is not received."""
+
 _NO_GROUP = 'parameters'
+# The usual interval of a parameter is that of this many arrivals.
+_RECENT = 8
+# Silent for longer than this (s) and this many usual intervals: nobody knows its value any more.
+_SILENT, _SILENT_INTERVALS = 1.0, 3.0
+# The same of a parameter of which one sample has arrived, so that its interval is not known (s).
+_UNKNOWN = 10.0
+# The names are the sender's: those that are gone are watched up to this number.
+_MOST_WATCHED = 10_000
+
+MOST_NAMED = 5
+"""Names in a sentence."""
 
 
 @dataclass(slots=True)
@@ -61,8 +74,11 @@ class Group(NamedTuple):
     """
     What is out of limits in one group.
 
-    level is that of the worst since the last report, 0 if all is well; now has those parameters,
-    and ever all that have been out of limits. guarded is how many have limits.
+    now has the parameters that are out of limits since the last report, and ever all that have
+    been. guarded is how many have limits, silent for how long those have been silent that should
+    have been heard (s; NaN: they never were), and absent those that nobody sends, with the reason.
+    level is ERROR beyond limits, else STALE if one is silent, else WARN beyond warn or if one is
+    absent, and 0 if all is well.
     """
 
     name: str
@@ -70,6 +86,71 @@ class Group(NamedTuple):
     now: dict[str, str]
     ever: dict[str, Alarm]
     guarded: int
+    silent: dict[str, float]
+    absent: dict[str, str]
+
+    @property
+    def sentence(self) -> str:
+        """Return what there is to say: of what is bad, else that all is well."""
+        parts = []
+        if self.now:
+            parts.append('out of limits: ' + listed(
+                [f'{name} {text}' for name, text in self.now.items()]))
+        ages = [age for age in self.silent.values() if age == age]
+        if ages:
+            parts.append(f'no sample for {max(ages):.0f} s of ' + listed(
+                [name for name, age in self.silent.items() if age == age]))
+        if len(ages) < len(self.silent):
+            parts.append('no sample yet of ' + listed(
+                [name for name, age in self.silent.items() if age != age]))
+        if self.absent:
+            parts.append('not watched: ' + listed(
+                [f'{name} {reason}' for name, reason in self.absent.items()]))
+        return '; '.join(parts) or (
+            '1 parameter within its limits' if self.guarded == 1 else
+            f'{self.guarded} parameters within their limits')
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names of many for a sentence, and how many more there are."""
+    more = f' and {len(names) - MOST_NAMED} more' if len(names) > MOST_NAMED else ''
+    return ', '.join(names[:MOST_NAMED]) + more
+
+
+@dataclass(slots=True)
+class _Watched:
+    """All parameters with limits that were ever followed: when their last samples arrived."""
+
+    entries: dict[str, Parameter] = field(default_factory=dict)
+    times: NDArray[np.float64] = field(default_factory=lambda: np.full((0, _RECENT), np.nan))
+
+    def rows(self, found: Sequence[tuple[str, Parameter]]) -> NDArray[np.intp]:
+        """Return the rows of these in ``times``; new ones are added."""
+        if len(self.entries.keys() | dict(found).keys()) > _MOST_WATCHED:
+            self.entries, self.times = {}, self.times[:0]
+        self.entries |= dict(found)
+        new = len(self.entries) - len(self.times)
+        self.times = np.concatenate((self.times, np.full((new, _RECENT), np.nan)))
+        row = {name: at for at, name in enumerate(self.entries)}
+        return np.array([row[name] for name, _ in found], np.intp)
+
+    def heard(self, rows: NDArray[np.intp], now: float) -> None:
+        """Note that samples of the parameters in these rows arrived."""
+        self.times[rows, :-1] = self.times[rows, 1:]
+        self.times[rows, -1] = now
+
+    def silent(self, now: float, is_silent: bool) -> dict[str, float]:
+        """Return how long (s) those have been silent that should have been heard, or all."""
+        age = now - self.times[:, -1]
+        intervals = np.isfinite(self.times).sum(1) - 1
+        usual = (self.times[:, -1] - np.fmin.reduce(self.times, 1, initial=np.inf)) / np.maximum(
+            intervals, 1)
+        allowed = np.where(
+            intervals > 0, np.maximum(_SILENT_INTERVALS * usual, _SILENT), _UNKNOWN)
+        # Written so that one that was never heard is silent.
+        which = ~(age <= allowed) | is_silent
+        return {name: float(one) for name, one, late in zip(self.entries, age, which, strict=True)
+                if late}
 
 
 class Alarms:
@@ -77,19 +158,37 @@ class Alarms:
     Compares samples with limits.
 
     A parameter is checked by its least and largest sample in a packet, so that only those out of
-    limits cost more. A sample that is no number is out of limits.
+    limits cost more. A sample that is no number is out of limits. ``guarded`` are all entries of
+    the map that have limits: each is watched, or the report says why it is not. ``heard`` says
+    what has arrived, for a report that is no older than its samples.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, given: Iterable[Parameter] = ()) -> None:
         self._ever: dict[str, Alarm] = {}
-        self._groups: dict[str, int] = {}
-        self.follow((), ())
+        self._given = [entry for entry in given if entry.guarded]
+        self._watched = _Watched()
+        self._is_followed = False
+        self._lacking: Mapping[str, str] = {}
+        self._was_bad: set[str] = set()
+        self._set((), ())
 
     def follow(
         self, entries: Sequence[tuple[int, str, Parameter]],
+        derived: Sequence[tuple[str, Parameter]], lacking: Mapping[str, str],
+    ) -> None:
+        """
+        Check these from now on: (number in the packet, name, entry) if they have limits.
+
+        ``lacking`` says of derived ones what they need that nobody sends.
+        """
+        self._is_followed = True
+        self._lacking = lacking
+        self._set(entries, derived)
+
+    def _set(
+        self, entries: Sequence[tuple[int, str, Parameter]],
         derived: Sequence[tuple[str, Parameter]],
     ) -> None:
-        """Check these from now on: (number in the packet, name, entry) if they have limits."""
         guarded = [one for one in entries if one[2].guarded]
         self._derived = {name: entry for name, entry in derived if entry.guarded}
         self._entries = guarded
@@ -98,11 +197,13 @@ class Alarms:
         bounds = np.array([_raw_bounds(entry) for _, _, entry in guarded]).reshape(-1, 2)
         self._low, self._high = bounds.T
         self._low32, self._high32 = (each.astype(np.float32) for each in bounds.T)
-        self._was_bad: set[str] = set()
-        self._groups = {}
-        for entry in (*(one[2] for one in guarded), *self._derived.values()):
-            group = entry.group or _NO_GROUP
-            self._groups[group] = self._groups.get(group, 0) + 1
+        found = [*((name, entry) for _, name, entry in guarded), *self._derived.items()]
+        rows = self._watched.rows(found)
+        self._rows = rows[:len(guarded)]
+        self._derived_rows = dict(zip(self._derived, rows[len(guarded):], strict=True))
+        known = self._watched.entries
+        self._ever = {name: alarm for name, alarm in self._ever.items() if name in known}
+        self._was_bad &= known.keys()
 
     def check(self, counts: NDArray[np.int64], ends: NDArray[np.int64],
               values: NDArray[Any]) -> None:
@@ -135,6 +236,14 @@ class Alarms:
             raw = values[end - int(counts[index]):end]
             self._take(name, entry, raw * entry.scale + entry.offset)
 
+    def heard(
+        self, counts: NDArray[np.int64], derived: Collection[str], now: float
+    ) -> None:
+        """Note that a packet with these samples arrived at ``now``, s of a monotonic clock."""
+        rows = [self._derived_rows[name] for name in derived if name in self._derived_rows]
+        self._watched.heard(np.concatenate((
+            self._rows[counts[self._index] > 0], np.array(rows, np.intp))), now)
+
     def check_derived(self, name: str, values: NDArray[np.float64]) -> None:
         """Check a derived parameter's values, in its own unit."""
         entry = self._derived.get(name)
@@ -161,20 +270,42 @@ class Alarms:
         alarm.fresh = True
         alarm.worst = max(alarm.worst, level)
 
-    def report(self) -> Iterator[Group]:
-        """Return what is out of limits since the last report, and ever, for each group."""
-        for group, guarded in sorted(self._groups.items()):
-            ever = {name: alarm for name, alarm in self._ever.items()
-                    if (alarm.entry.group or _NO_GROUP) == group}
+    def report(self, now: float, is_silent: bool = False) -> Iterator[Group]:
+        """
+        Return what is out of limits since the last report, and ever, for each group of the map.
+
+        ``now`` is of the clock of ``heard``; ``is_silent`` says that the publisher is silent.
+        """
+        silent = self._watched.silent(now, is_silent)
+        known = self._watched.entries
+        patterns = {entry.pattern for entry in known.values()}
+        absent = [one for one in self._given if one.pattern not in patterns]
+        for group in sorted({_group(one) for one in self._given}):
+            names = [name for name, entry in known.items() if _group(entry) == group]
+            ever = {name: self._ever[name] for name in names if name in self._ever}
             for name, alarm in ever.items():
                 # A slow parameter stays out of limits until it says otherwise.
                 if not alarm.fresh and name not in self._was_bad:
                     alarm.level = 0
-            now = {name: str(alarm) for name, alarm in ever.items() if alarm.level}
+            bad = {name: str(alarm) for name, alarm in ever.items() if alarm.level}
+            missing = [one.pattern for one in absent if _group(one) == group]
+            unheard = {name: silent[name] for name in names if name in silent} | (
+                {} if self._is_followed else dict.fromkeys(missing, np.nan))
+            unsent = {
+                name: f'needs {self._lacking[name]}, which is not sent'
+                if name in self._lacking else 'is not sent'
+                for name in missing if name not in unheard}
             level = max((alarm.level for alarm in ever.values()), default=0)
+            if level != ERROR and unheard:
+                level = STALE
             for alarm in ever.values():
                 alarm.fresh = False
-            yield Group(group, level, now, ever, guarded)
+            yield Group(group, level or WARN * bool(unsent), bad, ever,
+                        len(names) + len(missing), unheard, unsent)
+
+
+def _group(entry: Parameter) -> str:
+    return entry.group or _NO_GROUP
 
 
 def _little(limit: float) -> float:

@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.text import nearest
 from xplane_bridge.conversions.topics import topic_names
-from xplane_bridge.conversions.ulyssix.alarms import Alarms
+from xplane_bridge.conversions.ulyssix.alarms import Alarms, MOST_NAMED
 from xplane_bridge.conversions.ulyssix.alignment import Aligner, Series, Times, Values
 from xplane_bridge.conversions.ulyssix.quantities import flu_sign, QUANTITIES
 from xplane_bridge.conversions.ulyssix.reading import FASTEST, Parameter, ParameterMap
@@ -64,6 +65,16 @@ class Quantities(NamedTuple):
     values: dict[str, Values]
 
 
+class Unsent(NamedTuple):
+    """What a map mentions and nobody sends: a name or pattern, in a derived one or in none."""
+
+    name: str
+    derived: str = ''
+
+    def __str__(self) -> str:
+        return f'{self.name} (in {self.derived})' if self.derived else self.name
+
+
 @dataclass(slots=True)
 class _Derivation:
     """How one derived parameter is computed: from where each name in its expression comes."""
@@ -93,11 +104,12 @@ class AppliedMap:
 
     def __init__(self, given: ParameterMap) -> None:
         self.given = given
-        self.alarms = Alarms()
+        self.alarms = Alarms((*given.parameters, *given.derived))
         self.names: tuple[str, ...] = ()
         self.entries: tuple[Parameter | None, ...] = ()
         self.chosen: dict[str, str] = {}
-        self.unsent: tuple[str, ...] = ()
+        self.unsent: tuple[Unsent, ...] = ()
+        self._advice: list[str] | None = None
         self._derivations: list[_Derivation] = []
         self._topics: list[_Topic] = []
 
@@ -118,7 +130,8 @@ class AppliedMap:
         self.names = tuple(names)
         self.entries = tuple(map(self.given.entry, names))
         used = {entry.pattern for entry in self.entries if entry}
-        unsent = [one.pattern for one in self.given.parameters if one.pattern not in used]
+        unsent = [Unsent(one.pattern) for one in self.given.parameters if one.pattern not in used]
+        lacking: dict[str, str] = {}
         # In an expression, by its own name or by that of its topic.
         sources: dict[str, int | str] = {}
         for n, (name, topic) in enumerate(zip(names, topic_names(names), strict=True)):
@@ -130,18 +143,34 @@ class AppliedMap:
             needed = entry.expression.names
             missing = [name for name in needed if name not in sources]
             if missing:
-                unsent += [f'{name} (in {entry.pattern})' for name in missing]
+                unsent += [Unsent(name, entry.pattern) for name in missing]
+                lacking[entry.pattern] = missing[0]
                 continue
             self._derivations.append(_Derivation(
                 entry, tuple(sources[name] for name in needed),
                 Aligner([self._turn(sources[name]) for name in needed])))
             sources[entry.pattern] = entry.pattern
-        self.unsent = tuple(unsent)
+        self.unsent, self._advice = tuple(unsent), None
         self._choose()
         self.alarms.follow(
             [(n, name, entry) for n, (name, entry) in enumerate(
                 zip(names, self.entries, strict=True)) if entry],
-            [(one.entry.pattern, one.entry) for one in self._derivations])
+            [(one.entry.pattern, one.entry) for one in self._derivations], lacking)
+
+    def advice(self) -> list[str]:
+        """Return ``unsent`` as texts, the first ones with the name that may be meant."""
+        if self._advice is not None:
+            return self._advice
+        free = [name for name, entry in zip(self.names, self.entries, strict=True) if not entry]
+        texts = []
+        for at, one in enumerate(self.unsent):
+            near = nearest(one.name, self.names if one.derived else free) if (
+                at < MOST_NAMED) else ()
+            remarks = [*([f'in {one.derived}'] if one.derived else []),
+                       *([f'did you mean {" or ".join(near)}?'] if near else [])]
+            texts.append(one.name + (f' ({"; ".join(remarks)})' if remarks else ''))
+        self._advice = texts
+        return texts
 
     def restart(self) -> None:
         """Forget the samples: the publisher was restarted."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 import math
 import os
@@ -30,6 +29,7 @@ from numpy.typing import NDArray
 
 from xplane_bridge.common import plain_files, plain_yaml
 from xplane_bridge.common.plain_yaml import choice, FieldError, Lines, mapping, number, shown, text
+from xplane_bridge.common.text import did_you_mean
 from xplane_bridge.conversions.topics import STATE, topic_names
 from xplane_bridge.conversions.ulyssix import dimensions
 from xplane_bridge.conversions.ulyssix.expression import Expression
@@ -147,10 +147,16 @@ def load(path: str) -> ParameterMap:
     """
     Read a map.
 
-    Raises MapError for any mistake, ImportError if pint is missing, OSError if it is not readable.
+    Raises MapError for any mistake, also if it cannot be read, ImportError if pint is missing.
     """
-    with plain_files.open_regular(path) as stream:
-        return parse(stream.read(_LARGEST_FILE + 1), os.path.basename(path))
+    try:
+        with plain_files.open_regular(path) as stream:
+            data = stream.read(_LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise MapError(f'there is no map {path}') from None
+    except OSError as error:
+        raise MapError(f'{path}: {error.strerror or error}') from None
+    return parse(data, os.path.basename(path))
 
 
 def parse(data: str | bytes, name: str) -> ParameterMap:
@@ -305,10 +311,9 @@ class _Reader:
     def _quantity(self, value: Any) -> str:
         name = text(value, 'quantity')
         if name and name not in QUANTITIES:
-            near = get_close_matches(name, QUANTITIES, 1)
-            expected = (f'did you mean {near[0]}?' if near else
-                        f'expected one of {", ".join(QUANTITIES)}')
-            raise ValueError(f'quantity {shown(name)} is unknown; {expected}')
+            expected = did_you_mean(name, QUANTITIES) or (
+                f'; expected one of {", ".join(QUANTITIES)}')
+            raise ValueError(f'quantity {shown(name)} is unknown{expected}')
         return name
 
     def _unit(self, value: Any, quantity: str) -> tuple[str, Unit]:
@@ -332,12 +337,13 @@ class _Reader:
             pair = given.get(name, [None, None])
             if not isinstance(pair, list) or len(pair) != 2:
                 raise ValueError(
-                    f'{name}: expected the lowest and the highest value, got {shown(pair)}')
+                    f'{name}: expected [lowest, highest], null for none, got {shown(pair)}')
             low, high = (
                 infinite if one is None else number(one, name)
                 for one, infinite in zip(pair, _ANY, strict=True))
             if not low < high:
-                raise ValueError(f'{name}: {low:g} is not below {high:g}')
+                raise ValueError(
+                    f'{name}: {low:g} is not below {high:g}; expected [lowest, highest]')
         return low, high
 
     def _rates(self, common: Any) -> dict[str, float]:

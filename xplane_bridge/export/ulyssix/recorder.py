@@ -124,7 +124,7 @@ class Recorder:
     @property
     def unsent(self) -> tuple[str, ...]:
         """Return what the map mentions and nobody sends."""
-        return () if self._map is None else self._map.unsent
+        return () if self._map is None else tuple(map(str, self._map.unsent))
 
     def finish(self) -> None:
         """Write the rest, and count what never came. Raises OSError."""

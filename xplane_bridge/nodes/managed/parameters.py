@@ -16,9 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, Field, field, fields
-from difflib import get_close_matches
 import math
 from typing import Any, TypeVar
 
@@ -33,6 +32,7 @@ from rclpy.parameter import Parameter
 import yaml
 
 from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.text import did_you_mean
 from xplane_bridge.nodes.managed import qos, registry
 
 _HIGHEST = 1e300
@@ -152,12 +152,6 @@ def misspelt(node: Node, table: type[Any]) -> list[str]:
 def renames(table: type[Any]) -> dict[str, str]:
     """Return the names that parameters of ``table`` had in an earlier release: {old: new}."""
     return {item.metadata['was']: name_of(item) for item in fields(table) if item.metadata['was']}
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence about an unknown name: the nearest known one, if any."""
-    found = get_close_matches(name, known, n=1)
-    return f'; did you mean {found[0]}?' if found else ''
 
 
 def read(node: Node, table: type[Table]) -> Table:

@@ -22,10 +22,10 @@ sentence if a value is impossible, and ignores those of topics that a node does 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.text import did_you_mean
 
 PREFIX = 'qos_overrides.'
 _ENTITIES = {'publisher': 'publish', 'subscription': 'subscribe to'}
@@ -73,7 +73,6 @@ def unused(name: str, node: str, used: Iterable[str]) -> str:
     topic, entity, policy = name.removeprefix(PREFIX).rsplit('.', 2)
     have = {one.removeprefix(PREFIX).rsplit('.', 2)[0] for one in used
             if one.endswith(f'.{entity}.{policy}')}
-    near = get_close_matches(topic, have, n=1)
-    hint = f'; did you mean {near[0]}?' if near else (
+    hint = did_you_mean(topic, have) or (
         f'; for another node, give it in a section of that node, not of {node}')
     return f'parameter {name}: {node} does not {_ENTITIES[entity]} {topic}{hint}'

@@ -19,24 +19,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 import os
 import threading
+import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge import msg
+from xplane_bridge.common.text import counted
 from xplane_bridge.conversions.plausibility import Plausibility
 from xplane_bridge.conversions.ulyssix import AppliedMap, Derived, load, Packet, ParameterMap
+from xplane_bridge.conversions.ulyssix.alarms import listed
 from xplane_bridge.conversions.ulyssix.vehicle import fed_topics, states
 from xplane_bridge.nodes.common.base import BridgeNode
-from xplane_bridge.nodes.common.diagnostics import ERROR, OK, Status, WARN
+from xplane_bridge.nodes.common.diagnostics import ERROR, OK, STALE, Status, WARN
 from xplane_bridge.nodes.ulyssix.parameters import UlyssixParameters
 from xplane_bridge.nodes.ulyssix.samples import DEPTH, SampleTopic
 from xplane_bridge.nodes.vehicle.publisher import make_undulation, VehiclePublisher
 from xplane_bridge.sessions.ulyssix import PacketReceived, Placed
 
-_LEVELS = (OK, WARN, ERROR)
-_MOST_NAMED = 5
+_LEVELS = (OK, WARN, ERROR, STALE)
 
 
 class MappedTopics:
@@ -48,6 +50,8 @@ class MappedTopics:
 
     def __init__(self, node: BridgeNode[Any], given: UlyssixParameters) -> None:
         self.map = read_map(given.map)
+        self._node = node
+        self._told = ''
         self._name = os.path.basename(given.map)
         self._applied = AppliedMap(self.map)
         self._lock = threading.Lock()
@@ -106,6 +110,8 @@ class MappedTopics:
         with self._lock:
             derived, quantities = self._applied.take(
                 Packet(packet.counts, packet.values, times), self._wanted())
+            self._applied.alarms.heard(
+                packet.counts, [one.name for one in derived], time.monotonic())
         for one in derived:
             self._samples[one.name].publish(one.values, one.times, decimation, shift_ns)
         if self._vehicle is not None:
@@ -124,15 +130,15 @@ class MappedTopics:
 
     # In the executor.
 
-    def diagnose(self) -> Iterator[Status]:
-        """Yield the status of the map, and that of each group with limits."""
+    def diagnose(self, is_silent: bool) -> Iterator[Status]:
+        """Yield the status of the map, and of each group; ``is_silent``: nobody sends now."""
         with self._lock:
             applied = self._applied
-            groups = list(applied.alarms.report())
+            groups = list(applied.alarms.report(time.monotonic(), is_silent))
             lines = [(name, f'{entry.quantity or "-"}, {_unit(entry.symbol)} to '
                       f'{_unit(entry.unit.si)}')
                      for name, entry in zip(applied.names, applied.entries, strict=True) if entry]
-            unsent, chosen = applied.unsent, dict(applied.chosen)
+            unsent, chosen = applied.advice(), dict(applied.chosen)
         level, text = OK, f'{len(lines)} of {len(applied.names)} parameters are in {self._name}'
         if self._names is None:
             text = 'no packet yet'
@@ -141,7 +147,10 @@ class MappedTopics:
                 'packets have no names, so the map applies to nothing: switch them on in the '
                 'publisher, or set the parameter parameter_names')
         elif unsent:
-            level, text = WARN, f'in {self._name}, but not sent: {_listed(unsent)}'
+            level, text = WARN, f'in {self._name}, but not sent: {listed(unsent)}'
+            if text != self._told:
+                self._node.warn('map', text)
+            self._told = text
         elif self._without_times and self._vehicle is not None:
             level, text = WARN, (
                 'packets have no sample times, so each parameter counts once per packet: switch '
@@ -150,13 +159,13 @@ class MappedTopics:
             *((f'{quantity} from', name) for quantity, name in chosen.items()),
             *lines, *((name, 'not sent') for name in unsent)))
         for group in groups:
-            text = f'{group.guarded} parameters within their limits'
-            if group.now:
-                text = f'out of limits: {_listed([f"{a} {b}" for a, b in group.now.items()])}'
-            yield Status(f'limits {group.name}', _LEVELS[group.level], text, (
+            yield Status(f'limits {group.name}', _LEVELS[group.level], group.sentence, (
                 ('out of limits now', str(len(group.now))),
+                ('silent', str(len(group.silent))),
+                ('not watched', str(len(group.absent))),
                 ('out of limits since the start', str(len(group.ever))),
-                *((f'{name}, latched', f'{alarm.samples} samples, {alarm.times} times, the last '
+                *((f'{name}, latched', f'{counted(alarm.samples, "sample")}, '
+                   f'{counted(alarm.times, "time")}, the last '
                    f'{alarm.latest:g} {alarm.entry.symbol}'.rstrip())
                   for name, alarm in group.ever.items())))
 
@@ -165,8 +174,6 @@ def read_map(path: str) -> ParameterMap:
     """Return a map; ValueError says why it cannot be used."""
     try:
         return load(os.path.expanduser(path))
-    except OSError as error:
-        raise ValueError(f'parameter map: {path}: {error.strerror}') from None
     except (ValueError, ImportError) as error:
         raise ValueError(f'parameter map: {error}') from None
 
@@ -178,8 +185,3 @@ def converter(mapped: MappedTopics | None) -> Callable[[int, Any], Any]:
 
 def _unit(symbol: str) -> str:
     return symbol or '1'
-
-
-def _listed(names: list[str] | tuple[str, ...]) -> str:
-    more = f' and {len(names) - _MOST_NAMED} more' if len(names) > _MOST_NAMED else ''
-    return ', '.join(names[:_MOST_NAMED]) + more

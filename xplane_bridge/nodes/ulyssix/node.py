@@ -277,7 +277,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         """Return the status of the publisher."""
         session, statistics, new = self.session, self.session.statistics, self._new
         state = session.peer_state
-        age = time.monotonic() - self.last_update if self.last_update else None
+        age = self._age
         if not self.active:
             level, text = STALE, 'not active'
         elif age is None and state is self.good:
@@ -331,6 +331,11 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         ))
 
     @property
+    def _age(self) -> float | None:
+        """Return the age of the last packet in s, None before the first."""
+        return time.monotonic() - self.last_update if self.last_update else None
+
+    @property
     def _mixed(self) -> bool:
         """Return whether several publishers sent in the last second."""
         return self._new.alternations > 0 and len(self._senders) > 1
@@ -375,11 +380,12 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
     def diagnose_more(self, now: float) -> Iterable[Status]:
         """Return the status of topics of single parameters."""
         yield from self._publisher.samples.diagnose()
+        age = self._age
         if self._mapped is not None:
-            yield from self._mapped.diagnose()
+            yield from self._mapped.diagnose(age is None or age > FRESH)
         if self._quality is not None:
             self._quality.publish(self.session.statistics)
-            yield self._quality.diagnose(self._mixed)
+            yield self._quality.diagnose(self._mixed, age)
         yield from super().diagnose_more(now)
 
 

@@ -24,11 +24,13 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.msg import UlyssixQuality
 from xplane_bridge.nodes.common.base import BridgeNode
-from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
+from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.ulyssix.samples import to_array
+from xplane_bridge.nodes.vehicle.bridge import FRESH
 from xplane_bridge.sessions.ulyssix import (
     Computed,
     Limits,
@@ -107,12 +109,22 @@ class QualityTopic:
         message.constant = array('B', found.constant.tobytes())
         self._publisher.publish(message)
 
-    def diagnose(self, mixed: bool) -> Status:
-        """Return the status of the parameters: faults since the previous; ``mixed``: of whom."""
+    def diagnose(self, mixed: bool, age: float | None) -> Status:
+        """
+        Return the status of the parameters: faults since the previous.
+
+        ``mixed``: they are several publishers'. ``age`` is that of the last packet in s, None
+        before the first.
+        """
         found, faults = self._found, self._faults
         named = {name: kind for kind, names in faults.items() for name in names}
-        level, text = OK, f'{len(found.names)} parameters without faults in the last second'
-        if not found.names:
+        number = counted(len(found.names), 'parameter')
+        level, text = OK, f'{number} without faults in the last second'
+        if age is None:
+            level, text = STALE, 'no sample yet'
+        elif age > FRESH:
+            level, text = STALE, f'no sample for {age:.0f} s'
+        elif not found.names:
             text = 'no parameter yet'
         elif mixed:
             level, text = WARN, (
