@@ -22,7 +22,7 @@ from pathlib import Path
 import re
 import sys
 
-from xplane_bridge.common.command_line import run_command
+from xplane_bridge.common.command_line import PACKAGE, run_command
 
 # Modules by command, as setup.cfg has them for `ros2 run`.
 _WITHOUT_ROS = {
@@ -70,7 +70,9 @@ def _main() -> int | None:
         print(f'xplane-bridge: there is no command {command!r}: expected one of '
               f'{", ".join(COMMANDS)}', file=sys.stderr)
         return _WRONG
-    sys.argv = [command, *arguments]
+    # For the usage that a command prints; a node goes by its own name.
+    own = f'{PACKAGE} {command}' if module.startswith('commands.') else command
+    sys.argv = [own, *arguments]
     try:
         code: int | None = import_module(f'xplane_bridge.{module}').main()
     except ModuleNotFoundError as error:

@@ -25,6 +25,7 @@ import tempfile
 
 from xplane_bridge.common.command_line import (
     add_force_option,
+    program,
     refuse_existing,
     without_ros_arguments,
 )
@@ -153,7 +154,7 @@ def _files(arguments: argparse.Namespace) -> Keep:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog='check_controller',
+        prog=program('check_controller'),
         description='Fly a controller for ten seconds, and list whether it keeps its contract.')
     parser.add_argument('controller', nargs='?', default='', metavar='COMMAND',
                         help='a command line that starts it; or external, started elsewhere')

@@ -25,6 +25,7 @@ from xplane_bridge.common.command_line import (
     add_force_option,
     add_launch_option,
     dated,
+    program,
     refuse_existing,
     without_ros_arguments,
 )
@@ -44,7 +45,7 @@ _SIMULATED = 'a JSBSim c172p behind X-Plane Connect'
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly the demo; 0 if all criteria are met, 1 if not, 2 if it could not be flown."""
-    parser = argparse.ArgumentParser(prog='demo', description=__doc__)
+    parser = argparse.ArgumentParser(prog=program('demo'), description=__doc__)
     default = dated('demo')
     for option, ending, text in (
         ('--bag', 'mcap', 'recording'), ('--picture', 'png', 'plot'),

@@ -46,6 +46,7 @@ from typing import (
     Union,
 )
 
+from xplane_bridge.common.command_line import program
 from xplane_bridge.links.captures.capture import CaptureError, is_capture, read_datagrams
 from xplane_bridge.protocols.base import Message, Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side
@@ -305,7 +306,7 @@ def _output(arguments: Namespace, stream: BufferedReader) -> Iterator[str]:
 
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(
-        prog='dissect', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+        prog=program('dissect'), description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     protocols = parser.add_subparsers(dest='protocol', required=True, metavar='protocol')
     for name, entry in PROTOCOLS.items():
         peer = entry.peer

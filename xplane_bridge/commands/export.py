@@ -27,6 +27,7 @@ from typing import Any
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
+    program,
     refuse_existing,
     without_ros_arguments,
 )
@@ -187,7 +188,8 @@ def _step_or_topic(text: str) -> float | str:
 
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(
-        'export', description='Write the topics of a recording, or the messages of a capture, '
+        program('export'),
+        description='Write the topics of a recording, or the messages of a capture, '
         'for other tools: one table each, with units.')
     parser.add_argument(
         'source', help='an MCAP file, a rosbag2 folder, or a capture (pcap, pcapng, gzipped)')

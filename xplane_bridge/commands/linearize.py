@@ -27,7 +27,7 @@ import sys
 
 from xplane_bridge.aircraft.studies.linearize import linearize, METHODS
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
-from xplane_bridge.common.command_line import refuse_old_option, without_ros_arguments
+from xplane_bridge.common.command_line import program, refuse_old_option, without_ros_arguments
 
 
 def add_flight_options(parser: ArgumentParser, required: bool) -> None:
@@ -45,7 +45,8 @@ def add_flight_options(parser: ArgumentParser, required: bool) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     parser = ArgumentParser(
-        'linearize', description='Trim an aircraft and print its linear model as JSON: A, B, C '
+        program('linearize'),
+        description='Trim an aircraft and print its linear model as JSON: A, B, C '
         'and D with names and units, in SI.')
     add_flight_options(parser, required=True)
     parser.add_argument('--flight-path-angle', type=float, default=0.0, metavar='DEG',

@@ -23,6 +23,7 @@ import sys
 
 from xplane_bridge.common.command_line import (
     add_force_option,
+    program,
     refuse_existing,
     without_ros_arguments,
 )
@@ -34,7 +35,8 @@ from xplane_bridge.flights.analysis.history import load
 def main(argv: Sequence[str] | None = None) -> int:
     """Draw; 0 if that was possible, 2 if not."""
     parser = argparse.ArgumentParser(
-        prog='picture', description='Draw the flight of a recording: path, responses, attitude, '
+        prog=program('picture'),
+        description='Draw the flight of a recording: path, responses, attitude, '
         'commands, and latencies where they are known.')
     parser.add_argument('recording', type=Path, metavar='RECORDING',
                         help='.mcap file, or folder of rosbag2')

@@ -31,7 +31,7 @@ import time
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
-from xplane_bridge.common.command_line import refuse_old_option, without_ros_arguments
+from xplane_bridge.common.command_line import program, refuse_old_option, without_ros_arguments
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.protocols.registry import PROTOCOLS
@@ -145,7 +145,8 @@ def _summary(server: Server, seconds: float) -> str:
 
 def _parser(given: Sequence[str]) -> ArgumentParser:
     """Return the parser, with the options of what is ``given``: each imports what it needs."""
-    parser = ArgumentParser('simulator', description='Simulate an aircraft for clients to fly.')
+    parser = ArgumentParser(
+        program('simulator'), description='Simulate an aircraft for clients to fly.')
     commands = parser.add_subparsers(dest='name', required=True, metavar='SIMULATOR')
     for name, protocol in _PROTOCOLS.items():
         text = (f'{protocol.name} --version {_VERSIONS[name]}' if name in _VERSIONS

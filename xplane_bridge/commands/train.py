@@ -33,6 +33,7 @@ from typing import Any
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
+    program,
     refuse_existing,
     terminal,
     without_ros_arguments,
@@ -152,7 +153,8 @@ def _unseen(count: int) -> range:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog='train', description='Learn a policy that holds altitude, heading and airspeed in '
+        prog=program('train'),
+        description='Learn a policy that holds altitude, heading and airspeed in '
         'turbulence, and flies steps of them, from scratch; write it as ONNX, and how it was made '
         'as JSON beside it.')
     parser.add_argument(

@@ -32,6 +32,7 @@ from xplane_bridge.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.commands.linearize import add_flight_options
 from xplane_bridge.common.command_line import (
     add_force_option,
+    program,
     refuse_existing,
     without_ros_arguments,
 )
@@ -105,7 +106,8 @@ def _bandwidth(text: str) -> tuple[str, float]:
 def _parser() -> ArgumentParser:
     default = Limits()
     parser = ArgumentParser(
-        'tune', description="Find the gains of autopilot_node's cascade for an aircraft, from its "
+        program('tune'),
+        description="Find the gains of autopilot_node's cascade for an aircraft, from its "
         'linear model in steady level flight.')
     add_flight_options(parser, required=False)
     parser.add_argument('--linear-model', default='', metavar='FILE',

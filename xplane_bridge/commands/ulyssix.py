@@ -22,7 +22,7 @@ from importlib import import_module
 from importlib.util import find_spec
 import sys
 
-from xplane_bridge.common.command_line import without_ros_arguments
+from xplane_bridge.common.command_line import program, refuse_unknown, without_ros_arguments
 
 _COMMANDS = {
     'record': 'record parameters to Parquet, MF4 or CSV',
@@ -32,15 +32,17 @@ _COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    parser = ArgumentParser('ulyssix', description=(
+    parser = ArgumentParser(program('ulyssix'), description=(
         "Ulyssix's UDP parameters without ROS: from Altair, DEWESoft, or a capture."))
     commands = parser.add_subparsers(dest='command', required=True)
-    modules = {}
+    modules, parsers = {}, {}
     for name, purpose in _COMMANDS.items():
         module = f'xplane_bridge.export.ulyssix.{name}'
         if find_spec(module) is not None:
             modules[name] = import_module(module)
-            modules[name].add_arguments(
-                commands.add_parser(name, help=purpose, description=purpose))
-    given = parser.parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
+            parsers[name] = commands.add_parser(name, help=purpose, description=purpose)
+            modules[name].add_arguments(parsers[name])
+    given, unknown = parser.parse_known_args(
+        without_ros_arguments(sys.argv[1:] if argv is None else argv))
+    refuse_unknown(parsers[given.command], unknown)
     return int(modules[given.command].run(given))

@@ -22,10 +22,14 @@ from datetime import datetime
 import io
 import os
 from pathlib import Path
+import re
 import sys
 from typing import Any
 
-from xplane_bridge.common.text import printable_lines
+from xplane_bridge.common.text import did_you_mean, printable_lines
+
+PACKAGE = 'xplane-bridge'
+"""The command that has all others, where this package is installed with pip."""
 
 # As of a command that SIGPIPE has ended.
 _READER_GONE = 141
@@ -115,6 +119,21 @@ def _quiet(stream: Any) -> Any:
     return _Text(
         raw if stream.write_through else io.BufferedWriter(raw), stream.encoding,
         stream.errors, line_buffering=stream.line_buffering, write_through=stream.write_through)
+
+
+def program(name: str) -> str:
+    """Return what a command's usage calls it: as it was started, with xplane-bridge or without."""
+    return sys.argv[0] if sys.argv[0] == f'{PACKAGE} {name}' else name
+
+
+def refuse_unknown(parser: ArgumentParser, given: Sequence[str]) -> None:
+    """Exit with a sentence if there are arguments that a parser does not know."""
+    if not given:
+        return
+    if not given[0].startswith('-'):
+        parser.error(f'one argument too many: {given[0]}')
+    options = re.findall(r'--[a-z][a-z-]*', parser.format_help())
+    parser.error(f'there is no option {given[0]}{did_you_mean(given[0], options)}')
 
 
 def without_ros_arguments(argv: Sequence[str]) -> list[str]:

@@ -38,6 +38,7 @@ from captures import pcap
 import numpy as np
 from pyarrow import parquet
 
+from xplane_bridge.__main__ import _main as by_package
 from xplane_bridge.commands.ulyssix import main
 from xplane_bridge.export import writers
 from xplane_bridge.protocols.ulyssix import data_packet, encode, PacketTime, WordOrder
@@ -120,6 +121,48 @@ def test_parquet_has_a_column_for_each_parameter_in_the_units_of_the_map(
     assert '\nAlt [ft]  ' in shown
 
 
+def test_what_nobody_sends_is_told_while_it_records(capture, tmp_path, capsys):
+    (tmp_path / 'map.yaml').write_text('parameters: {Oi: {limits: [0, 9]}, Alt: {limits: [0, 9]}}')
+    assert record(capture, tmp_path / 'a.csv', '--map', str(tmp_path / 'map.yaml')) == 0
+    shown = capsys.readouterr()
+    sentence = f'in {tmp_path}/map.yaml, but not sent: Oi (did you mean Oil?)\n'
+    # Once a second, if it is another; and in the report.
+    assert shown.err == f'ulyssix: {sentence}'
+    assert sentence in shown.out
+
+
+def test_only_what_is_recorded_is_reported_and_a_name_that_nothing_has_is_refused(
+    capture, tmp_path, capsys
+):
+    (tmp_path / 'map.yaml').write_text(MAP)
+    options = ['--map', str(tmp_path / 'map.yaml'), '--only']
+    assert record(capture, tmp_path / 'a.csv', *options, 'O*', 'Twice') == 0
+    assert (tmp_path / 'a.csv').read_text().startswith('time,stamp,log_time,Oil,Twice\n')
+    quality = json.loads((tmp_path / 'a.quality.json').read_text())
+    assert [one['name'] for one in quality['parameters']] == ['Oil', 'Twice']
+    assert '\nAlt' not in capsys.readouterr().out
+    assert record(capture, tmp_path / 'b.csv', *options, 'Olt') == 2
+    assert ('no parameter matches --only Olt: there are Alt, Oil, Gear, Twice\n'
+            in capsys.readouterr().err)
+    assert not (tmp_path / 'b.csv').exists()
+
+
+def test_pauses_and_a_silent_end_are_in_the_report(tmp_path, capsys):
+    path = tmp_path / 'flight.pcap'
+    packets = [(NOON + (number if number < 10 else number + 30) / 10, *PUBLISHER, packet(number))
+               for number in range(20)]
+    path.write_bytes(pcap(*packets, (NOON + 10.5, *PUBLISHER, b'no packet')))
+    assert record(path, tmp_path / 'a.csv') == 1
+    quality = json.loads((tmp_path / 'a.quality.json').read_text())
+    assert (quality['pauses'], quality['longest_pause'], quality['silent_at_end']) == (1, 3.1, 5.6)
+    # Of all packets, not of the last second.
+    assert quality['packets']['longest_latency'] == 3.0
+    assert capsys.readouterr().out.startswith(
+        '20 packets, 0 lost, 0 late, 0 too late, 0 duplicates, 1 malformed; 0 restarts, '
+        '0 time jumps, latency up to 3.000 s, 1 pause, the longest 3.1 s; nothing for the last '
+        '5.6 s\n')
+
+
 def test_mf4_has_a_group_for_each_parameter_with_its_own_times(capture, tmp_path):
     to = tmp_path / 'flight.mf4'
     assert record(capture, to, '--only', 'A*', 'Oil') == 0
@@ -172,6 +215,7 @@ def test_a_publisher_with_other_parameters_continues_in_another_file(tmp_path):
     (['taken.csv', '--to', 'a.csv'], 'not a capture'),
     (['flight.pcap', '--to', 'a.csv', '--port', '7'], 'no packet; is it a capture of Ulyssix'),
     (['flight.pcap', '--to', 'a.csv', '--map', 'taken.csv'], 'taken.csv'),
+    (['flight.pcap', '--to', 'a.csv', '--map', 'map.yml'], 'there is no map map.yml'),
 ])
 def test_a_mistake_is_a_sentence(
     capture, tmp_path, monkeypatch, capsys, arguments, sentence
@@ -183,6 +227,22 @@ def test_a_mistake_is_a_sentence(
     assert sentence in shown
     assert shown.startswith('ulyssix: ')
     assert not Path('a.csv').exists()
+
+
+@pytest.mark.parametrize(('wrong', 'sentence'), [
+    (['--prt', '5000'], 'there is no option --prt; did you mean --port?'),
+    (['one.pcap', 'two.pcap'], 'one argument too many: two.pcap'),
+])
+def test_an_unknown_argument_is_told_by_the_command_that_was_typed(
+    monkeypatch, capsys, wrong, sentence
+):
+    monkeypatch.setattr(sys, 'argv', ['', 'ulyssix', 'record', '--to', 'a.csv', *wrong])
+    with pytest.raises(SystemExit) as ended:
+        by_package()
+    assert ended.value.code == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith('usage: xplane-bridge ulyssix record [-h]')
+    assert shown.endswith(f'xplane-bridge ulyssix record: error: {sentence}\n')
 
 
 def test_a_full_disk_ends_it_with_a_sentence(capture, tmp_path, monkeypatch, capsys):

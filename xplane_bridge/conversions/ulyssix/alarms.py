@@ -111,10 +111,10 @@ class Group(NamedTuple):
             f'{self.guarded} parameters within their limits')
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """Return the first names of many for a sentence, and how many more there are."""
-    more = f' and {len(names) - MOST_NAMED} more' if len(names) > MOST_NAMED else ''
-    return ', '.join(names[:MOST_NAMED]) + more
+    more = f' and {len(names) - most} more' if len(names) > most else ''
+    return ', '.join(names[:most]) + more
 
 
 @dataclass(slots=True)

@@ -17,9 +17,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 import math
 import re
 
+from xplane_bridge.links.udp import RECEIVE_BUFFER
+from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.ulyssix import named_rate as checked
 
 _UNITS = {'': 1, 'k': 10**3, 'M': 10**6, 'G': 10**9, 'T': 10**12}
@@ -57,3 +60,30 @@ def byte_count(text: str) -> int:
     if not found:
         raise ArgumentTypeError(f'got {text}, expected bytes, such as 500M or 2G')
     return round(float(found[1]) * _UNITS[found[2]])
+
+
+def add_network(add: Callable[..., object]) -> None:
+    """Add the options of receiving, called as ulyssix_node's parameters."""
+    add('--port', type=port, default=0, help='UDP port that the publisher sends to')
+    add('--bind-address', default='', help='local address to listen on (all)')
+    add('--group', default='', help='multicast group to join')
+    add('--sender', default='', metavar='HOST[:PORT]', help='the only sender to listen to')
+    add('--receive-buffer', type=int, default=RECEIVE_BUFFER, metavar='BYTES',
+        help='that the kernel is asked to buffer (%(default)s)')
+
+
+def add_reading(add: Callable[..., object]) -> None:
+    """Add the options of reading packets, called as ulyssix_node's parameters."""
+    add('--parameter-names', '--names', nargs='+', default=[], metavar='NAME',
+        help='names of the parameters in order, for packets without names')
+    add('--sample-rates', '--rate', nargs='+', default=[], type=named_rate, metavar='NAME=RATE',
+        help='rates of parameters without time tags; the name may be a pattern')
+    add('--word-order', choices=['auto', *(order.value for order in WordOrder)], default='auto',
+        help="which half of the packet's time comes first (%(default)s)")
+    add('--day-base', choices=['auto', '1', '0'], default='auto',
+        help='day number of 1 January (%(default)s)')
+    add('--integer-width', choices=['auto', '8', '4'], default='auto',
+        help='bytes of a value in integer mode (%(default)s)')
+    add('--year', type=int, default=0, help='year of the first packet (nearest to reception)')
+    add('--utc-offset', type=float, default=0.0, metavar='HOURS',
+        help="that the publisher's clock is ahead of UTC (0)")

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import json
 import math
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from xplane_bridge.common.text import two_numbers
+from xplane_bridge.common.text import counted, two_numbers
 from xplane_bridge.export.tables import Column
 from xplane_bridge.export.ulyssix.blocks import Channel
 from xplane_bridge.sessions.ulyssix import (
@@ -44,13 +44,19 @@ _HEADINGS = ('parameter', 'samples', 'rate', 'usual', 'gaps', 'late', 'invalid',
 # Rows of the table; those with faults come first.
 _MOST_ROWS = 40
 _LONGEST_NAME = 32
+# Longer without a packet at the end is worth a word (s).
+_SILENT = 1.0
 
 
 def as_json(
     quality: Quality, statistics: Statistics, about: Mapping[str, Any],
-    channels: Sequence[Channel] = (),
+    channels: Sequence[Channel] = (), wanted: Callable[[str], bool] = bool,
 ) -> dict[str, Any]:
-    """Return the quality as plain values, those of parameters in the units of their channels."""
+    """
+    Return the quality as plain values, those of parameters in the units of their channels.
+
+    ``wanted`` says of a name whether it is reported.
+    """
     known = {one.column.name: one for one in channels}
     return {
         **about,
@@ -58,12 +64,14 @@ def as_json(
             **{name: getattr(statistics, name) for name in _COUNTS},
             'malformed': statistics.malformed.total, 'time_jumps': quality.time_jumps,
             'longest_latency': _plain(quality.latency_max)},
-        'parameters': [*_rows(quality.report(renew=False), known)],
-        'parameters_gone': [*_rows(quality.gone(), known)],
+        'parameters': _rows(quality.report(renew=False), known, wanted),
+        'parameters_gone': _rows(quality.gone(), known, wanted),
     }
 
 
-def _rows(found: ParameterQuality, known: Mapping[str, Channel]) -> list[dict[str, Any]]:
+def _rows(
+    found: ParameterQuality, known: Mapping[str, Channel], wanted: Callable[[str], bool],
+) -> list[dict[str, Any]]:
     lines = found.lines()
     channels = [known.get(name, Channel(Column(name))) for name in found.names]
     return [
@@ -72,7 +80,7 @@ def _rows(found: ParameterQuality, known: Mapping[str, Channel]) -> list[dict[st
          **_extremes(channels[at], found.minimum[at], found.maximum[at]),
          'constant': _CONSTANTS.get(int(found.constant[at]), ''),
          'stopped': bool(found.stopped[at]), 'faults': lines.get(name, '')}
-        for at, name in enumerate(found.names)]
+        for at, name in enumerate(found.names) if wanted(name)]
 
 
 def _extremes(channel: Channel, *values: float) -> dict[str, float | None]:
@@ -96,11 +104,17 @@ def table(content: Mapping[str, Any]) -> str:
     packets = content['packets']
     latency = packets['longest_latency']
     head = (
-        f'{packets["packets"]} packets, {packets["lost"]} lost, {packets["late"]} late, '
-        f'{packets["too_late"]} too late, {packets["duplicates"]} duplicates, '
-        f'{packets["malformed"]} malformed; {packets["restarts"]} restarts, '
-        f'{packets["time_jumps"]} time jumps'
+        f'{counted(packets["packets"], "packet")}, {packets["lost"]} lost, '
+        f'{packets["late"]} late, {packets["too_late"]} too late, '
+        f'{counted(packets["duplicates"], "duplicate")}, '
+        f'{packets["malformed"]} malformed; {counted(packets["restarts"], "restart")}, '
+        f'{counted(packets["time_jumps"], "time jump")}'
         + ('' if latency is None else f', latency up to {latency:.3f} s'))
+    if content.get('pauses'):
+        head += (f', {counted(content["pauses"], "pause")}, '
+                 f'the longest {content["longest_pause"]:.1f} s')
+    if content.get('silent_at_end', 0.0) > _SILENT:
+        head += f'; nothing for the last {content["silent_at_end"]:.1f} s'
     rows = [*content['parameters'], *content['parameters_gone']]
     faulty = [row for row in rows if row['faults']]
     others = [row for row in rows if not row['faults']]
@@ -121,7 +135,8 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         name = f'{name[:_LONGEST_NAME - 1]}…'
     remark = row['constant'] or ('stopped' if row['stopped'] else '')
     return (
-        name + unit, str(row['samples']), _number(row['rate']), _number(row['expected_rate']),
+        name + unit, str(row['samples']), _number(row['rate']),
+        _number(row['expected_rate'] or None),
         *(str(row[field]) for field in ('gaps', 'late', 'invalid', 'out_of_limits')),
         *_extent(row['minimum'], row['maximum']), remark)
 

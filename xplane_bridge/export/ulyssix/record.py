@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, UTC
 import errno
@@ -30,15 +29,20 @@ from typing import TextIO
 
 from xplane_bridge.common.command_line import add_force_option, refuse_existing, terminal
 from xplane_bridge.common.signals import calling_on_signal
-from xplane_bridge.common.text import printable
+from xplane_bridge.common.text import counted, printable
 from xplane_bridge.conversions.ulyssix import load
+from xplane_bridge.conversions.ulyssix.alarms import listed
 from xplane_bridge.export.ulyssix import quality_report
 from xplane_bridge.export.ulyssix.files import LAYOUTS, make_output, Output, PERIODS
-from xplane_bridge.export.ulyssix.options import byte_count, named_rate, port, seconds
-from xplane_bridge.export.ulyssix.recorder import about, Recorder
+from xplane_bridge.export.ulyssix.options import (
+    add_network,
+    add_reading,
+    byte_count,
+    seconds,
+)
+from xplane_bridge.export.ulyssix.recorder import about, PAUSE, Recorder
 from xplane_bridge.export.ulyssix.sources import Arrival, Capture, Network, Source
 from xplane_bridge.links.captures.writing import CaptureFile
-from xplane_bridge.links.udp import RECEIVE_BUFFER
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER, mixed, Timeline, UlyssixSession
@@ -81,33 +85,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--constant-after', type=seconds, default=CONSTANT_AFTER, metavar='S',
         help='without a change for this long a parameter is constant or stuck (%(default)g)')
-    _add_network(parser.add_argument_group('receiving').add_argument)
-    _add_reading(parser.add_argument_group('reading packets').add_argument)
-
-
-def _add_network(add: Callable[..., object]) -> None:
-    add('--port', type=port, default=0, help='UDP port that the publisher sends to')
-    add('--bind-address', default='', help='local address to listen on (all)')
-    add('--group', default='', help='multicast group to join')
-    add('--sender', default='', metavar='HOST[:PORT]', help='the only sender to listen to')
-    add('--receive-buffer', type=int, default=RECEIVE_BUFFER, metavar='BYTES',
-        help='that the kernel is asked to buffer (%(default)s)')
-
-
-def _add_reading(add: Callable[..., object]) -> None:
-    add('--parameter-names', '--names', nargs='+', default=[], metavar='NAME',
-        help='names of the parameters in order, for packets without names')
-    add('--sample-rates', '--rate', nargs='+', default=[], type=named_rate, metavar='NAME=RATE',
-        help='rates of parameters without time tags; the name may be a pattern')
-    add('--word-order', choices=['auto', *(order.value for order in WordOrder)], default='auto',
-        help="which half of the packet's time comes first (%(default)s)")
-    add('--day-base', choices=['auto', '1', '0'], default='auto',
-        help='day number of 1 January (%(default)s)')
-    add('--integer-width', choices=['auto', '8', '4'], default='auto',
-        help='bytes of a value in integer mode (%(default)s)')
-    add('--year', type=int, default=0, help='year of the first packet (nearest to reception)')
-    add('--utc-offset', type=float, default=0.0, metavar='HOURS',
-        help="that the publisher's clock is ahead of UTC (0)")
+    add_network(parser.add_argument_group('receiving').add_argument)
+    add_reading(parser.add_argument_group('reading packets').add_argument)
 
 
 def run(given: Namespace) -> int:
@@ -167,6 +146,7 @@ class _Job:
         self._reason = ''
         self._failure = ''
         self._told = (0.0, 0)
+        self._advised = ''
         # Bytes of files, as of the last second, and of datagrams that were no packets.
         self._written = self._garbage = 0
 
@@ -257,6 +237,7 @@ class _Job:
                     self._journal.flush()
                 if not self._given.capture and not self._given.quiet:
                     self._tell(now - begin, now - told)
+                self._advise()
                 told = now
                 self._written = self._output.written()
 
@@ -278,6 +259,13 @@ class _Job:
     def _size(self) -> int:
         return self._output.written() + self._journaled()
 
+    def _advise(self) -> None:
+        """Say at once what the map mentions and nobody sends: its limits are not watched."""
+        advice = self._recorder.advice
+        if advice and advice != self._advised:
+            _say(f'in {self._given.map}, but not sent: {advice}')
+        self._advised = advice
+
     def _tell(self, since: float, period: float) -> None:
         """Print the status line."""
         session, recorder = self._recorder.session, self._recorder
@@ -285,15 +273,18 @@ class _Job:
         rate = (recorder.samples - self._told[1]) / period
         self._told = since, recorder.samples
         if session.peer_state is PeerState.STREAMING or statistics.packets:
-            state = '' if session.peer_state is PeerState.STREAMING else '; no longer sending'
-            faults = '; '.join(f'{kind}: {len(names)}' for kind, names in
-                               recorder.quality.report().faults().items())
+            state = f'; nothing for {recorder.silence:.0f} s' if recorder.silence > PAUSE else ''
+            found = recorder.quality.report(renew=False).faults()
+            # Those of now, with their values.
+            found['out of limits'] = tuple(recorder.out_of_limits())
+            faults = '; '.join(
+                f'{kind}: {listed(names)}' for kind, names in found.items() if names)
             if session.mixed:
                 faults = mixed(session.mixed, 'record one with --sender')
             text = (
                 f'{since:6.0f} s  {statistics.packets} packets, {statistics.lost} lost, '
                 f'{rate:.0f} samples/s, {self._size() / 1e6:.1f} MB'
-                + (f'  {faults}' if faults else '') + state)
+                + state + (f'  {faults}' if faults else ''))
         elif statistics.malformed:
             text = f'no datagram received is a Ulyssix packet: {statistics.last_error}'
         else:
@@ -372,13 +363,17 @@ class _Job:
             recorder.quality, recorder.session.statistics,
             {'files': [path.name for path in self._output.paths], 'start': _iso(start),
              'end': _iso(end), 'map': self._given.map or '', 'not_sent': recorder.unsent,
-             'senders_mixed': [one._asdict() for one in recorder.mixed]}, recorder.channels)
+             'senders_mixed': [one._asdict() for one in recorder.mixed],
+             'pauses': recorder.pauses, 'longest_pause': round(recorder.longest_pause, 3),
+             'silent_at_end': round(recorder.silence, 3)},
+            recorder.channels, recorder.wants)
         print(quality_report.table(content))
-        if recorder.unsent:
-            print(f'in {self._given.map}, but not sent: {", ".join(recorder.unsent)}')
+        if recorder.advice:
+            print(f'in {self._given.map}, but not sent: {recorder.advice}')
         files = ', '.join(map(str, self._output.paths))
         ended = 'by an error' if self._failure else self._reason or 'as asked'
-        print(f'{files}: {recorder.samples} samples of {len(recorder.channels)} parameters, '
+        print(f'{files}: {counted(recorder.samples, "sample")} of '
+              f'{counted(len(recorder.channels), "parameter")}, '
               f'{(end - start) / 1e9:.1f} s, ended {ended}; quality in '
               f'{self._json}', flush=True)
         try:

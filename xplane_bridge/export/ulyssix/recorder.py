@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.conversions.ulyssix import AppliedMap, Derived, Packet, ParameterMap
+from xplane_bridge.conversions.ulyssix.alarms import listed
 from xplane_bridge.export.parameters import columns, numbered
 from xplane_bridge.export.tables import Column
 from xplane_bridge.export.ulyssix.blocks import Block, Channel
@@ -40,6 +41,9 @@ from xplane_bridge.sessions.ulyssix import (
     UlyssixSession,
 )
 
+PAUSE = 1.0
+"""Longer without a packet is a pause, in s."""
+
 # A block ends with this many samples, or cells of a wide table.
 _MOST_SAMPLES = 1_000_000
 _MOST_CELLS = 16_000_000
@@ -47,6 +51,8 @@ _MOST_CELLS = 16_000_000
 _MOST_SETS = 100
 # A table of which less is filled is better a long one.
 _SPARSE = 0.1
+# Parameters in a sentence.
+_MOST_NAMED = 200
 
 
 class Recorder:
@@ -54,7 +60,7 @@ class Recorder:
     Follow a publisher, and write what it sends, in blocks of ``period`` seconds.
 
     Memory holds one block: at most a million samples, or 16 million cells of a wide table.
-    ``only`` are patterns of the names to record; without any, all.
+    ``only`` are patterns of the names to record, sent or derived; without any, all.
     """
 
     def __init__(
@@ -71,6 +77,11 @@ class Recorder:
         self.warnings: list[str] = []
         self.mixed: tuple[Sender, ...] = ()
         """Those that sent alternately, when it is finished."""
+        self.pauses = 0
+        """How often nothing came for more than a second."""
+        self.longest_pause = 0.0
+        self._now = 0.0
+        self._heard: float | None = None
         self._output = output
         self._period = period
         self._map = None if given is None else AppliedMap(given)
@@ -91,7 +102,12 @@ class Recorder:
         self.session.start(now)
 
     def take(self, arrival: Arrival | None, now: float) -> None:
-        """Take what arrived, and write a block if it is time. Raises OSError."""
+        """
+        Take what arrived, and write a block if it is time.
+
+        Raises OSError, and ValueError if there is nothing to record by ``only``.
+        """
+        self._now = now
         self.session.poll(now)
         if arrival is not None:
             for event in self.session.receive(CHANNEL, arrival.data, arrival.sender, now):
@@ -100,6 +116,10 @@ class Recorder:
                     if self._map is not None:
                         self._map.restart()
                 elif isinstance(event, PacketReceived):
+                    if self.silence > PAUSE:
+                        self.pauses += 1
+                        self.longest_pause = max(self.longest_pause, self.silence)
+                    self._heard = now
                     self._add(event, arrival.stamp_ns)
         blocks = self._blocks.values()
         if blocks and (
@@ -120,6 +140,27 @@ class Recorder:
                     f'of the table only {100 * block.samples / block.cells:.2g} % is filled, '
                     'because the parameters have different sample times: --layout long is '
                     'smaller and faster')
+
+    @property
+    def silence(self) -> float:
+        """Return for how long there has been no packet, in s; 0 before the first."""
+        return 0.0 if self._heard is None else self._now - self._heard
+
+    def wants(self, name: str) -> bool:
+        """Return whether a parameter of this name is recorded."""
+        return not self._only or any(
+            name == one or fnmatchcase(name, one) for one in self._only)
+
+    def out_of_limits(self) -> list[str]:
+        """Return what is out of limits since the last call, with the value and the limit."""
+        return [] if self._map is None else [
+            f'{name} {text}' for group in self._map.alarms.report(self._now)
+            for name, text in group.now.items()]
+
+    @property
+    def advice(self) -> str:
+        """Return ``unsent`` as text, with the names that may be meant."""
+        return '' if self._map is None else ', '.join(self._map.advice())
 
     @property
     def unsent(self) -> tuple[str, ...]:
@@ -145,7 +186,7 @@ class Recorder:
         kind = 'float32' if packet.integer_width is None else 'int64'
         names = event.names or numbered(len(packet.counts))
         if self._known != (names, kind):
-            self._rename(names, kind)
+            self._rename(names, kind, bool(event.names))
         derived: Sequence[Derived] = ()
         if self._map is not None:
             times = placed.times
@@ -153,6 +194,8 @@ class Recorder:
                 times = np.full(len(packet.values), placed.first_ns)
             derived, _ = self._map.take(Packet(packet.counts, packet.values, times), ())
         self.quality.take(event.names, packet, placed, received_ns, derived)
+        if not self.channels:
+            return
         # To hash the channels takes longer than all the rest.
         block = self._block or self._blocks.get(self.channels)
         if block is None:
@@ -167,14 +210,13 @@ class Recorder:
         self._block = block
         self._collect(block, packet, placed, received_ns, derived)
 
-    def _rename(self, names: tuple[str, ...], kind: str) -> None:
+    def _rename(self, names: tuple[str, ...], kind: str, are_named: bool) -> None:
         """Record other parameters from now on."""
         self._block = None
         self._known = names, kind
         if self._map is not None:
             self._map.follow(names)
-        wanted = [not self._only or any(
-            name == one or fnmatchcase(name, one) for one in self._only) for name in names]
+        wanted = list(map(self.wants, names))
         entries = (None,) * len(names) if self._map is None else self._map.entries
         # Different columns for equal names.
         plain = columns(names, kind)[3:]
@@ -191,14 +233,20 @@ class Recorder:
         self._derived = {}
         taken = {one.column.name for one in found}
         for one in () if self._map is None else self._map.derived:
-            if one.pattern not in taken:
+            if one.pattern not in taken and self.wants(one.pattern):
                 self._derived[one.pattern] = len(found)
                 found.append(Channel(
                     Column(one.pattern, 'float64', one.symbol), 1 / one.unit.factor,
                     -one.unit.offset / one.unit.factor))
         self.channels = tuple(found)
-        if not any(wanted) and names:
-            self._warn(f'no parameter matches --only: available are {", ".join(names[:20])}')
+        # Packets without names may come before those with names.
+        if not found and are_named:
+            derived = () if self._map is None else self._map.derived
+            available = listed([*names, *(one.pattern for one in derived)], _MOST_NAMED)
+            sentence = f'no parameter matches --only {" ".join(self._only)}: there are {available}'
+            if not self._sets:
+                raise ValueError(sentence)
+            self._warn(sentence)
 
     def _collect(
         self, block: Block, packet: DataPacket, placed: Placed, received_ns: int,
