@@ -59,6 +59,11 @@ def read(tmp_path):
      "line 3: ALT_GPS: quantity 'altitude_mls' is unknown; did you mean altitude_msl?"),
     ('unit: g}', 'unit: frob}', "line 4: ACC_*: 'frob' is not a unit"),
     ('unit: g}', 'unit: 9**9**9}', "line 4: ACC_*: '9**9**9' is not a unit"),
+    ('quantity: altitude_msl', 'quantity: altitude',
+     "line 3: ALT_GPS: quantity 'altitude' is unknown; did you mean altitude_msl or "
+     'altitude_ellipsoid?'),
+    ('[0, 45000]', '[45000, 0]',
+     'line 3: ALT_GPS: limits: 45000 is not below 0; expected [lowest, highest]'),
     ('[0, 45000]', '[0, high]', "line 3: ALT_GPS: limits: expected a number, got 'high'"),
     ('[0, 40000]', '[4, 3]', 'line 3: ALT_GPS: warn: 4 is not below 3'),
     ('[0, 40000]', '[0, 46000]',

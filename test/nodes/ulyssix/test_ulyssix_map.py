@@ -180,7 +180,7 @@ def check_the_end(ros, node, send_one):
         assert re.fullmatch(r'no sample for \d+ s( of altitude_msl, v_down)?', text)
 
 
-def test_integers_become_values_and_alarms_are_latched(ros, tmp_path):
+def test_integers_become_values_and_alarms_are_latched(ros, tmp_path, capfd):
     path = tmp_path / 'my.yaml'
     path.write_text("""
 parameters:
@@ -222,6 +222,8 @@ derived:
     assert level == DiagnosticStatus.ERROR
     level, text, _ = ros.diagnosed('map', node=node)
     assert (level, text) == (DiagnosticStatus.WARN, 'in my.yaml, but not sent: ta_s')
+    # In the log too, once.
+    assert capfd.readouterr().err.count(text) == 1
     level, text, _ = ros.diagnosed('limits air', node=node)
     assert (level, text) == (DiagnosticStatus.WARN, 'not watched: ta_s is not sent')
     # The derived one is judged with those that are sent.

@@ -22,7 +22,7 @@ import json
 import re
 from typing import NamedTuple
 
-from xplane_bridge.common.text import two_numbers
+from xplane_bridge.common.text import counted, two_numbers
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.conversions.topics import topic_names
 
@@ -220,7 +220,7 @@ def summary(seen: Sequence[Seen]) -> str:
     guesses = guess_all(seen)
     counts = {sure: sum(one.sure == sure for one in guesses) for sure in (SURE, LIKELY, GUESSED)}
     known = ', '.join(f'{count} {sure}' for sure, count in counts.items())
-    return (f'{len(seen)} parameters: of quantity and unit {known}, '
+    return (f'{counted(len(seen), "parameter")}: of quantity and unit {known}, '
             f'{sum(not one.fields for one in guesses)} unknown'
             + (f'; check those that say "{GUESSED}"' if counts[GUESSED] else ''))
 

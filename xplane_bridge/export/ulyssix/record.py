@@ -282,7 +282,8 @@ class _Job:
             if session.mixed:
                 faults = mixed(session.mixed, 'record one with --sender')
             text = (
-                f'{since:6.0f} s  {statistics.packets} packets, {statistics.lost} lost, '
+                f'{since:6.0f} s  {counted(statistics.packets, "packet")}, '
+                f'{statistics.lost} lost, '
                 f'{rate:.0f} samples/s, {self._size() / 1e6:.1f} MB'
                 + state + (f'  {faults}' if faults else ''))
         elif statistics.malformed:

@@ -21,6 +21,7 @@ from operator import sub
 import time
 from typing import Any, NamedTuple
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.links.captures.replay import ReplayLoop
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.peer import ANY_PORT
@@ -241,8 +242,8 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         share = 100 * useless / max(useless + new.packets, 1)
         if new.malformed:
             level = WARN
-            text = (f'{new.malformed} malformed datagrams in the last second, {share:.0f} % of '
-                    f'the traffic is useless: {statistics.last_error}')
+            text = (f'{counted(new.malformed, "malformed datagram")} in the last second, '
+                    f'{share:.0f} % of the traffic is useless: {statistics.last_error}')
         elif counters.dropped and not counters.received:
             level = WARN
             text = f'datagrams arrive, but none from the sender {given.sender}'
@@ -301,7 +302,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
                     'others: two publishers send through the same address, or the network holds '
                     'packets back')
         elif new.lost > 0:
-            level, text = WARN, f'{new.lost} packets lost in the last second'
+            level, text = WARN, f'{counted(new.lost, "packet")} lost in the last second'
         elif not session.names:
             level = OK
             text = ('sending, without names: switch them on in the publisher, or set the '
