@@ -165,15 +165,18 @@ def test_the_threshold_decides_and_holds_for_each_controller(plan, tmp_path, mon
     options = [str(plan), '--output', str(tmp_path / 'kept')]
     assert main.main(options) == PASSED
     assert main.main([*options, '--require', '0.6']) == MISSED
-    assert 'law.py:law: 50.0% passed, required 60.0%' in capsys.readouterr().out
+    assert 'law.py:law: 50.0% passed (18.8 to 81.2%), required 60.0%' in capsys.readouterr().out
     assert main.main([*options, '--require', '0.5']) == PASSED
     assert main.main([*options, '--require', '2']) == NOT_FLOWN
     assert main.main([*options, '--workers', '-1']) == NOT_FLOWN
     assert main.main(['no_such_plan']) == NOT_FLOWN
+    found[:] = 'failed', 'why not', 2
+    assert main.main([str(plan), '--output', str(tmp_path / 'some')]) == PASSED
+    assert '\n  3 of 6 were not flown to their end: why not\n' in capsys.readouterr().out
     monkeypatch.setattr(Engine, 'run', lambda self, tasks, on_row: [
         on_row(task.row('failed', 'why not')) for task in tasks])
     assert main.main([str(plan), '--output', str(tmp_path / 'none')]) == NOT_FLOWN
-    assert 'no flight was flown to its end' in capsys.readouterr().err
+    assert 'no flight was flown to its end: why not' in capsys.readouterr().err
 
 
 def test_a_dry_run_says_how_many_and_how_long_and_leaves_nothing(plan, tmp_path, capsys):

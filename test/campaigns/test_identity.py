@@ -168,6 +168,6 @@ def test_a_worker_of_a_cluster_is_sent_what_a_policy_imports(study, tmp_path):
     there = tmp_path / 'worker'
     there.mkdir()
     sent = pilot._unpacked(task, files, there)
-    path = Path(sent.controller.removeprefix('policy:').removesuffix(':policy'))
+    path = Path(sent.flown_by.removeprefix('policy:').removesuffix(':policy'))
     assert path.is_relative_to(there)
     assert contents.digest(contents.of_python(path)) == task.digest

@@ -124,7 +124,8 @@ def folder(strange, tmp_path):
 
 def test_a_report_runs_nothing_of_the_folder_unless_it_is_trusted(strange, folder, capsys):
     assert main.main(['report', str(folder)]) == 0
-    assert 'no flight is drawn: --trust flies them again' in capsys.readouterr().out
+    assert 'worst flights without a picture: 6; --trust flies them again' in (
+        capsys.readouterr().out)
     assert not strange[1].exists()
     assert main.main(['report', str(folder), '--trust']) == 0
     assert strange[1].exists()

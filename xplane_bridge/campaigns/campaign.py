@@ -29,7 +29,7 @@ from xplane_bridge.campaigns.progress import Progress
 from xplane_bridge.campaigns.table import folder as files
 from xplane_bridge.campaigns.table import table
 from xplane_bridge.campaigns.table.folder import Folder
-from xplane_bridge.campaigns.table.rows import Row
+from xplane_bridge.campaigns.table.rows import NOT_FLOWN, Row
 from xplane_bridge.campaigns.table.table import Summary
 from xplane_bridge.common.text import printable
 
@@ -93,19 +93,27 @@ def report_again(folder: Path, trust: bool, form: str, labels: Mapping[str, str]
 
     Then the plan that it was flown by is looked for, to draw flights with.
     """
-    draw = None
+    draw, missing = None, 0
+
+    def untrusted(worst: OfRow, path: Path) -> None:
+        nonlocal missing
+        if worst.row['outcome'] in NOT_FLOWN:
+            raise ValueError('it was not flown to its end')
+        missing += 1
+        raise ValueError('campaign report --trust flies it again')
+
     try:
-        origin = files.origin_of(folder)
         if trust:
-            plan = plans.load(origin)
+            plan = plans.load(files.origin_of(folder))
             plan.load_policies()
             draw = drawn_by(plan)
-        else:
-            print('no flight is drawn: --trust flies them again, with the controllers that '
-                  f'{origin} names', flush=True)
     except PlanError as error:
         print(f'no flight is drawn: {error}', flush=True)
-    return report(folder, draw, form, labels)
+    done = report(folder, draw if trust else untrusted, form, labels)
+    if missing:
+        print(f'worst flights without a picture: {missing}; --trust flies them again, which runs '
+              'the code of their controllers', flush=True)
+    return done
 
 
 def drawn_by(plan: Plan) -> Callable[[OfRow, Path], None]:

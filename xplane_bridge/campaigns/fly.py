@@ -94,7 +94,7 @@ def row_of(task: Task, flight: Flight) -> Row:
 def order_of(task: Task, keep: Keep | None = None) -> Order:
     """Return the order of a task: through ROS in lockstep. ScenarioError for its scenario."""
     flown = scenario.parse(task.scenario, task.content)
-    order = planned(flown, task.simulator, task.controller)
+    order = planned(flown, task.simulator, task.flown_by)
     return replace(
         order, flown_by=replace(order.flown_by, digest=task.digest),
         seed=task.seed, keep=keep or Keep(),

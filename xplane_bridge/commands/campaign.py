@@ -26,7 +26,9 @@ import sys
 from xplane_bridge.campaigns.engines.local import Engine, EngineError, Local
 from xplane_bridge.campaigns.fly import fly
 from xplane_bridge.campaigns.plan.plan import load, Plan, PlanError
+from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.folder import Folder
+from xplane_bridge.campaigns.table.labels import label
 from xplane_bridge.campaigns.table.table import Summary
 from xplane_bridge.common.command_line import without_ros_arguments
 from xplane_bridge.common.drawing import FORMATS
@@ -98,22 +100,15 @@ def _report(argv: Sequence[str]) -> int:
                         help='fly the worst flights again, to draw them: that runs the code of '
                         'the controllers that the folder names')
     parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
-                        help='write the pictures in this format too, beside the page '
-                        '(%(default)s)')
-    parser.add_argument('--label', action='append', default=[], type=_label, metavar='NAME=LABEL',
-                        help='what a controller is called in page and pictures, such as '
-                        "policy:mine.onnx='Ours'; once for each")
+                        help='write the pictures in this format too, beside the page, in this '
+                        'and all later reports (%(default)s)')
+    parser.add_argument('--label', action='append', default=[], type=label, metavar='NAME=LABEL',
+                        help='what a controller or a criterion is called in page and pictures, '
+                        "such as policy:mine.onnx='Ours'; once for each; the folder keeps it")
     given = parser.parse_args(argv)
     from xplane_bridge.campaigns import campaign
     return PASSED if campaign.report_again(
         given.folder, given.trust, given.format, dict(given.label)) else NOT_FLOWN
-
-
-def _label(text: str) -> tuple[str, str]:
-    name, _, label = text.rpartition('=')
-    if not name or not label.strip():
-        raise argparse.ArgumentTypeError(f'{text!r} is not NAME=LABEL')
-    return name, label.strip()
 
 
 def _fly(arguments: argparse.Namespace) -> int:
@@ -173,11 +168,18 @@ def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> 
 def _verdict(summary: Summary, require: float) -> int:
     """Print pass rates, last what was missed; return the exit code that follows."""
     if not summary.flown:
-        raise EngineError('no flight was flown to its end: see the column reason of the table')
+        reason = next(iter(summary.reasons.values()), '')
+        raise EngineError(f'no flight was flown to its end: {printable(reason)}')
+    from xplane_bridge.campaigns.report.statistics import wilson
     code = PASSED
-    for controller, rate in summary.rates.items():
+    for controller, outcomes in summary.by_controller.items():
+        rate, low, high = wilson(outcomes[rows.PASSED], outcomes.total())
         wanted = f', required {require:.1%}' if require else ''
-        print(f'{without_folders(controller)}: {rate:.1%} passed{wanted}', flush=True)
+        print(f'{without_folders(controller)}: {rate:.1%} passed ({100.0 * low:.1f} to '
+              f'{high:.1%}){wanted}', flush=True)
+        if lost := sum(outcomes[outcome] for outcome in rows.NOT_FLOWN):
+            print(f'  {lost} of {outcomes.total()} were not flown to their end: '
+                  f'{printable(summary.reasons[controller])}', flush=True)
         if rate < require:
             code = MISSED
     if missed := '; '.join(f'{criterion}: {count}'

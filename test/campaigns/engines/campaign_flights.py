@@ -38,6 +38,7 @@ def task(number, **given):
     values = {
         'flight': number, 'key': hashlib.sha256(f'{number}'.encode()).hexdigest(),
         'scenario': 'rough', 'content': CONTENT, 'simulator': 'core', 'controller': 'autopilot',
+        'flown_by': 'autopilot',
         'aircraft': 'c172p', 'seed': number, 'time_limit': 60.0}
     return Task(**values | given)
 

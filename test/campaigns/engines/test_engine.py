@@ -25,7 +25,7 @@ from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, PASSED
 
 
 def tasks(folder, *scenarios):
-    return [Task(n, f'{n:064}', name, {}, 'core', 'autopilot', 'c172p', n,
+    return [Task(n, f'{n:064}', name, {}, 'core', 'autopilot', 'autopilot', 'c172p', n,
                  0.5 if name == 'hangs' else 60.0, folder=str(folder))
             for n, name in enumerate(scenarios)]
 

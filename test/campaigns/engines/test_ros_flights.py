@@ -45,6 +45,7 @@ def task(key, **given):
     values = {
         'flight': 0, 'key': hashlib.sha256(f'{key} {os.getpid()}'.encode()).hexdigest(),
         'scenario': 'level', 'content': CONTENT, 'simulator': 'xpc', 'controller': 'autopilot',
+        'flown_by': 'autopilot',
         'aircraft': 'c172p', 'seed': 1, 'time_limit': 240.0}
     return Task(**values | given)
 

@@ -16,16 +16,18 @@
 
 import json
 import math
+from pathlib import Path
 import random
 
 import pytest
 
 pytest.importorskip('scipy', reason='the statistics of a campaign need scipy')
 pytest.importorskip('pyarrow', reason='a campaign needs pyarrow')
+pytest.importorskip('matplotlib', reason='drawing needs matplotlib')
 
 from pyarrow import parquet
 
-from xplane_bridge.campaigns.report import compare
+from xplane_bridge.campaigns.report import compare, report
 from xplane_bridge.campaigns.table import rows
 
 ERROR = 'rms of altitude_error from 20 s at most 8'
@@ -128,7 +130,9 @@ def test_what_cannot_be_compared_is_refused_with_a_sentence(campaign, capsys, tm
     (tmp_path / 'text').mkdir()
     (tmp_path / 'text' / 'table.parquet').write_text('flight, outcome')
     for arguments, text in (
-        ((one,), 'expected two folders, or one and --controllers A B'),
+        ((one,), 'expected two different folders, or one and --controllers A B, two of a, b'),
+        ((one, one), 'expected two different folders'),
+        ((one, '--label', 'c=Ours'), "there is no controller 'c' to label"),
         ((str(tmp_path), one), 'expected the folder of a flown campaign'),
         ((one, str(tmp_path / 'text')), 'is not a Parquet file'),
         ((one, '--controllers', 'a', 'c'), "no flight of controller 'c': expected one of a, b"),
@@ -137,3 +141,23 @@ def test_what_cannot_be_compared_is_refused_with_a_sentence(campaign, capsys, tm
     ):
         assert compare.main(arguments) == 2
         assert text in capsys.readouterr().err
+
+
+def test_labels_name_the_sides_and_what_was_not_flown_is_counted(campaign, capsys):
+    lost = [row | {'outcome': 'failed', 'reason': 'a NameError'}
+            for row in flights('b', seeds=range(2))]
+    folder = campaign('both', flights('a', seeds=range(2)), lost)
+    given = [folder, '--controllers', 'a', 'b']
+    assert compare.main([*given, '--label', 'b=Ours', '--label', f'{ERROR}=Altitude']) == 0
+    said = capsys.readouterr().out
+    assert 'A: a\nB: Ours\n' in said
+    assert '\nAltitude  ' in said
+    assert ERROR not in said
+    assert ('of B, 2 of 2 flights were not flown to their end, and count as not passed: '
+            'a NameError') in said
+    assert 'of A' not in said
+    # As the last report of the folder called them.
+    report.write(Path(folder), labels={'b': 'Ours'})
+    assert compare.main([folder, '--controllers', 'a', 'Ours']) == 0
+    assert 'B: Ours\n' in capsys.readouterr().out
+    assert compared(capsys, *given)[0]['not_flown'] == {'A': 0, 'B': 2}

@@ -44,6 +44,7 @@ from xplane_bridge.common import drawing
 pytestmark = pytest.mark.xdist_group('campaign_report')
 
 PICTURES = ('pass_rate.png', 'distributions.png', 'map.png', 'sensitivity.png')
+ALTITUDE = 'rms of altitude_error from 20 s at most 8'
 HOSTILE = '</td><script>document.title = "broken"</script> & "more"'
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
 # Written into the page: what has become of it once all is loaded.
@@ -137,10 +138,9 @@ def test_the_page_says_what_the_table_says(folder, page):
         passed = int((own.outcome == 'passed').sum())
         assert line[1:3] == ['200', str(passed)]
         assert f'{passed / 2:.1f}' in line
-    altitude = 'rms of altitude_error from 20 s at most 8'
-    met = int((table[table.controller == 'autopilot'][f'passed.{altitude}'] == True).sum())  # noqa: E712
+    met = int((table[table.controller == 'autopilot'][f'passed.{ALTITUDE}'] == True).sum())  # noqa: E712
     # Of all that flew: what was lost has not met it.
-    assert any(row[:4] == ['autopilot', altitude, str(met), '200'] for row in page.rows)
+    assert any(row[:4] == ['autopilot', ALTITUDE, str(met), '200'] for row in page.rows)
     assert 'scenarios: [turbulence]  # <all>' in page.text
 
 
@@ -279,6 +279,23 @@ def test_pictures_for_a_paper_have_its_format_and_its_words(folder, tmp_path, mo
     before = (tmp_path / 'map.pdf').read_bytes()
     report.write(tmp_path, form='pdf', labels=labels)
     assert (tmp_path / 'map.pdf').read_bytes() == before
+    # The next report, as of a campaign that grows, has the same.
+    page = report.write(tmp_path, form='svg', labels={ALTITUDE: 'Altitude'})
+    assert 'policy:turbulence' not in Page(page.read_text()).text
+    assert (tmp_path / 'map.pdf').read_bytes() == before
+    assert {path.suffix for path in tmp_path.glob('map.*')} == {'.png', '.pdf', '.svg'}
+    names = [text.get_text() for text in drawn['pass_rate'].findobj(Text)]
+    assert 'Altitude' in names
+    assert ALTITUDE not in ' '.join(names)
+    lines = (tmp_path / 'pass_rate.csv').read_text().splitlines()
+    assert lines[0] == ('controller,criterion,passed,flights,pass_rate_percent,low_percent,'
+                        'high_percent')
+    assert sum(line.startswith('Ours,Altitude,') for line in lines) == 1
+    assert r'pass rate, \% & 95\% interval \\' in (tmp_path / 'pass_rate.tex').read_text()
+    (tmp_path / 'labels.json').write_text('["Ours"]')
+    with pytest.raises(ValueError, match=r'labels.json: expected a label for each name; delete'):
+        report.write(tmp_path)
+    (tmp_path / 'labels.json').unlink()
     with pytest.raises(ValueError, match="there is no controller 'mine' to label: expected one"):
         report.write(tmp_path, labels={'mine': 'Ours'})
     with pytest.raises(ValueError, match="two controllers are labelled 'Ours'"):

@@ -50,7 +50,7 @@ def packed(task: Task) -> tuple[Task, Files]:
     path = _policy_file(task)
     if path is None:
         return task, {}
-    needed = files_of(task.controller.removeprefix(POLICY))
+    needed = files_of(task.flown_by.removeprefix(POLICY))
     # What lies elsewhere the worker has to have itself; its flight says if it has another one.
     return task, {
         path.name: path.read_bytes(),
@@ -60,9 +60,9 @@ def packed(task: Task) -> tuple[Task, Files]:
 
 def _policy_file(task: Task) -> Path | None:
     """Return the file of a flight's policy, if it is one."""
-    if not task.controller.startswith(POLICY):
+    if not task.flown_by.startswith(POLICY):
         return None
-    name, _, _ = task.controller.removeprefix(POLICY).partition(':')
+    name, _, _ = task.flown_by.removeprefix(POLICY).partition(':')
     for path in (Path(name).expanduser(), folder('policies') / f'{name}.onnx'):
         if path.is_file():
             return path.absolute()
@@ -78,7 +78,7 @@ def flown(fly: Fly, task: Task, files: Mapping[str, bytes]) -> tuple[Row, Files]
         here = replace(_unpacked(task, files, local), folder=str(left) if task.folder else '')
         row = _flyer(fly).fly(here)
         found = {path.name: path.read_bytes() for path in left.glob('*') if path.is_file()}
-    return row | {'controller': task.controller}, found
+    return row, found
 
 
 def _unpacked(task: Task, files: Mapping[str, bytes], folder: Path) -> Task:
@@ -96,8 +96,8 @@ def _unpacked(task: Task, files: Mapping[str, bytes], folder: Path) -> Task:
             part = path.with_name(f'{path.name}.{threading.get_ident()}')
             part.write_bytes(content)
             part.replace(path)
-    _, _, attribute = task.controller.removeprefix(POLICY).partition(':')
-    return replace(task, controller=POLICY + str(own / next(iter(files))) + (
+    _, _, attribute = task.flown_by.removeprefix(POLICY).partition(':')
+    return replace(task, flown_by=POLICY + str(own / next(iter(files))) + (
         attribute and f':{attribute}'))
 
 

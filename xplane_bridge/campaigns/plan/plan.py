@@ -134,7 +134,7 @@ class Plan:
         for controller in self.controllers:
             if controller.name.startswith(contents.POLICY):
                 try:
-                    load_policy(controller.name.removeprefix(contents.POLICY))
+                    load_policy(controller.flown.removeprefix(contents.POLICY))
                 except ValueError as error:
                     raise PlanError(f'{self.origin}: {error}') from None
 
@@ -237,13 +237,14 @@ class Plan:
         content = with_aircraft(parameters.apply(flown.content, given), aircraft)
         files = self._contents.of(*(_text_of(content, name) for name in (
             'initial.model', 'initial.aircraft_path', 'initial.gains', 'sensors')))
-        inputs = [flown.name, content, simulator, controller, seed, files, *self._versions]
+        inputs = [flown.name, content, simulator, controller.name, controller.digest, seed, files,
+                  *self._versions]
         key = _digest(inputs)
         name = folder_name({'seed': seed, 'controller': controller.name, 'scenario': flown.name,
                             'key': key})
         return Task(
             flight=flight, key=key, scenario=flown.name, content=content, simulator=simulator,
-            controller=controller.name, digest=controller.digest,
+            controller=controller.name, flown_by=controller.flown, digest=controller.digest,
             aircraft=model_of(content.get('initial', {})),
             seed=seed, time_limit=self.time_limit, parameters=given,
             folder=os.path.join(folder, FLIGHTS, name) if folder else '',
@@ -375,7 +376,7 @@ def _check(plan: Plan) -> None:
                 found = scenario.parse(flown.name, content)
                 for simulator, controller in product(plan.simulators, plan.controllers):
                     if sentences := refusals(
-                            order_of(found, simulator, controller.name), strange=False):
+                            order_of(found, simulator, controller.flown), strange=False):
                         raise OrderError(list(map(sections.in_words_of_plan, sentences)))
             except ScenarioError as error:
                 values = ', '.join(f'{name} {value}' for name, value in given.items())

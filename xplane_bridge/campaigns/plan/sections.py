@@ -55,10 +55,15 @@ class Scenario(NamedTuple):
 
 
 class Controller(NamedTuple):
-    """A controller as the plan names it, and the SHA-256 of its files ('' for none)."""
+    """
+    A controller as the plan names it, and the SHA-256 of its files ('' for none).
+
+    ``flown`` means the same in any working directory.
+    """
 
     name: str
     digest: str
+    flown: str
 
 
 class Aircraft(NamedTuple):
@@ -144,10 +149,10 @@ def controller_of(item: Any, where: str) -> Controller:
             f'{where}: expected {controller.AUTOPILOT}, {POLICY}REFERENCE or a command line, got '
             f'{shown(item)}')
     if not name.startswith(POLICY):
-        return Controller(name, digest(contents.of_controller(name)))
-    name = f'{POLICY}{absolute(name.removeprefix(POLICY))}'
+        return Controller(name, digest(contents.of_controller(name)), name)
+    flown = f'{POLICY}{absolute(name.removeprefix(POLICY))}'
     try:
-        return Controller(name, digest(contents.of_controller(name)))
+        return Controller(name, digest(contents.of_controller(flown)), flown)
     except ValueError as error:
         raise ScenarioError(f'{where}: {error}') from None
 

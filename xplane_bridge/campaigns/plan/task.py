@@ -52,7 +52,8 @@ class Task:
     One flight: all that its worker has to know.
 
     ``content`` is that of the scenario's file with aircraft, sensors and parameters in it:
-    ``scenario.parse(task.scenario, task.content)``. ``digest`` is that of the controller's files
+    ``scenario.parse(task.scenario, task.content)``. ``controller`` is as the plan names it,
+    ``flown_by`` the same for any working directory. ``digest`` is that of the controller's files
     when the campaign began ('' for none). ``time_limit`` is in seconds of the wall's time,
     ``folder`` where logs and pictures of the flight may be left ('' for nowhere), and ``command``
     flies it again.
@@ -64,6 +65,7 @@ class Task:
     content: Mapping[str, Any]
     simulator: str
     controller: str
+    flown_by: str
     aircraft: str
     seed: int
     time_limit: float

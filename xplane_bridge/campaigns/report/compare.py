@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import json
 import math
@@ -37,8 +37,9 @@ from xplane_bridge.campaigns.report.statistics import (
 )
 from xplane_bridge.campaigns.table.columns import Array, Columns
 from xplane_bridge.campaigns.table.criteria import criterion_unit, Limits
+from xplane_bridge.campaigns.table.labels import label
 from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
-from xplane_bridge.common.text import aligned
+from xplane_bridge.common.text import aligned, printable
 from xplane_bridge.flights.analysis.verdict import plain
 from xplane_bridge.flights.scenario.flown_by import without_folders
 
@@ -96,10 +97,13 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help='two flown campaigns, or one with --controllers')
     parser.add_argument('--controllers', nargs=2, metavar=('A', 'B'),
                         help='the controllers to compare, as the table names them')
+    parser.add_argument('--label', action='append', default=[], type=label, metavar='NAME=LABEL',
+                        help='what a controller or a criterion is called; once for each (as the '
+                        "folder's last report called them)")
     parser.add_argument('--json', action='store_true', help='print JSON')
     given = parser.parse_args(argv)
     try:
-        first, second = _sides(given.folders, given.controllers)
+        first, second = _sides(given.folders, given.controllers, dict(given.label))
         pairs, names = _pairs(first, second)
         found = compare(first, second, pairs)
     except (ValueError, ImportError) as error:
@@ -159,34 +163,40 @@ def _mean(criterion: str, values: tuple[Array, Array], confidence: float) -> Com
         Limits.of(criterion).better, len(one))
 
 
-def _sides(folders: Sequence[Path], controllers: Sequence[str] | None) -> tuple[Side, Side]:
-    if len(folders) > 2 or (len(folders) == 1 and not controllers):
-        raise CompareError('expected two folders, or one and --controllers A B')
-    tables = [Columns(folder) for folder in folders]
+def _sides(
+    folders: Sequence[Path], controllers: Sequence[str] | None, labels: Mapping[str, str]
+) -> tuple[Side, Side]:
+    if len(folders) > 2:
+        raise CompareError(f'expected two folders at most, got {len(folders)}')
+    tables = [Columns(folder, labels) for folder in folders]
+    if not controllers and len({folder.resolve() for folder in folders}) == 1:
+        known = ', '.join(map(str, tables[0].labels('controller').values))
+        raise CompareError('expected two different folders, or one and --controllers A B, two of '
+                           f'{known}')
     if not controllers:
         first, second = (
             Side(str(folder), table, np.arange(table.flights))
             for folder, table in zip(folders, tables, strict=True))
         return first, second
-    names = controllers if len(tables) == 1 else [
-        f'{controller} in {folder}'
-        for controller, folder in zip(controllers, folders, strict=True)]
     first, second = (
-        Side(name, table, _flown_by(controller, table))
-        for name, controller, table in zip(
-            names, controllers, tables * (3 - len(tables)), strict=False))
+        _side(controller, table, f' in {folder}' if len(tables) > 1 else '')
+        for controller, table, folder in zip(
+            controllers, tables * (3 - len(tables)), [*folders, *folders], strict=False))
     return first, second
 
 
-def _flown_by(controller: str, columns: Columns) -> Rows:
-    codes, values = columns.labels('controller')
-    if controller not in values:
-        controller = without_folders(controller)
-    if controller not in values:
-        raise CompareError(
-            f'no flight of controller {controller!r}: expected one of '
-            f'{", ".join(str(value) for value in values)}')
-    return np.flatnonzero(codes == values.index(controller))
+def _side(controller: str, columns: Columns, where: str) -> Side:
+    """Return the flights of a controller by its label, its short name, or as the table has it."""
+    codes, called = columns.labels('controller')
+    for names in (called, columns.labels('controller', labelled=False).values,
+                  list(columns.controllers().values())):
+        for name in (controller, without_folders(controller)):
+            if name in names:
+                code = names.index(name)
+                return Side(f'{called[code]}{where}', columns, np.flatnonzero(codes == code))
+    raise CompareError(
+        f'no flight of controller {controller!r}: expected one of '
+        f'{", ".join(str(value) for value in called)}')
 
 
 def _pairs(first: Side, second: Side) -> tuple[tuple[Rows, Rows], tuple[str, ...]]:
@@ -213,7 +223,7 @@ def _pairs(first: Side, second: Side) -> tuple[tuple[Rows, Rows], tuple[str, ...
 
 
 def _by_inputs(side: Side, names: Sequence[str]) -> dict[tuple[Any, ...], int]:
-    labels = [side.columns.labels(name) for name in names]
+    labels = [side.columns.labels(name, labelled=False) for name in names]
     found = dict(zip(zip(*(
         [each.values[code] for code in each.codes[side.rows]] for each in labels), strict=True),
         side.rows.tolist(), strict=True))
@@ -234,24 +244,37 @@ def _lines(
 ) -> list[str]:
     lines = [f'A: {first.name}', f'B: {second.name}',
              f'{found[0].pairs} pairs of flights with the same {_phrase(names)}']
+    lines += [f'of {which}, {lost}' for which, side in (('A', first), ('B', second))
+              if (lost := _lost(side))]
     if any(left):
         lines.append(f'without a partner, and not compared: {left[0]} of A, {left[1]} of B')
+    called = first.columns.called
     rates, means = ([each for each in found if each.is_rate is kind] for kind in (True, False))
     if rates:
         lines += ['', *aligned([
             ('flights that passed, %', 'A', 'B', 'B - A', 'interval', ''),
-            *((each.what, *_cells(each, 100.0, '{:.1f}', 'is better', found[0].pairs))
+            *((called(each.what), *_cells(each, 100.0, '{:.1f}', 'is better', found[0].pairs))
               for each in rates)], (0, 5))]
     if means:
         # A criterion's limit may be no merit, such as that it was rough enough.
         lines += ['', *aligned([
             ('mean of the value', 'unit', 'A', 'B', 'B - A', 'interval', ''),
-            *((each.what, criterion_unit(each.what),
+            *((called(each.what), criterion_unit(each.what),
                *_cells(each, 1.0, '{:.4g}', 'has more margin', found[0].pairs))
               for each in means)], (0, 1, 6))]
     others = 'the others hold together at 95%'
     return [*lines, '', f'Intervals: {TOGETHER} at 95%, {others}.',
             _answer(found[0], first, second)]
+
+
+def _lost(side: Side) -> str:
+    """Return how many flights of a side were not flown to their end, and why the first was not."""
+    lost = side.rows[side.columns.not_flown()[side.rows]]
+    if not len(lost):
+        return ''
+    reason = side.columns.rows([int(lost[0])])[0].get('reason')
+    return (f'{len(lost)} of {len(side.rows)} flights were not flown to their end, and count as '
+            f'not passed: {printable(str(reason))}')
 
 
 def _cells(
@@ -285,6 +308,8 @@ def _as_json(
     return {
         'A': first.name, 'B': second.name, 'pairs': found[0].pairs,
         'without_partner': {'A': left[0], 'B': left[1]},
+        'not_flown': {which: int(side.columns.not_flown()[side.rows].sum())
+                      for which, side in (('A', first), ('B', second))},
         'better': found[0].verdict or None,
         'comparisons': [{
             'what': each.what, 'kind': 'pass rate' if each.is_rate else 'mean value',

@@ -74,7 +74,7 @@ def draw_pass_rates(columns: Columns, found: Sequence[Group], files: Files) -> N
     heights = [max(count * (0.24 + 0.2 * series), 0.8) for count in rows]
     figure, axes = _subplots(len(lines), 1, 0.7 * len(lines) + 0.4 + sum(heights), heights)
     for axis, panel, title in zip(axes, lines, titles, strict=True):
-        _draw_rates(axis, panel, _colours(columns, panel))
+        _draw_rates(axis, panel, _colours(columns, panel), columns)
         axis.set_title(title, loc='left', fontsize=11, fontweight='bold')
     axes[-1].set_xlabel('flights that passed, with the 95% interval')
     if series > 1:
@@ -84,7 +84,8 @@ def draw_pass_rates(columns: Columns, found: Sequence[Group], files: Files) -> N
 
 
 def _draw_rates(
-    axes: Any, panel: Mapping[str, Mapping[str, Rate]], colours: Mapping[str, str]
+    axes: Any, panel: Mapping[str, Mapping[str, Rate]], colours: Mapping[str, str],
+    columns: Columns,
 ) -> None:
     criteria = list({name: 0 for rates in panel.values() for name in rates})
     for index, (label, rates) in enumerate(panel.items()):
@@ -104,8 +105,8 @@ def _draw_rates(
                 f'{value:.1f}%', (1.0, height), xycoords=('axes fraction', 'data'),
                 xytext=(8, 0), textcoords='offset points', va='center', color=colour, fontsize=9)
     axes.set(xlim=(-2.0, 102.0), ylim=(len(criteria) - 0.5, -0.5))
-    axes.set_yticks(range(len(criteria)), [textwrap.fill(_in_unit(name), 52) for name in criteria],
-                    fontsize=9)
+    axes.set_yticks(range(len(criteria)), [
+        textwrap.fill(_title(columns, name), 52) for name in criteria], fontsize=9)
     if criteria[0] == TOGETHER:
         axes.get_yticklabels()[0].set_fontweight('bold')
         axes.axhline(0.5, color=GREY, linewidth=0.8)
@@ -136,6 +137,7 @@ def draw_distributions(columns: Columns, found: Sequence[Group], files: Files) -
     for axis, criterion in zip(axes, shown, strict=False):
         _draw_distribution(
             axis, criterion, columns.numbers(f'{VALUE}{criterion}'), series, colours)
+        axis.set_title(textwrap.fill(_title(columns, criterion), 48), fontsize=9)
     for axis in axes[0:len(shown):2]:
         axis.set_ylabel('flights')
     handles, labels = axes[0].get_legend_handles_labels()
@@ -167,7 +169,6 @@ def _draw_distribution(
         axes.axvline(limit, color=LIMIT, linestyle='--', label='' if index else 'limit')
     axes.yaxis.get_major_locator().set_params(integer=True)
     axes.xaxis.get_major_locator().set_params(nbins=6)
-    axes.set_title(textwrap.fill(_in_unit(criterion), 48), fontsize=9)
     axes.set_xlabel(_with_unit('value', criterion_unit(criterion)), fontsize=9)
     axes.grid(alpha=0.3)
 
@@ -298,8 +299,10 @@ def _count(flights: Iterable[int]) -> str:
     return f'n = {each[0]}' if len(each) == 1 else f'n = {each[0]} to {each[-1]}'
 
 
-def _in_unit(criterion: str) -> str:
-    """Return a criterion with the unit of its limit, where its text has a bare number."""
+def _title(columns: Columns, criterion: str) -> str:
+    """Return a criterion's label, or its text with the unit of its limit if that is bare."""
+    if (label := columns.called(criterion)) != criterion:
+        return label
     unit = criterion_unit(criterion)
     return f'{criterion} {unit}' if unit and criterion[-1:].isdigit() else criterion
 

@@ -22,19 +22,23 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from xplane_bridge.campaigns.report import pictures
+from xplane_bridge.campaigns.report import paper, pictures
 from xplane_bridge.campaigns.report.html_page import code, heading, page, paragraph, picture, table
 from xplane_bridge.campaigns.report.outcomes import Group, groups, INPUTS, Rate, varying
+from xplane_bridge.campaigns.report.paper import Line
 from xplane_bridge.campaigns.report.sensitivity import sensitivities, Sensitivity
 from xplane_bridge.campaigns.report.statistics import Interval
 from xplane_bridge.campaigns.report.worst import left_by, Worst, worst_flights
 from xplane_bridge.campaigns.table.columns import Columns
 from xplane_bridge.campaigns.table.folder import PLAN
+from xplane_bridge.campaigns.table.labels import keep
 from xplane_bridge.campaigns.table.rows import OUTCOMES
 from xplane_bridge.common import plain_files, plain_yaml
 from xplane_bridge.common.drawing import FORMATS
 
 FILE = 'report.html'
+# The picture that every report has: its formats are those of the report.
+_PASS_RATE = 'pass_rate'
 
 Draw = Callable[[Worst, Path], None]
 """Draws a flight to a PNG file; ValueError or OSError with the reason if that is not possible."""
@@ -48,20 +52,22 @@ def write(
     Write report.html and its pictures into a campaign's folder; return the page's path.
 
     ``draw`` draws those of the worst flights that left no picture themselves. The page has its
-    pictures as PNG; in ``form``, one of drawing.FORMATS, they lie beside it too. ``labels`` are
-    those of Columns. Raises ValueError, with a sentence, if there is no table in it, and
-    ImportError for a missing package.
+    pictures as PNG; in ``form``, one of drawing.FORMATS, and in those of the report before, they
+    lie beside it too. ``labels`` are those of Columns, and are kept in the folder. Raises
+    ValueError, with a sentence, if there is no table in it, and ImportError for a missing package.
     """
     columns = Columns(folder, labels)
     if not columns.flights:
         raise ValueError(f'{folder}: its table has no flights')
     found = groups(columns)
+    to = _Pictures(folder, [each for each in FORMATS if each in ('png', form)
+                            or (folder / f'{_PASS_RATE}.{each}').exists()])
     parts = [
         *_summary(columns, found),
-        *_rates(columns, found, _Pictures(folder, form)),
+        *_rates(columns, found, to),
         heading('Distributions'),
-        *_distributions(columns, found, _Pictures(folder, form)),
-        *_parameters(columns, _Pictures(folder, form)),
+        *_distributions(columns, found, to),
+        *_parameters(columns, to),
         *_worst(columns, folder, draw),
         *_plan(folder),
     ]
@@ -70,19 +76,20 @@ def write(
     new = path.with_suffix('.new')
     new.write_text(page(f'Campaign {folder.resolve().name}', parts), encoding='utf-8')
     new.replace(path)
+    keep(folder, columns.given_labels)
     return path
 
 
 class _Pictures(NamedTuple):
-    """Where the pictures of a report go, and as what besides PNG."""
+    """Where the pictures of a report go, and as what: PNG first."""
 
     folder: Path
-    form: str
+    forms: Sequence[str]
 
     def drawn(self, name: str, what: str, draw: Callable[[pictures.Files], object]) -> str:
         """Return a picture for the page, or why there is none: the report does without."""
         self.clear(name)
-        files = [self.folder / f'{name}.{form}' for form in dict.fromkeys(('png', self.form))]
+        files = [self.folder / f'{name}.{form}' for form in self.forms]
         try:
             draw(files)
         except Exception as error:
@@ -121,16 +128,19 @@ def _summary(columns: Columns, found: Sequence[Group]) -> list[str]:
 
 def _rates(columns: Columns, found: Sequence[Group], to: _Pictures) -> list[str]:
     names = varying(found)
+    lines = [
+        Line(tuple(str(group.inputs[name] or 'default') for name in names),
+             columns.called(criterion), rate)
+        for group in found
+        for criterion, rate in {pictures.TOGETHER: group.together, **group.criteria}.items()]
+    paper.write(to.folder, names, lines)
     return [
         heading('Pass rates'),
-        to.drawn('pass_rate', 'Pass rate of each criterion with its interval',
+        to.drawn(_PASS_RATE, 'Pass rate of each criterion with its interval',
                  lambda files: pictures.draw_pass_rates(columns, found, files)),
         table([*names, 'criterion', 'passed', 'of', 'pass rate, %', '95% interval, %'], [
-            [*(str(group.inputs[name] or 'default') for name in names), criterion,
-             str(rate.passed), str(rate.flights), *_share(rate)]
-            for group in found
-            for criterion, rate in {
-                pictures.TOGETHER: group.together, **group.criteria}.items()]),
+            [*line.group, line.criterion, str(line.rate.passed), str(line.rate.flights),
+             *_share(line.rate)] for line in lines]),
         paragraph('Intervals are Wilson score intervals. A flight that failed, hung or crashed '
                   'has met no criterion.', 'note')]
 
@@ -181,7 +191,8 @@ def _parameters(columns: Columns, to: _Pictures) -> list[str]:
 
 def _correlations(columns: Columns, found: Sequence[Sensitivity]) -> str:
     return table(
-        ['parameter', 'controller', 'smallest margin', '95% interval', *columns.criteria],
+        ['parameter', 'controller', 'smallest margin', '95% interval',
+         *map(columns.called, columns.criteria)],
         [[each.parameter, each.controller, _number(each.overall.value, '+.2f'),
           _interval(each.overall, '{:+.2f}'),
           *(_number(each.criteria[criterion].value, '+.2f') for criterion in columns.criteria)]
@@ -189,6 +200,7 @@ def _correlations(columns: Columns, found: Sequence[Sensitivity]) -> str:
 
 
 def _worst(columns: Columns, folder: Path, draw: Draw | None) -> list[str]:
+    called = {own: name for name, own in columns.controllers().items()}
     parts = [heading('Worst flights')]
     for each in worst_flights(columns):
         row = each.row
@@ -196,7 +208,8 @@ def _worst(columns: Columns, folder: Path, draw: Draw | None) -> list[str]:
             heading(f'Flight {row["flight"]}: {row["outcome"]}', 3),
             paragraph(each.reason, 'passed' if row['outcome'] == 'passed' else 'bad'),
             paragraph(', '.join(
-                [str(row[name]) for name in INPUTS if row[name]]
+                [str(called[row[name]] if name == 'controller' else row[name])
+                 for name in INPUTS if row[name]]
                 + [f'{name} {value:.6g}' if isinstance(value, float) else f'{name} {value}'
                    for name, value in each.inputs.items()])),
             code(str(row['command'])) if row.get('command') else '',

@@ -26,9 +26,9 @@ import numpy as np
 
 from xplane_bridge.campaigns.plan.plan import FLIGHTS
 from xplane_bridge.campaigns.plan.task import folder_name, PARAMETER
-from xplane_bridge.campaigns.table.columns import Columns, NOT_FLOWN
+from xplane_bridge.campaigns.table.columns import Columns
 from xplane_bridge.campaigns.table.criteria import Limits
-from xplane_bridge.campaigns.table.rows import JUDGED, Row, VALUE
+from xplane_bridge.campaigns.table.rows import JUDGED, NOT_FLOWN, Row, VALUE
 
 # What a flight may leave, as `experiment` names it.
 _RECORDINGS = ('*.mcap', '*.log')

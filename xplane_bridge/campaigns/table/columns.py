@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 import math
 from pathlib import Path
@@ -28,14 +29,12 @@ from xplane_bridge.campaigns.plan.sections import MOST_FLIGHTS
 from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.table.criteria import Limits
 from xplane_bridge.campaigns.table.folder import TABLE
-from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, JUDGED, PASSED, VALUE
+from xplane_bridge.campaigns.table.labels import kept
+from xplane_bridge.campaigns.table.rows import JUDGED, NOT_FLOWN, PASSED, VALUE
 from xplane_bridge.common import optional
 from xplane_bridge.flights.scenario.flown_by import without_folders
 
 Array = NDArray[np.float64]
-
-# Of flights that came to no verdict, the worst first.
-NOT_FLOWN = (CRASHED, HUNG, FAILED)
 
 
 class Labels(NamedTuple):
@@ -47,19 +46,20 @@ class Labels(NamedTuple):
 
 class Columns:
     """
-    The table of a campaign, its controllers called as ``labels`` say.
+    The table of a campaign, its controllers and criteria called as ``labels`` say.
 
     ``flights`` is the number of its rows, ``criteria`` and ``parameters`` the names of what was
-    judged and varied, in the order of the columns.
+    judged and varied, in the order of the columns. ``given_labels`` are by the table's names.
     """
 
     def __init__(self, path: Path, labels: Mapping[str, str] | None = None) -> None:
         """
         Open a campaign's folder, or a table by itself.
 
-        ``labels`` are by the names of controllers, short or as in the table. Raises ImportError
-        without pyarrow, and ValueError, with a sentence, for anything else than a campaign's
-        table, for a label of no controller, and one of two.
+        ``labels`` are by the names of controllers, short or as in the table, and of criteria; they
+        add to those that the folder keeps. Raises ImportError without pyarrow, and ValueError,
+        with a sentence, for anything else than a campaign's table, for a label of what is not in
+        it, and one of two.
         """
         optional.require('a table of flights', 'pyarrow', extra='campaign')
         from pyarrow import ArrowException, parquet
@@ -83,16 +83,20 @@ class Columns:
                 f'{file}: has {self.flights} flights, expected at most {MOST_FLIGHTS}')
         self.criteria = self._named(JUDGED)
         self.parameters = self._named(PARAMETER)
-        self._labels: dict[str, str] = {}
+        self.given_labels: dict[str, str] = {}
+        known = self._known_names()
+        found = {name: label for name, label in kept(self.folder).items() if name in known}
         for name, label in (labels or {}).items():
-            names = self.labels('controller').values
-            called = name if name in names else without_folders(name)
-            if called not in names:
+            own = known.get(name) or known.get(without_folders(name))
+            if own is None:
                 raise ValueError(f'there is no controller {name!r} to label: expected one of '
-                                 f'{", ".join(map(str, names))}')
-            self._labels[called] = label
-            if len(set(self._labels.values())) < len(self._labels):
-                raise ValueError(f'two controllers are labelled {label!r}')
+                                 f'{", ".join(self.controllers())}, or a criterion')
+            found[own] = label
+        self.given_labels = found
+        for what, called in (('controllers', self.labels('controller').values),
+                             ('criteria', [*map(self.called, self.criteria)])):
+            if twice := next((label for label, n in Counter(called).items() if n > 1), ''):
+                raise ValueError(f'two {what} are labelled {twice!r}')
 
     def numbers(self, name: str) -> Array:
         """Return a column as numbers, shape (flights,); NaN where there is none."""
@@ -101,19 +105,26 @@ class Columns:
         column = self._read(name).cast('float64')
         return np.array(column.to_numpy(), dtype=np.float64)
 
-    def labels(self, name: str) -> Labels:
+    def called(self, criterion: str) -> str:
+        """Return the label of a criterion, or its own text."""
+        return self.given_labels.get(criterion, criterion)
+
+    def labels(self, name: str, labelled: bool = True) -> Labels:
         """
         Return a column by its different values, in the order in which they first appear.
 
-        Controllers have their labels, or their short names as far as these tell them apart.
+        Controllers have their labels, unless ``labelled`` is false, or their short names as far
+        as these tell them apart.
         """
         column = self._read(name).combine_chunks().dictionary_encode(null_encoding='encode')
         values = column.dictionary.to_pylist()
         if name == 'controller':
-            short = [without_folders(str(value)) for value in values]
+            own, short = values, [without_folders(str(value)) for value in values]
             if len(set(short)) == len(values):
                 values = short
-            values = [self._labels.get(value, value) for value in values]
+            if labelled:
+                values = [self.given_labels.get(full, value)
+                          for full, value in zip(own, values, strict=True)]
         return Labels(
             np.asarray(column.indices.to_numpy(zero_copy_only=False), dtype=np.int64), values)
 
@@ -162,10 +173,18 @@ class Columns:
             missed = self.numbers(f'{JUDGED}{criterion}') == 0.0
             margin[missed & np.isnan(margin)] = -math.inf
             smallest = np.fmin(smallest, margin)
-        codes, values = self.labels('outcome')
-        lost = np.asarray([value in NOT_FLOWN for value in values], dtype=bool)[codes]
-        smallest[lost] = -math.inf
+        smallest[self.not_flown()] = -math.inf
         return smallest
+
+    def not_flown(self) -> NDArray[np.bool_]:
+        """Return which flights failed, hung or crashed, shape (flights,)."""
+        codes, values = self.labels('outcome')
+        return np.asarray([value in NOT_FLOWN for value in values], dtype=bool)[codes]
+
+    def _known_names(self) -> dict[str, str]:
+        """Return what may be labelled, by each name that it may be given: as in the table."""
+        controllers = self.controllers()
+        return {name: name for name in (*controllers.values(), *self.criteria)} | controllers
 
     def _read(self, name: str) -> Any:
         return self._file.read(columns=[name]).column(0)

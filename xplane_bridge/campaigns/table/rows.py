@@ -52,6 +52,9 @@ passed and missed: it was flown, and all its criteria were met, or not. failed: 
 flown to its end. hung: it took longer than its time limit. crashed: its process died, twice.
 """
 
+# Those that came to no verdict, the worst first.
+NOT_FLOWN = (CRASHED, HUNG, FAILED)
+
 FIGURE, VALUE, JUDGED = 'figure.', 'value.', 'passed.'
 GROUPS = (PARAMETER, FIGURE, VALUE, JUDGED)
 """How the names of the columns begin that depend on the plan."""

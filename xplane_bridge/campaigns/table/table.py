@@ -40,13 +40,15 @@ class Summary:
     """
     What a table says: its ``digest``, and how often each controller had which outcome.
 
-    ``missed`` counts by criterion the flights that were judged, and did not meet it. The digest is
-    the SHA-256 of all rows but for rows.NOT_COMPARED: equal for equal flights.
+    ``reasons`` has for each controller why the first of its flights was not flown to its end, if
+    one was not. ``missed`` counts by criterion the flights that were judged, and did not meet it.
+    The digest is the SHA-256 of all rows but for rows.NOT_COMPARED: equal for equal flights.
     """
 
     digest: str = ''
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, str] = field(default_factory=dict)
 
     @property
     def flights(self) -> int:
@@ -60,12 +62,12 @@ class Summary:
                    if outcome in (rows.PASSED, rows.MISSED))
 
     @property
-    def rates(self) -> dict[str, float]:
-        """Return each controller's pass rate: of all its flights, flown to their end or not."""
-        totals: Counter[str] = Counter()
-        for (controller, _), count in self.outcomes.items():
-            totals[controller] += count
-        return {name: self.outcomes[name, rows.PASSED] / count for name, count in totals.items()}
+    def by_controller(self) -> dict[str, Counter[str]]:
+        """Return how often each controller had which outcome."""
+        found: dict[str, Counter[str]] = {}
+        for (controller, outcome), count in self.outcomes.items():
+            found.setdefault(controller, Counter())[outcome] += count
+        return found
 
 
 def write(parts: Sequence[Path], path: Path) -> Summary:
@@ -81,6 +83,8 @@ def write(parts: Sequence[Path], path: Path) -> Summary:
                 for row in window.slice(begin, _SLICE).to_pylist():
                     found.update(rows.canonical(row))
                     summary.outcomes[row['controller'], row['outcome']] += 1
+                    if row['outcome'] in rows.NOT_FLOWN:
+                        summary.reasons.setdefault(row['controller'], row['reason'])
                     summary.missed.update(
                         name.removeprefix(JUDGED) for name, passed in row.items()
                         if passed is False and name.startswith(JUDGED))
