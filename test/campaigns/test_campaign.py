@@ -122,7 +122,10 @@ def test_one_flight_is_flown_again_to_the_last_bit(plan, tmp_path, capsys, monke
     options = [str(plan), '--output', str(folder), '--flight']
     assert main.main([*options, '1']) in (PASSED, MISSED)
     assert 'the trajectory is that of the row, to the last bit' in capsys.readouterr().out
-    assert given.task(1, str(folder)).command == f'campaign {plan} --flight 1 --output {folder}'
+    assert given.task(1, str(folder)).command == (
+        f'xplane-bridge campaign {plan} --flight 1 --output {folder}')
+    main.main([*options, given.task(1).key[:12]])
+    assert capsys.readouterr().out.startswith('flight 1: ')
     main.main([*options, '2'])
     assert 'has no row of it to compare with' in capsys.readouterr().out
     monkeypatch.setattr('xplane_bridge.campaigns.again.fly', lambda task: fly(task) | {
@@ -132,6 +135,8 @@ def test_one_flight_is_flown_again_to_the_last_bit(plan, tmp_path, capsys, monke
     assert main.main([*options, '12']) == NOT_FLOWN
     assert capsys.readouterr().err == (
         'campaign: there is no flight 12: expected one of 0 to 11\n')
+    assert main.main([*options, 'beef']) == NOT_FLOWN
+    assert '--flight beef: expected a number of 0 to 11, or the key' in capsys.readouterr().err
 
 
 @pytest.mark.timeout(60)
@@ -182,7 +187,7 @@ def test_the_threshold_decides_and_holds_for_each_controller(plan, tmp_path, mon
 def test_a_dry_run_says_how_many_and_how_long_and_leaves_nothing(plan, tmp_path, capsys):
     assert main.main([str(plan), '--output', str(tmp_path / 'kept'), '--dry-run']) == PASSED
     output = capsys.readouterr().out
-    assert '12 flights: 1 scenarios x 1 simulators x 1 aircraft x 2 controllers x 6 points' in (
+    assert '12 flights: 1 scenario x 1 simulator x 1 aircraft x 2 controllers x 6 points' in (
         output)
     assert 'short on core, autopilot: 6 flights of about' in output
     assert not (tmp_path / 'kept').exists()

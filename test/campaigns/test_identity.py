@@ -131,7 +131,7 @@ def test_a_change_is_refused_and_named(study, plan, file, differs):
 def test_another_version_is_named(study, monkeypatch):
     all_flown(study, 'core')
     monkeypatch.setattr(plans, 'package_version', lambda: '9.9.9')
-    with pytest.raises(PlanError, match='what differs: version of xplane_bridge; choose'):
+    with pytest.raises(PlanError, match='what differs: version of xplane_bridge; restore'):
         Folder(study / 'kept', plans.load(str(study / 'core.yaml'))).__enter__()
 
 

@@ -95,7 +95,8 @@ def test_where_pip_has_installed_this_package_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(optional.sys, 'base_prefix', '/usr')
     monkeypatch.setattr(optional.sys, 'prefix', '/usr')
     assert str(optional.missing('training', 'cma', 'onnx', extra='train')) == (
-        "training needs the Python packages cma, onnx: pip install 'xplane_bridge[train]'")
+        "training needs the Python packages cma, onnx: pip install '.[train]' in the clone of "
+        'this package')
 
 
 def test_an_extra_that_is_named_has_what_is_asked_for():

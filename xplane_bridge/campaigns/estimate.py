@@ -59,9 +59,10 @@ def dry_run(plan: Plan, folder: Folder, workers: int, trust: bool = False) -> It
     for flight in range(len(plan)):
         if not folder.is_done(flight):
             rest.setdefault(kind_of(plan, flight), []).append(flight)
-    yield (f'{len(plan)} flights: {len(plan.scenarios)} scenarios x {len(plan.simulators)} '
-           f'simulators x {len(plan.aircraft)} aircraft x {len(plan.controllers)} controllers x '
-           f'{plan.points} points of parameters and seeds')
+    yield (f'{_counted(len(plan), "flight")}: {_counted(len(plan.scenarios), "scenario")} x '
+           f'{_counted(len(plan.simulators), "simulator")} x {len(plan.aircraft)} aircraft x '
+           f'{_counted(len(plan.controllers), "controller")} x {_counted(plan.points, "point")} '
+           'of parameters and seeds')
     if folder.done:
         yield f'{folder.done} of them have been flown: {folder.path}'
     known = remembered(folder)
@@ -71,12 +72,16 @@ def dry_run(plan: Plan, folder: Folder, workers: int, trust: bool = False) -> It
         seconds, how = (found, 'as those before') if found is not None else measured(
             plan, flights[0], trust)
         total += seconds * len(flights)
-        yield (f'  {" on ".join(kind[:2])}, {kind.controller}: {len(flights)} flights of about '
-               f'{duration(seconds)} ({how})')
+        yield (f'  {" on ".join(kind[:2])}, {kind.controller}: '
+               f'{_counted(len(flights), "flight")} of about {duration(seconds)} ({how})')
     if total:
-        yield f'about {duration(total / workers)} with {workers} workers'
+        yield f'about {duration(total / workers)} with {_counted(workers, "worker")}'
     else:
         yield 'nothing is left to fly'
+
+
+def _counted(number: int, what: str) -> str:
+    return f'{number} {what}{"s" * (number != 1)}'
 
 
 def kind_of(plan: Plan, flight: int) -> Kind:

@@ -87,8 +87,9 @@ def _parser() -> argparse.ArgumentParser:
                         'how long flights take; that runs the code of its controllers')
     parser.add_argument('--require', type=float, default=None, metavar='RATE',
                         help="pass rate that each controller needs, 0..1 (the plan's, or 0)")
-    parser.add_argument('--flight', type=int, default=None, metavar='N',
-                        help='fly only this one, again, and compare it with its row')
+    parser.add_argument('--flight', default='', metavar='N',
+                        help='fly only this one, by its number or its key, again, and compare it '
+                        'with its row')
     return parser
 
 
@@ -122,9 +123,9 @@ def _fly(arguments: argparse.Namespace) -> int:
     path = Path(arguments.output or plan.default_folder)
     if not arguments.dry_run:
         plan.load_policies()
-    if arguments.flight is not None:
+    if arguments.flight:
         from xplane_bridge.campaigns.again import again
-        return again(plan, arguments.flight, path)
+        return again(plan, plan.flight_of(arguments.flight), path)
     workers = arguments.workers or os.cpu_count() or 1
     if arguments.dry_run:
         return _dry_run(plan, path, workers, arguments.trust)

@@ -36,7 +36,7 @@ def missing(purpose: str, *packages: str, extra: str) -> ImportError:
     elsewhere, as in a ROS workspace, pip knows of no xplane_bridge, and it names the packages.
     """
     if _was_installed_by_pip():
-        command = f"pip install 'xplane_bridge[{extra}]'"
+        command = f"pip install '.[{extra}]' in the clone of this package"
     else:
         command = ('' if sys.prefix != sys.base_prefix else _VENV) + 'pip install ' + ' '.join(
             _REQUIREMENTS.get(package, package) for package in packages)

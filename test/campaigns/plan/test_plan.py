@@ -41,6 +41,8 @@ def written(tmp_path, text):
     (f'{STEPS}\nsimulators: [fdmdata]', 'fdmdata has no time in its protocol'),
     (f'{STEPS}\ncontrollers: [python3 own.py]',
      r"choose another simulators:, or fly a policy: controllers: \['policy:NAME'\]"),
+    (f'{STEPS}\ncontrollers: ["mine.py:law"]', r'is no command line: write policy:mine.py'),
+    (f'{STEPS}\nseeds: 40', r'seeds: expected a list, or \{first: 1, count: 40\}, got 40'),
     (f'{STEPS}\ncontrollers: [external]', r'controllers\[0\]: expected autopilot, policy:REF'),
     (f'{STEPS}\ncontrollers: ["policy:nobody"]', r'controllers\[0\]: policy nobody: expected the'),
     (f'{STEPS}\naircraft: [c172p, c172p]', r"aircraft\[1\]: 'c172p' is there twice"),
@@ -72,6 +74,15 @@ def test_a_mistake_is_said_in_a_sentence(tmp_path, text, expected):
     with pytest.raises(PlanError, match=expected) as error:
         load(written(tmp_path, text))
     assert '\n' not in str(error.value)
+
+
+def test_a_policy_is_called_as_in_the_plan_and_flown_from_anywhere(tmp_path, monkeypatch):
+    (tmp_path / 'law.py').write_text('def law(observation):\n    return 0.0, 0.0, 0.0, 0.7\n')
+    (tmp_path / 'plan.yaml').write_text(f'{STEPS}\ncontrollers: ["policy:law.py:law"]\n')
+    monkeypatch.chdir(tmp_path)
+    task = load('plan.yaml').task(0)
+    assert task.row('failed')['controller'] == 'policy:law.py:law'
+    assert task.flown_by == f'policy:{tmp_path}/law.py:law'
 
 
 def test_everything_is_crossed_and_controllers_fly_the_same_points(tmp_path):

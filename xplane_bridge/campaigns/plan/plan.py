@@ -36,7 +36,7 @@ from typing import Any
 from xplane_bridge.campaigns.plan import contents, parameters, sections
 from xplane_bridge.campaigns.plan.parameters import Parameter, Samples, Value
 from xplane_bridge.campaigns.plan.sections import Aircraft, Controller, Sampling, Scenario
-from xplane_bridge.campaigns.plan.task import folder_name, Task
+from xplane_bridge.campaigns.plan.task import folder_name, KEY_DIGITS, Task
 from xplane_bridge.campaigns.plan.versions import (
     installed,
     jsbsim_version,
@@ -224,6 +224,16 @@ class Plan:
         rest, aircraft = divmod(rest, len(self.aircraft))
         return *divmod(rest, len(self.simulators)), aircraft, controller
 
+    def flight_of(self, which: str) -> int:
+        """Return a flight's number, given that or the beginning of its key; PlanError for none."""
+        if which.isdecimal() and len(which) < KEY_DIGITS:
+            return int(which)
+        for flight in range(len(self)) if len(which) >= KEY_DIGITS else ():
+            if self.task(flight).key.startswith(which):
+                return flight
+        raise PlanError(f'--flight {which}: expected a number of 0 to {len(self) - 1}, or the key '
+                        f'of a flight of the plan, at least {KEY_DIGITS} digits of it')
+
     def _named(
         self, crossed: tuple[Value, ...], sample: tuple[Value, ...]
     ) -> list[tuple[str, Value]]:
@@ -248,7 +258,7 @@ class Plan:
             aircraft=model_of(content.get('initial', {})),
             seed=seed, time_limit=self.time_limit, parameters=given,
             folder=os.path.join(folder, FLIGHTS, name) if folder else '',
-            command=shlex.join(['campaign', self.file, '--flight', str(flight), *(
+            command=shlex.join(['xplane-bridge', 'campaign', self.file, '--flight', str(flight), *(
                 ['--output', folder] if folder and folder != self.default_folder else [])]))
 
 

@@ -44,6 +44,9 @@ _WORDS = {
     '--policy': f"controllers: ['{POLICY}NAME']", '--gains': 'gains: in aircraft:',
     '--sensors': 'sensors: of the scenario or in parameters:', '--seed': 'seeds:'}
 
+# What is meant for one, without saying so.
+_IS_POLICY = re.compile(rf'(?!{POLICY})\S+(?:\.py:\w+|\.onnx)')
+
 T = TypeVar('T')
 
 
@@ -148,6 +151,8 @@ def controller_of(item: Any, where: str) -> Controller:
         raise ScenarioError(
             f'{where}: expected {controller.AUTOPILOT}, {POLICY}REFERENCE or a command line, got '
             f'{shown(item)}')
+    if _IS_POLICY.fullmatch(name):
+        raise ScenarioError(f'{where}: {name} is no command line: write {POLICY}{name}')
     if not name.startswith(POLICY):
         return Controller(name, digest(contents.of_controller(name)), name)
     flown = f'{POLICY}{absolute(name.removeprefix(POLICY))}'
@@ -186,6 +191,9 @@ def seeds_of(item: Any) -> Sequence[int]:
             raise ScenarioError(f'seeds: the last is {first + count - 1}, expected at most '
                                 f'{LARGEST_SEED}')
         return range(first, first + count)
+    if isinstance(item, int):
+        raise ScenarioError(
+            f'seeds: expected a list, or {{first: 1, count: {item}}}, got {shown(item)}')
     return each(item, 'seeds', lambda one, where: whole_number(one, where, 0, LARGEST_SEED))
 
 

@@ -27,10 +27,11 @@ from xplane_bridge.flights.scenario.flown_by import without_folders
 PARAMETER = 'parameter.'
 """How the names of columns begin that have a parameter of the plan."""
 
+KEY_DIGITS = 12
+"""How many of the 64 digits of a key say which flight it is."""
+
 # Of each part of a folder's name: a command line may be long.
 _LONGEST = 40
-# Of the 64 digits of a key: the rest of the name says already which flight it is.
-_DIGITS = 12
 
 
 def folder_name(inputs: Mapping[str, Any]) -> str:
@@ -42,7 +43,7 @@ def folder_name(inputs: Mapping[str, Any]) -> str:
     controller = without_folders(str(inputs['controller']))
     words = [re.sub(r'\W+', '_', text)[:_LONGEST].strip('_') for text in (
         f'seed{inputs["seed"]}', controller, str(inputs['scenario']),
-        str(inputs['key'])[:_DIGITS])]
+        str(inputs['key'])[:KEY_DIGITS])]
     return '_'.join(word for word in words if word)
 
 

@@ -159,6 +159,8 @@ def _draw_distribution(
     low, high = min(low, *reach, low), max(high, *reach, high)
     room = 0.03 * (high - low) or abs(high) * 0.1 or 1.0
     bars = int(np.clip(2.0 * math.sqrt(len(finite) / len(series)), 8, 36))
+    if len(np.unique(finite)) <= _FEW:
+        bars = 8
     edges = np.linspace(low - room, high + room, bars + 1)
     for label, rows in series.items():
         own = np.clip(values[rows][np.isfinite(values[rows])], edges[0], edges[-1])

@@ -226,10 +226,10 @@ class Folder:
             differs = [name for name in {**kept.parts, **now}
                        if kept.parts.get(name) != now.get(name)]
             raise PlanError(
-                f'{self.path} has {len(keys) - len(self._places)} flights that this campaign has '
-                'not, as it is by now; what differs: '
+                f'the plan no longer has {len(keys) - len(self._places)} of the {len(keys)} '
+                f'flights in {self.path}; what differs: '
                 f'{_listed(differs) if kept.parts else "the version of xplane_bridge"}; '
-                'choose another folder with --output, or delete it')
+                'restore that, or choose another folder with --output')
 
     def _grow(self, to: Places) -> None:
         """Write the rows again with the numbers of this plan; then only those count."""

@@ -100,7 +100,7 @@ class OnnxPolicy:
 
 
 def _session(path: Path) -> Any:
-    require('a policy in an ONNX file', 'onnxruntime', extra='train')
+    require('a policy in an ONNX file', 'onnxruntime', extra='campaign')
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
