@@ -74,6 +74,15 @@ def test_a_policy_that_there_is_not_is_refused_before_the_flight(arguments, sent
     assert sentence in capsys.readouterr().err
 
 
+def test_a_policy_that_raises_has_no_summary(tmp_path, capsys):
+    (tmp_path / 'law.py').write_text('def law(observation):\n    return nonsense\n')
+    assert in_core(tmp_path, 'steps', f'{tmp_path}/law.py:law')[0] == NOT_FLOWN
+    said = capsys.readouterr()
+    assert "NameError: name 'nonsense' is not defined" in said.err
+    assert 'no summary: it was not flown to its end' in said.out
+    assert 'Summary' not in said.out
+
+
 def test_a_policy_flies_instead_of_the_scenario_s_controller():
     given = scenario.parse('flight', {
         'duration': 9.0, 'events': [],

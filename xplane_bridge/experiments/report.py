@@ -31,7 +31,7 @@ from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.analysis.verdict import FlownStep, Judgement
 from xplane_bridge.flights.analysis.windows import Window
 from xplane_bridge.flights.flight import Flight
-from xplane_bridge.flights.order import Order
+from xplane_bridge.flights.order import CORE, Order
 from xplane_bridge.flights.recordings import rosbag2
 from xplane_bridge.flights.script import Script
 
@@ -53,15 +53,13 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
     except KeyError as error:
         print(f'experiment: scenario {run.scenario.name}: {error.args[0]}', file=sys.stderr)
         return NOT_FLOWN
-    print('\nSummary')
     flown_with = _gains(experiment.order)
-    lines = _lines(figures, steps, flight, flown_with)
-    if run.account is not None:
-        lines.append(run.account.line(run.begin))
-    for line in lines:
-        print(f'  {line}')
-    for window in inputs:
-        print(*(f'  {line}' for line in window.lines()), sep='\n')
+    # In one process nothing but the flight itself ends it early: half of one has no figures that
+    # say anything. Through ROS those of the link tell why.
+    if code == NOT_FLOWN and experiment.order.sim == CORE:
+        print(f'\nno summary: it was not flown to its end, but to {run.flown:.1f} s')
+    else:
+        _summarise(run, inputs, _lines(figures, steps, flight, flown_with))
     files = experiment.files
     if files.recording:
         print(f'  recording: {files.recording}, {_recorded(files, flight)}')
@@ -84,6 +82,16 @@ def clear(files: Files) -> None:
             shutil.rmtree(path)
         elif os.path.isfile(path):
             os.remove(path)
+
+
+def _summarise(run: Script, inputs: Sequence[Window], lines: list[str]) -> None:
+    print('\nSummary')
+    if run.account is not None:
+        lines.append(run.account.line(run.begin))
+    for line in lines:
+        print(f'  {line}')
+    for window in inputs:
+        print(*(f'  {line}' for line in window.lines()), sep='\n')
 
 
 def _judged(judgements: Sequence[Judgement]) -> int:
