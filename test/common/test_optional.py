@@ -105,7 +105,8 @@ def test_an_extra_that_is_named_has_what_is_asked_for():
     assert len(calls) > 25
     for names, packages in calls:
         had = {name_of(one) for name in names.split(',') for one in given[name]}
-        assert packages <= had, names
+        # pip installs pyserial with each; it is missing where no pip has installed this package.
+        assert packages <= had | {'pyserial'}, names
     # In one of them somebody asks for each.
     assert set().union(*given.values()) == {
         one for one in requirements() if name_of(one) != 'pandas'}
