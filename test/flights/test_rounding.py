@@ -15,6 +15,7 @@
 
 """What a protocol's rounding leaves of the simulated aircraft's state, and of its commands."""
 
+import dataclasses
 import math
 
 import pytest
@@ -103,6 +104,42 @@ def test_a_command_reaches_the_aircraft_as_single_precision(sim):
     assert values == [
         -float(np.float32(0.1)), -float(np.float32(0.2)), -float(np.float32(0.3)),
         float(np.float32(0.7))]
+
+
+@pytest.mark.parametrize('sim', ['xpc', 'xplane12', 'xplane11'])
+@pytest.mark.parametrize('model', ['c172p', 'c310'])
+def test_a_frame_skips_the_datagrams_and_has_their_bits(sim, model):
+    short, long = Aircraft(model), Aircraft(model)
+    direct, by_datagrams = rounding_of(sim, short), rounding_of(sim, long)
+    random = np.random.default_rng(1)
+    for aircraft in (short, long):
+        aircraft.set_wind(3.0, -4.0, 0.5)
+        aircraft.set_turbulence(15.0, 4)
+    for count in range(1, 120):
+        stick = random.uniform(-1.0, 1.0, 3) * (0.1 if count % 10 else 1.0)
+        command = Controls(*stick.tolist(), float(random.uniform()))
+        if count % 7 == 0:
+            command = command._replace(flaps=float(random.uniform()), gear=1.0)
+        direct.fly_on(command, FRAME)
+        by_datagrams.send(command)
+        by_datagrams.fly_on(Controls(), FRAME)
+        assert short.state == long.state
+        seen, received = direct.state(), by_datagrams.received()
+        # Of the controls, what is reported of a flight without rounding.
+        controls = Controls(*received.controls[:7])
+        assert seen == dataclasses.replace(
+            received, engines=None, time=None, controls=controls), count
+
+
+def test_a_state_that_is_not_finite_is_received(monkeypatch):
+    aircraft = Aircraft()
+    rounding = rounding_of('xpc', aircraft)
+    broken = aircraft.state._replace(phi=math.nan, tas=math.inf)
+    monkeypatch.setattr(type(aircraft), 'state', property(lambda self: broken))
+    state = rounding.state()
+    assert repr(state) == repr(rounding.received())
+    assert state.air.true_airspeed is None
+    assert state.impossible
 
 
 def test_x_plane_has_a_position_in_doubles_and_the_rest_in_single_precision():

@@ -87,11 +87,11 @@ def fly_through_xpc():
     """Return the states of the aircraft behind the wire, and what the bridge has of them."""
     flown = aircraft()
     rounding = rounding_of('xpc', flown)
-    states, seen = [flown.state], [rounding.state()]
+    states, seen = [flown.state], [rounding.received()]
     for frame in range(FRAMES):
         rounding.fly_on(Controls(**command_of(frame)), FRAME)
         states.append(flown.state)
-        seen.append(rounding.state())
+        seen.append(rounding.received())
     return states, seen
 
 

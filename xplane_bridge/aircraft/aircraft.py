@@ -128,7 +128,8 @@ class Aircraft:
     @property
     def state(self) -> AircraftState:
         """Return the current state; the same object until the next step or command."""
-        self._state = self._state or self._cockpit.state(self.time)
+        if self._state is None:
+            self._state = self._cockpit.state(self.time)
         return self._state
 
     @property

@@ -67,7 +67,7 @@ from xplane_bridge.sensors.specification import Figures
 _COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN, start=1)}
 _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 # The controls that no law commands.
-_NO_OTHERS = (None,) * (len(CONTROLS) - len(FLOWN))
+NO_OTHERS = (None,) * (len(CONTROLS) - len(FLOWN))
 
 
 class Rounding(Protocol):
@@ -234,7 +234,7 @@ class CoreVehicle(FlownByLaw):
         """Fly frames with a command; all but the last are measured, and not looked at."""
         aircraft, commanded, measure = self.aircraft, self._commanded.append, self._measured.add
         flown = elevator, aileron, rudder, throttle = command[:len(FLOWN)]
-        is_usual = command[len(FLOWN):] == _NO_OTHERS
+        is_usual = command[len(FLOWN):] == NO_OTHERS
         for left in range(frames - 1, -1, -1):
             commanded((self.time, *flown))
             if self._rounding is not None:

@@ -17,7 +17,8 @@
 The aircraft in this process, seen and commanded as through a simulator's wire and its bridge.
 
 Nothing is computed anew here: the simulator's own frontend makes the datagrams, the bridge's codec
-reads them, and its conversions make the vehicle's state of them; without a socket in between.
+reads them, and its conversions make the vehicle's state of them; without a socket in between. All
+that a datagram does to datarefs is single precision: what each frame needs of them skips it.
 
     rounding = rounding_of('xpc', aircraft)
     rounding.fly_on(Controls(elevator=0.1, aileron=0.0, rudder=0.0, throttle=0.7), 1.0 / 60.0)
@@ -26,17 +27,21 @@ reads them, and its conversions make the vehicle's state of them; without a sock
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+import math
+from struct import Struct
 from typing import Any
 
 from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.conversions import fdmdata as huginn
 from xplane_bridge.conversions.plausibility import Plausibility
 from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.conversions.xplane import levers as xplane_levers
 from xplane_bridge.conversions.xplane import state as xplane
 from xplane_bridge.conversions.xplane.rows import rows_state, telemetry_rows
-from xplane_bridge.flights.core_vehicle import Rounding
+from xplane_bridge.flights.core_vehicle import NO_OTHERS, Rounding
 from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.fdmdata import Command
@@ -45,35 +50,93 @@ from xplane_bridge.sessions.xpc.commands import to_controls
 from xplane_bridge.sessions.xplane_udp.commands import control_datarefs, control_rows
 from xplane_bridge.simulators.fdmdata.huginn import Huginn
 from xplane_bridge.simulators.registry import no_simulator, Simulator, SIMULATORS
-from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.world import THROTTLE_COUNT, World
+from xplane_bridge.simulators.xpc.flight import THROTTLES
 from xplane_bridge.simulators.xpc.plugin import XpcPlugin
 from xplane_bridge.simulators.xplane.datarefs import DatarefStore
+from xplane_bridge.simulators.xplane.entries import element
 from xplane_bridge.simulators.xplane_udp.xplane import XPlane
 
 _PEER = ('127.0.0.1', 1)
 
 
-class XpcRounding:
+# The controls that a frame commands: elevator, aileron, rudder and throttle.
+_FLOWN = Struct('4f')
+
+
+class DatarefsRounding(ABC):
+    """
+    X-Plane of a version that has datarefs, 12 with X-Plane Connect.
+
+    The controls of a frame, and what is observed of it, are cast to single precision at once. All
+    else goes by datagrams: other controls, and a state that is not finite.
+    """
+
+    def __init__(self, aircraft: Aircraft, version: int, handles: int, is_forced: bool) -> None:
+        """Take an aircraft, and how many throttle handles a command moves, or forces."""
+        self._world = World(aircraft, traffic_flies=False)
+        self._store = DatarefStore(self._world, version)
+        self._plausibility = Plausibility()
+        self._handles = handles, is_forced
+        self._observed = xplane.observed_datarefs(version)
+        self._readers = [self._reader(name) for name in self._observed]
+        self._form = Struct(f'{len(self._observed)}f')
+
+    def fly_on(self, command: Controls, seconds: float) -> None:
+        """Command the aircraft, which then flies that long."""
+        elevator, aileron, rudder, throttle, *_ = command
+        if (elevator is None or aileron is None or rudder is None or throttle is None
+                or not 0.0 <= throttle <= 1.0 or command[len(FLOWN):] != NO_OTHERS):
+            self.send(command)
+        else:
+            elevator, aileron, rudder, throttle = _FLOWN.unpack(
+                _FLOWN.pack(elevator, aileron, rudder, throttle))
+            self._world.fly_by(elevator, aileron, rudder, throttle, *self._handles)
+        self._world.advance(seconds)
+
+    def state(self) -> VehicleState:
+        """Return what is observed of its state, as the bridge knows it."""
+        numbers = self._form.unpack(self._form.pack(*[read() for read in self._readers]))
+        if not math.isfinite(sum(numbers)):
+            return self.received()
+        own = self._world.aircraft.state
+        return xplane.own_state(
+            self._plausibility.place(own.lat_deg, own.lon_deg, own.altitude_msl), None,
+            dict(zip(self._observed, numbers, strict=True)))
+
+    @abstractmethod
+    def send(self, command: Controls) -> None:
+        """Command the aircraft by datagrams."""
+
+    @abstractmethod
+    def received(self) -> VehicleState:
+        """Return its whole state by datagrams."""
+
+    def _reader(self, name: str) -> Callable[[], float]:
+        """Return what reads a dataref, or the first element of an array."""
+        read: Any = self._store.reader(name.removesuffix('[0]'))
+        return element(read, 0) if name.endswith('[0]') else read
+
+
+class XpcRounding(DatarefsRounding):
     """X-Plane Connect: the user's aircraft by GETP and GETD, its controls by CTRL."""
 
     _NAMES = (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE)
 
     def __init__(self, aircraft: Aircraft) -> None:
-        self._world = World(aircraft, traffic_flies=False)
-        self._plugin = XpcPlugin(self._world, DatarefStore(self._world, 12))
-        self._plausibility = Plausibility()
+        super().__init__(aircraft, 12, THROTTLES, is_forced=True)
+        self._plugin = XpcPlugin(self._world, self._store)
         self._position = xpc.encode(xpc.GetPosition(0))
         self._datarefs = xpc.encode(xpc.GetDatarefs(self._NAMES))
 
-    def fly_on(self, command: Controls, seconds: float) -> None:
-        """Command the aircraft, which then flies that long."""
-        self._send(xpc.encode(to_controls(command.given(), 0)))
-        self._world.advance(seconds)
+    def send(self, command: Controls) -> None:
+        """Command the aircraft by CTRL."""
+        self._answer(xpc.encode(to_controls(command.given(), 0)))
 
-    def state(self) -> VehicleState:
+    def received(self) -> VehicleState:
         """Return its state as xpc_node knows it."""
-        pose = xpc.decode(self._send(self._position), 'peer')
-        reply = xpc.decode(self._send(self._datarefs), 'peer')
+        pose = xpc.decode(self._answer(self._position), 'peer')
+        reply = xpc.decode(self._answer(self._datarefs), 'peer')
         assert isinstance(pose, xpc.PositionReply)
         assert isinstance(reply, xpc.Datarefs)
         rows = dict(zip(self._NAMES, reply.rows, strict=True))
@@ -83,7 +146,7 @@ class XpcRounding:
             {name: row[0] for name, row in rows.items() if row},
             arrays={name: rows[name] for name in xplane_levers.ENGINES.values()})
 
-    def _send(self, data: bytes) -> bytes:
+    def _answer(self, data: bytes) -> bytes:
         """Return the plugin's answer to a datagram."""
         waiting = [(data, _PEER)]
         answers: list[bytes] = []
@@ -93,54 +156,30 @@ class XpcRounding:
         return b''.join(answers)
 
 
-class XplaneUdpRounding:
-    """X-Plane's own UDP: RPOS, RREF and DREF, or the rows of versions before 10."""
+class XplaneUdpRounding(DatarefsRounding):
+    """X-Plane's own UDP since version 10: RPOS, RREF and DREF."""
 
     def __init__(self, aircraft: Aircraft, version: int) -> None:
+        super().__init__(aircraft, version, THROTTLE_COUNT, is_forced=False)
         self._version = version
-        self._world = World(aircraft, traffic_flies=False)
-        self._xplane = XPlane(self._world, version, data_target=_PEER, data_rate=1.0)
-        self._plausibility = Plausibility()
-        self._layout = xplane_udp.default_layout(version, 'bridge')
+        self._xplane = XPlane(self._world, version)
         self._names = tuple(
-            element for name in xplane.own_datarefs(version)
-            for element in xplane_levers.elements(name)) if self._has_datarefs else ()
+            one for name in xplane.own_datarefs(version) for one in xplane_levers.elements(name))
         self._frames = 0
-        self._state: VehicleState | None = None
-        if self._has_datarefs:
-            self._send(xplane_udp.RposRequest(1), *(
-                xplane_udp.RrefRequest(1, index, name)
-                for index, name in enumerate(self._names)))
-        else:
-            self._send(xplane_udp.Dsel(telemetry_rows(version), self._layout))
+        self._send(xplane_udp.RposRequest(1), *(
+            xplane_udp.RrefRequest(1, index, name) for index, name in enumerate(self._names)))
 
-    @property
-    def _has_datarefs(self) -> bool:
-        return self._version >= xplane_udp.FIRST_WITH_DATAREFS
+    def send(self, command: Controls) -> None:
+        """Command the aircraft by DREF."""
+        self._send(*control_datarefs(command.given()))
 
-    def fly_on(self, command: Controls, seconds: float) -> None:
-        """Command the aircraft, which then flies that long."""
-        given = command.given()
-        if self._has_datarefs:
-            self._send(*control_datarefs(given))
-        else:
-            self._send(control_rows(self._version, given, 'joystick', self._layout))
-        self._world.advance(seconds)
-        self._state = None
-
-    def state(self) -> VehicleState:
+    def received(self) -> VehicleState:
         """Return its state as xplane_udp_node knows it."""
-        if self._state is None:
-            # What was requested once per second is due once per frame.
-            self._frames += 1
-            answers = [
-                xplane_udp.decode(data, 'peer', self._version)
-                for data, _ in self._xplane.frame(float(self._frames))]
-            self._state = (
-                self._state_of_datarefs if self._has_datarefs else self._state_of_rows)(answers)
-        return self._state
-
-    def _state_of_datarefs(self, answers: Sequence[Message]) -> VehicleState:
+        # What was requested once per second is due each time.
+        self._frames += 1
+        answers = [
+            xplane_udp.decode(data, 'peer', self._version)
+            for data, _ in self._xplane.frame(float(self._frames))]
         pose, = (one for one in answers if isinstance(one, xplane_udp.RposReply))
         values = {
             self._names[index]: value for one in answers
@@ -150,14 +189,40 @@ class XplaneUdpRounding:
             (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg), values,
             arrays=xplane_levers.arrays_of(values))
 
-    def _state_of_rows(self, answers: Sequence[Message]) -> VehicleState:
+    def _send(self, *messages: Message) -> None:
+        for message in messages:
+            self._xplane.handle(xplane_udp.encode(message, self._version), _PEER)
+
+
+class RowsRounding:
+    """X-Plane's own UDP before version 10: the rows of its data table."""
+
+    def __init__(self, aircraft: Aircraft, version: int) -> None:
+        self._version = version
+        self._world = World(aircraft, traffic_flies=False)
+        self._xplane = XPlane(self._world, version, data_target=_PEER, data_rate=1.0)
+        self._layout = xplane_udp.default_layout(version, 'bridge')
+        self._frames = 0
+        self._send(xplane_udp.Dsel(telemetry_rows(version), self._layout))
+
+    def fly_on(self, command: Controls, seconds: float) -> None:
+        """Command the aircraft, which then flies that long."""
+        self._send(control_rows(self._version, command.given(), 'joystick', self._layout))
+        self._world.advance(seconds)
+
+    def state(self) -> VehicleState:
+        """Return its state as xplane_udp_node knows it."""
+        # What is sent once per second is due each time.
+        self._frames += 1
+        answers = [
+            xplane_udp.decode(data, 'peer', self._version)
+            for data, _ in self._xplane.frame(float(self._frames))]
         return rows_state(self._version, [
             segment for one in answers if isinstance(one, xplane_udp.Data)
             for segment in one.segments])
 
-    def _send(self, *messages: Message) -> None:
-        for message in messages:
-            self._xplane.handle(xplane_udp.encode(message, self._version), _PEER)
+    def _send(self, message: Message) -> None:
+        self._xplane.handle(xplane_udp.encode(message, self._version), _PEER)
 
 
 class FdmdataRounding:
@@ -192,8 +257,9 @@ class FdmdataRounding:
 
 
 def _make(simulator: Simulator, aircraft: Aircraft) -> Rounding:
-    if simulator.version is not None:
-        return XplaneUdpRounding(aircraft, simulator.version)
+    if (version := simulator.version) is not None:
+        has_datarefs = version >= xplane_udp.FIRST_WITH_DATAREFS
+        return (XplaneUdpRounding if has_datarefs else RowsRounding)(aircraft, version)
     return XpcRounding(aircraft) if simulator.protocol.name == 'xpc' else FdmdataRounding(aircraft)
 
 

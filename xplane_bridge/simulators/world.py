@@ -20,7 +20,6 @@ What X-Plane itself keeps and JSBSim does not is kept here, once for all fronten
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 import math
 
 from xplane_bridge.aircraft import terrain
@@ -31,8 +30,6 @@ from xplane_bridge.aircraft.geometry import (
     Matrix,
     matrix_ned_body,
     multiply,
-    Quaternion,
-    quaternion,
     radii_of_curvature,
     transform,
     transpose,
@@ -40,6 +37,7 @@ from xplane_bridge.aircraft.geometry import (
 )
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.common.fields import DAY
+from xplane_bridge.simulators.local_motion import LocalMotion
 from xplane_bridge.simulators.traffic import FASTEST, OtherAircraft, SLOWEST
 
 AIRCRAFT_COUNT = 20
@@ -64,25 +62,6 @@ OVERRIDES = (
 # X-Plane's numbers of views, those that a source gives.
 VIEW_TYPES = {'forward': 1000, 'chase': 1017, 'cockpit': 1026}
 LIGHTS = ('beacon', 'landing', 'nav', 'strobe', 'taxi')
-
-
-@dataclass(frozen=True, slots=True)
-class LocalMotion:
-    """
-    An aircraft in X-Plane's local frame: +x east, +y up, +z south at the frame's origin.
-
-    position in m; psi, theta, phi in deg, psi 0..360; q is (w, x, y, z), body FRD to the frame's
-    north, east, down; velocity, acceleration and wind in m/s and m/s2 along x, y, z.
-    """
-
-    position: Vector
-    psi: float
-    theta: float
-    phi: float
-    q: Quaternion
-    velocity: Vector
-    acceleration: Vector
-    wind: Vector
 
 
 class World:
@@ -259,8 +238,8 @@ class World:
         """Return the user's aircraft in the local frame, computed once per state."""
         s = self.aircraft.state
         if self._local_key is not s:
-            self._local = self._local_motion(
-                s.lat_deg, s.lon_deg, s.altitude_msl, (s.phi, s.theta, s.psi),
+            self._local = LocalMotion(
+                self.frame, (s.lat_deg, s.lon_deg, s.altitude_msl), (s.phi, s.theta, s.psi),
                 (s.v_north, s.v_east, s.v_down), (s.a_north, s.a_east, s.a_down),
                 (s.wind_north, s.wind_east, s.wind_down))
             self._local_key = s
@@ -279,26 +258,10 @@ class World:
         known = self._local_others.get(n)
         if known is None or known[0] != key:
             still = (0.0, 0.0, 0.0)
-            known = self._local_others[n] = key, self._local_motion(
-                o.lat_deg, o.lon_deg, o.altitude_msl, (o.phi, o.theta, o.psi), o.velocity_ned,
-                still, still)
+            known = self._local_others[n] = key, LocalMotion(
+                self.frame, (o.lat_deg, o.lon_deg, o.altitude_msl), (o.phi, o.theta, o.psi),
+                o.velocity_ned, still, still)
         return known[1]
-
-    def _local_motion(self, lat_deg: float, lon_deg: float, altitude: float, attitude: Vector,
-                      velocity: Vector, acceleration: Vector, wind: Vector) -> LocalMotion:
-        turn = self.frame.matrix_from_ned(lat_deg, lon_deg)
-        phi, theta, psi = euler_angles(multiply(turn, matrix_ned_body(*attitude)))
-
-        def axes(ned: Vector) -> Vector:
-            north, east, down = transform(turn, ned)
-            return (east, -down, -north)
-
-        # Of the two quaternions of an attitude, the one that changes sign at south, not north.
-        q = quaternion(phi, theta, math.remainder(psi, math.tau))
-        return LocalMotion(
-            self.frame.to_local(lat_deg, lon_deg, altitude), math.degrees(psi),
-            math.degrees(theta), math.degrees(phi), q, axes(velocity), axes(acceleration),
-            axes(wind))
 
     def _move_origin(self) -> None:
         """Move the local origin to the nearest half degrees once the aircraft is far from it."""
@@ -331,6 +294,19 @@ class World:
         """Move the handles (0..1, None keeps one); without effect while throttles are forced."""
         _update(self._handles, self.throttle_handles, values)
         self._apply_throttles()
+
+    def fly_by(self, elevator: float, aileron: float, rudder: float, throttle: float,
+               handles: int, is_forced: bool) -> None:
+        """
+        Move the yoke and so many throttle handles (0..1), and force the engines' too if asked.
+
+        As writing each of them does, in a tenth of the time. The throttles must not be forced
+        already, but by this.
+        """
+        self._handles[:handles] = [throttle] * handles
+        if is_forced:
+            self.throttle_override = throttle
+        self.aircraft.fly_by(elevator, aileron, rudder, throttle)
 
     def set_throttle_use(self, values: Sequence[float | None]) -> None:
         """Force throttles while override_throttles is set; otherwise no effect, as in X-Plane."""

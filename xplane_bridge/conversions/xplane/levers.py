@@ -52,6 +52,8 @@ _REPORTED = {
     'rudder': _YOKE + 'heading_ratio', 'flaps': 'sim/flightmodel/controls/flaprqst',
     'gear': 'sim/cockpit/switches/gear_handle_status',
     'speedbrake': 'sim/flightmodel/controls/sbrkrqst', **LEVERS}
+# None is the throttle, which has two names.
+_IN_ORDER = tuple(map(_REPORTED.get, Controls._fields))
 THROTTLE = ENGINES['throttle']
 FIRST_THROTTLE = THROTTLE + '[0]'
 
@@ -62,9 +64,10 @@ DATAREFS = (*_REPORTED.values(), *ENGINES.values(), ENGINE_COUNT)
 def reported_controls(values: Mapping[str, float | None]) -> Controls:
     """Return the controls of the user's aircraft; ``values`` has None for what is missing."""
     throttle = values[THROTTLE]
-    return Controls(
-        throttle=values[FIRST_THROTTLE] if throttle is None else throttle,
-        **{name: values[dataref] for name, dataref in _REPORTED.items()})
+    return Controls._make([
+        values[dataref] if dataref is not None
+        else values[FIRST_THROTTLE] if throttle is None else throttle
+        for dataref in _IN_ORDER])
 
 
 def lever_datarefs(controls: Mapping[str, float]) -> dict[str, tuple[float, ...]]:

@@ -106,6 +106,19 @@ def own_datarefs(version: int) -> tuple[str, ...]:
 
 
 # Equivalent datarefs, of different versions or relative to different axes: one group suffices.
+def observed_datarefs(version: int) -> tuple[str, ...]:
+    """
+    Return those of own_datarefs() that the observed part of a state needs, if all are finite.
+
+    That is all but trims, brakes, levers of single engines, time and pause.
+    """
+    needless = {
+        *OWN_PLACE, *_ATTITUDE, *_ACCELERATION, *xplane_levers.LEVERS.values(),
+        *xplane_levers.ENGINES.values(), xplane_levers.ENGINE_COUNT, TIME, PAUSED}
+    return (*(name for name in own_datarefs(version) if name not in needless),
+            xplane_levers.FIRST_THROTTLE)
+
+
 _ALTERNATIVES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (_TRUE_ATTITUDE, _ATTITUDE),
     (_TEMPERATURES[:1], _TEMPERATURES[1:]),

@@ -45,7 +45,7 @@ from xplane_bridge.simulators.xplane.datarefs import DatarefStore
 _LEAVE_ABOVE = -999.1
 _LEAVE_BELOW = -997.9
 
-_THROTTLES = 8
+THROTTLES = 8
 _WHEELS = 10
 _THROTTLE_OVERRIDE = 'sim/flightmodel/engine/ENGN_thro_override'
 _GEAR_HANDLE = 'sim/cockpit/switches/gear_handle_status'
@@ -133,7 +133,7 @@ class Flight:
                 self._write(_aircraft(number).yoke[axis], value)
         if not leaves(throttle):
             self._store.write(
-                _aircraft(number).throttle, [throttle] * _THROTTLES, checked=False)
+                _aircraft(number).throttle, [throttle] * THROTTLES, checked=False)
             if number == 0:
                 self._write(_THROTTLE_OVERRIDE, throttle)
         if gear != -1:
@@ -156,7 +156,7 @@ class Flight:
 
     def write_throttles(self, value: float) -> None:
         """Set the user's throttles as DATA does: all values but NaN are set, even "leave"."""
-        self._store.write(_USER.throttle, [value] * _THROTTLES)
+        self._store.write(_USER.throttle, [value] * THROTTLES)
 
     def move_gear(self, gear: float, number: int = 0) -> None:
         """Set the gear, handle and legs together, as POSI and DATA do."""
