@@ -23,7 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 import math
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -113,7 +115,7 @@ class Axes:
 
     def __init__(self, errors: Errors, count: int, generator: np.random.Generator) -> None:
         self.errors = errors
-        self._count = count
+        self._axes = range(count)
         self._exact = errors == PERFECT
         self._limit, self._quantum = errors.saturation, errors.quantisation
         self._normal = _normal(generator, _DRAWS * count)
@@ -136,16 +138,19 @@ class Axes:
         self._now = self._known.get(interval) or self._interval(interval)
         self.elapsed += interval
         white, keep, stir, step, _ = self._now
-        markov, walk, numbers = self._markov, self._walk, next(self._normal)
+        markov, walk, limit, quantum = self._markov, self._walk, self._limit, self._quantum
         measured = []
-        for axis, value in enumerate(values):
-            first = _DRAWS * axis
-            markov[axis] = slow = keep * markov[axis] + stir * numbers[first + 1]
-            walk[axis] = walked = walk[axis] + step * numbers[first + 2]
+        numbers = self._normal
+        for axis, value, scale, turn_on, noise, stirred, stepped in zip(
+                self._axes, values, self._scale, self._turn_on, numbers, numbers, numbers,
+                strict=False):
+            markov[axis] = slow = keep * markov[axis] + stir * stirred
+            walk[axis] = walked = walk[axis] + step * stepped
+            value = value * scale + turn_on + slow + walked + white * noise
+            value = -limit if value < -limit else limit if value > limit else value
             measured.append(
-                value * self._scale[axis] + self._turn_on[axis] + slow + walked
-                + white * numbers[first])
-        return tuple([self._converted(value) for value in measured])
+                quantum * round(value / quantum) if quantum and isfinite(value) else value)
+        return tuple(measured)
 
     @property
     def variance(self) -> float:
@@ -167,18 +172,12 @@ class Axes:
             white ** 2 + errors.bias_turn_on ** 2 + errors.gauss_markov ** 2)
         return found
 
-    def _converted(self, value: float) -> float:
-        """Return what the sensor's converter makes of a value."""
-        limit, step = self._limit, self._quantum
-        value = -limit if value < -limit else limit if value > limit else value
-        return step * round(value / step) if step and math.isfinite(value) else value
-
 
 def _limited(interval: float) -> float:
     return min(max(interval, _SHORTEST), _LONGEST)
 
 
-def _normal(generator: np.random.Generator, count: int) -> Iterator[list[float]]:
-    """Yield ``count`` normal numbers each time."""
-    while True:
-        yield from generator.standard_normal((_BLOCK, count)).tolist()
+def _normal(generator: np.random.Generator, count: int) -> Iterator[float]:
+    """Return endless normal numbers, drawn for many samples of ``count`` at once."""
+    blocks = iter(lambda: generator.standard_normal(_BLOCK * count).tolist(), None)
+    return chain.from_iterable(blocks)

@@ -75,6 +75,8 @@ class Device(Generic[Reading]):
         self._generator = generator
         self._period = round(SECOND_NS / timing.rate) if timing.rate else 0
         self._latency = round(timing.latency * SECOND_NS)
+        # Earlier by this, a state still is the one to sample.
+        self._early = min(_EARLY, self._period // 4)
         self._last: int | None = None
         self._sampled: int | None = None
         self._next = 0
@@ -91,33 +93,30 @@ class Device(Generic[Reading]):
         If it is to be sampled, ``measure`` is called with the seconds since the last sample; it
         may return None. A state that has been shown already is not sampled again.
         """
-        if self._last is not None and stamp < self._last:
+        if (last := self._last) is not None and stamp < last:
             # Another flight: time has begun anew.
             self._sampled, self._lost_until, self._has_delivered = None, 0, False
             self._queue.clear()
-        is_new, self._last = stamp != self._last, stamp
-        if is_new and self._is_due(stamp):
+        self._last = stamp
+        if stamp != last and (self._sampled is None or stamp >= self._next - self._early):
             self._sample(stamp, measure)
-        delivered = []
-        until = stamp - self._latency + _ROUNDED
-        while self._queue and (self._queue[0].stamp <= until or not self._has_delivered):
-            delivered.append(self._queue.popleft())
-            self._has_delivered = True
+        delivered: list[Delivery[Reading]] = []
+        if queue := self._queue:
+            until = stamp - self._latency + _ROUNDED
+            while queue and (queue[0].stamp <= until or not self._has_delivered):
+                delivered.append(queue.popleft())
+                self._has_delivered = True
         return delivered
 
-    def _is_due(self, stamp: int) -> bool:
+    def _sample(self, stamp: int, measure: Callable[[float], Reading | None]) -> None:
         if self._sampled is None:
-            self._next = stamp
-        early = min(_EARLY, self._period // 4)
-        if stamp < self._next - early:
-            return False
+            since, self._next = self._period or _FIRST, stamp
+        else:
+            since = stamp - self._sampled
         if self._period:
             # On the same grid, whatever was missed.
-            self._next += ((stamp + early - self._next) // self._period + 1) * self._period
-        return True
-
-    def _sample(self, stamp: int, measure: Callable[[float], Reading | None]) -> None:
-        since = self._period or _FIRST if self._sampled is None else stamp - self._sampled
+            missed = (stamp + self._early - self._next) // self._period
+            self._next += (missed + 1) * self._period
         self._sampled = stamp
         reading = measure(since / SECOND_NS)
         dropout = self._timing.dropout
