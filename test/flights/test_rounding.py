@@ -134,8 +134,9 @@ def test_a_frame_skips_the_datagrams_and_has_their_bits(sim, model):
 def test_a_state_that_is_not_finite_is_received(monkeypatch):
     aircraft = Aircraft()
     rounding = rounding_of('xpc', aircraft)
-    broken = aircraft.state._replace(phi=math.nan, tas=math.inf)
-    monkeypatch.setattr(type(aircraft), 'state', property(lambda self: broken))
+    for name in ('state', 'seen'):
+        broken = getattr(aircraft, name)._replace(phi=math.nan, tas=math.inf)
+        monkeypatch.setattr(type(aircraft), name, property(lambda self, broken=broken: broken))
     state = rounding.state()
     assert repr(state) == repr(rounding.received())
     assert state.air.true_airspeed is None

@@ -37,7 +37,7 @@ from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.limits import check_finite, clamp, value_or
 from xplane_bridge.aircraft.model import Model
 from xplane_bridge.aircraft.properties import Properties
-from xplane_bridge.aircraft.sample import Sampler
+from xplane_bridge.aircraft.sample import Sampler, Seen
 from xplane_bridge.aircraft.state import AircraftState, KNOT
 from xplane_bridge.aircraft.weather import calm, Weather
 from xplane_bridge.common.fields import LARGEST_SEED
@@ -62,22 +62,19 @@ class Aircraft:
         """
         Load the model and put it in its initial state.
 
-        model is a name in JSBSim's aircraft folder, or in aircraft_path, laid out like it
-        (aircraft_files.py); dt the step in s (up to 0.02, beyond which landing gears are
-        unstable); seed (0..2**31 - 1) is for the turbulence; settings are JSBSim properties that
-        each model loaded for it starts with; outputs opens the files and sockets that it names.
-        Raises ValueError for a model that does not exist or load or an initial state that cannot
-        be trimmed, ImportError if JSBSim is not installed.
+        model is a name in JSBSim's aircraft folder, or in aircraft_path, laid out like it; dt the
+        step in s (with more than 0.02 landing gears are unstable); seed (0..2**31 - 1) is for the
+        turbulence; settings are JSBSim properties that each model begins with; outputs opens the
+        files and sockets that it names. Raises ValueError for a model that does not load or an
+        initial state that cannot be trimmed, ImportError if JSBSim is not installed.
         """
         if not 0.0 < dt <= 0.02:
             raise ValueError(f'dt is {dt} s, must be above 0 and at most 0.02')
         if not 0 <= seed <= LARGEST_SEED:
             raise ValueError(f'seed is {seed}, must be in 0..2**31 - 1')
         self.model, self.aircraft_path, self.outputs = model, aircraft_path, outputs
-        self.initial = initial if initial is not None else Initial()
-        self.dt, self.seed = dt, seed
-        self.settings = dict(settings or {})
-        self.crashes = 0
+        self.dt, self.seed, self.crashes = dt, seed, 0
+        self.initial, self.settings = initial or Initial(), dict(settings or {})
         # Names of the controls that were set; callers clear it to see what is new.
         self.commanded: set[str] = set()
         self._state: AircraftState | None = None
@@ -128,9 +125,13 @@ class Aircraft:
     @property
     def state(self) -> AircraftState:
         """Return the current state; the same object until the next step or command."""
-        if self._state is None:
-            self._state = self._cockpit.state(self.time)
+        self._state = self._state or self._cockpit.state(self.time)
         return self._state
+
+    @property
+    def seen(self) -> Seen:
+        """Return what datarefs need of the current state, in half of the time."""
+        return self.sampler.seen(self._cockpit.speedbrake)
 
     @property
     def engine_count(self) -> int:

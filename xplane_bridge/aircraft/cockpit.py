@@ -50,7 +50,7 @@ class Cockpit:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._speedbrake = 0.0
+        self.speedbrake = 0.0
         self._brakes = dict.fromkeys(_BRAKES, 0.0)
         engines = range(model.reader.engine_count)
         self.mixture = [1.0 for _ in engines]
@@ -71,7 +71,7 @@ class Cockpit:
 
     def state(self, time: float) -> AircraftState:
         """Return the state of the model; ``time`` is since the initial state."""
-        return self._model.reader.read(time, self._speedbrake, *self._brakes.values())
+        return self._model.reader.read(time, self.speedbrake, *self._brakes.values())
 
     def move(self, controls: Mapping[str, float], throttle: Mapping[int, float],
              mixture: Mapping[int, float], propeller: Mapping[int, float] | None = None,
@@ -93,7 +93,7 @@ class Cockpit:
             self._mix(mixture)
         if 'speedbrake' in controls:
             # -0.5 is armed; what is written below it is read back by NASA's tests of X-Plane.
-            self._speedbrake = clamp(controls['speedbrake'], -1.5, 1.5)
+            self.speedbrake = clamp(controls['speedbrake'], -1.5, 1.5)
             self._set_speedbrake(clamp(controls['speedbrake'], 0.0, 1.0))
         if not self._brakes.keys().isdisjoint(controls):
             self._brake()

@@ -34,11 +34,15 @@ _E2 = FLATTENING * (2.0 - FLATTENING)
 
 def multiply(a: Matrix, b: Matrix) -> Matrix:
     """Return the matrix product a b."""
+    (a00, a01, a02), (a10, a11, a12), (a20, a21, a22) = a
     (b00, b01, b02), (b10, b11, b12), (b20, b21, b22) = b
-    x, y, z = ((r0 * b00 + r1 * b10 + r2 * b20,
-                r0 * b01 + r1 * b11 + r2 * b21,
-                r0 * b02 + r1 * b12 + r2 * b22) for r0, r1, r2 in a)
-    return (x, y, z)
+    return (
+        (a00 * b00 + a01 * b10 + a02 * b20, a00 * b01 + a01 * b11 + a02 * b21,
+         a00 * b02 + a01 * b12 + a02 * b22),
+        (a10 * b00 + a11 * b10 + a12 * b20, a10 * b01 + a11 * b11 + a12 * b21,
+         a10 * b02 + a11 * b12 + a12 * b22),
+        (a20 * b00 + a21 * b10 + a22 * b20, a20 * b01 + a21 * b11 + a22 * b21,
+         a20 * b02 + a21 * b12 + a22 * b22))
 
 
 def transform(a: Matrix, v: Vector) -> Vector:

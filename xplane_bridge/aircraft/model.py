@@ -92,7 +92,7 @@ class Model:
         self._speed = node('velocities/vt-fps').get_double_value
         self._terrain = node('position/terrain-elevation-asl-ft').set_double_value
         self.reader = StateReader(self._fdm)
-        self.sampler = Sampler(self._fdm)
+        self.sampler = Sampler(self._fdm, self.reader)
         self._accelerations = tuple(
             (node(f'accelerations/{name}').get_double_value, factor) for name, factor in (
                 *((f'{axis}dot-ft_sec2', FOOT) for axis in 'uvw'),

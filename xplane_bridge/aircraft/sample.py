@@ -17,13 +17,14 @@ What a flight reads of the aircraft in each frame: SI, in the units and axes of 
 
 A frame's whole AircraftState costs as much as JSBSim's own step. So only what each frame keeps is
 read in each frame (Sample), and the rest of what is observed when a law or an observation asks
-(Surroundings). Both have the same bits as the AircraftState of the same instant.
+(Surroundings); or what a bridge would see of it (Seen). All have the same bits as the
+AircraftState of the same instant.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from xplane_bridge.aircraft.state import FACTORS
+from xplane_bridge.aircraft.state import FACTORS, StateReader
 
 _Get = Callable[[], float]
 
@@ -77,6 +78,58 @@ class Surroundings(NamedTuple):
     wind_down: float
 
 
+class Seen(NamedTuple):
+    """What the datarefs need of which a bridge makes an observed state; forces in N."""
+
+    lat_deg: float
+    lon_deg: float
+    altitude_msl: float
+    phi: float
+    theta: float
+    psi: float
+    p: float
+    q: float
+    r: float
+    v_north: float
+    v_east: float
+    v_down: float
+    ground_speed: float
+    cas: float
+    tas: float
+    alpha: float
+    static_pressure: float
+    temperature: float
+    wind_north: float
+    wind_east: float
+    wind_down: float
+    elevator: float
+    aileron: float
+    rudder: float
+    flaps: float
+    gear: float
+    mass: float
+    force_x: float
+    force_y: float
+    force_z: float
+    speedbrake: float
+    wheels_on_ground: tuple[bool, ...]
+
+    @property
+    def f_x(self) -> float:
+        """Return the specific force ahead, in m/s2."""
+        return self.force_x / self.mass
+
+    @property
+    def f_y(self) -> float:
+        """Return the specific force to the right, in m/s2."""
+        return self.force_y / self.mass
+
+    @property
+    def f_z(self) -> float:
+        """Return the specific force down, in m/s2."""
+        return self.force_z / self.mass
+
+
 class Sampler:
     """
     Reads samples from one JSBSim model through property nodes bound once.
@@ -84,8 +137,9 @@ class Sampler:
     ``sample()`` returns what each frame keeps, ``surroundings()`` the rest of what is observed.
     """
 
-    def __init__(self, fdm: Any) -> None:
-        """Bind to a loaded jsbsim.FGFDMExec."""
+    def __init__(self, fdm: Any, reader: StateReader) -> None:
+        """Bind to a loaded jsbsim.FGFDMExec, which has a reader already."""
+        self._reader = reader
         manager = fdm.get_property_manager()
 
         def bind(name: str) -> Callable[[], float]:
@@ -98,6 +152,17 @@ class Sampler:
 
         self.sample = _sampling(*map(bind, Sample._fields))
         self.surroundings = _surveying(*map(bind, Surroundings._fields))
+        self._seen = tuple((bind(name), FACTORS[name][1]) for name in Seen._fields[:-2])
+
+    def seen(self, speedbrake: float) -> Seen:
+        """Return what datarefs need; the argument is what JSBSim does not keep itself."""
+        return Seen._make((
+            *[get() * factor for get, factor in self._seen], speedbrake,
+            self._reader.wheels_on_ground()))
+
+    def throttles(self) -> list[float]:
+        """Return the throttle of each engine, as commanded."""
+        return self._reader.throttles()
 
 
 # Spelled out, these take half the time of a loop over getters and factors.

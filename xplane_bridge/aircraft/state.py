@@ -341,7 +341,15 @@ class StateReader:
             speedbrake, left_brake, right_brake, parking_brake,
             tuple([_read_engine(*engine) for engine in self._engines]),
             tuple([get() * POUND for get in self._tanks]),
-            tuple([get() > 0.5 for get in self._wheels])))
+            self.wheels_on_ground()))
+
+    def wheels_on_ground(self) -> tuple[bool, ...]:
+        """Return which wheels touch the ground."""
+        return tuple([get() > 0.5 for get in self._wheels])
+
+    def throttles(self) -> list[float]:
+        """Return the throttle of each engine, as commanded."""
+        return [get() for _, (get, *_), _ in self._engines]
 
 
 _NAMES = [name for name, _, _ in _PROPERTIES]

@@ -79,7 +79,7 @@ class DatarefsRounding(ABC):
         self._plausibility = Plausibility()
         self._handles = handles, is_forced
         self._observed = xplane.observed_datarefs(version)
-        self._readers = [self._reader(name) for name in self._observed]
+        self._readers = [self._reader(name) for name in (*xplane.OWN_PLACE, *self._observed)]
         self._form = Struct(f'{len(self._observed)}f')
 
     def fly_on(self, command: Controls, seconds: float) -> None:
@@ -96,12 +96,13 @@ class DatarefsRounding(ABC):
 
     def state(self) -> VehicleState:
         """Return what is observed of its state, as the bridge knows it."""
-        numbers = self._form.unpack(self._form.pack(*[read() for read in self._readers]))
+        # The position is in doubles on the wire.
+        lat_deg, lon_deg, altitude, *others = self._world.observed(self._readers)
+        numbers = self._form.unpack(self._form.pack(*others))
         if not math.isfinite(sum(numbers)):
             return self.received()
-        own = self._world.aircraft.state
         return xplane.own_state(
-            self._plausibility.place(own.lat_deg, own.lon_deg, own.altitude_msl), None,
+            self._plausibility.place(lat_deg, lon_deg, altitude), None,
             dict(zip(self._observed, numbers, strict=True)))
 
     @abstractmethod
@@ -114,8 +115,10 @@ class DatarefsRounding(ABC):
 
     def _reader(self, name: str) -> Callable[[], float]:
         """Return what reads a dataref, or the first element of an array."""
-        read: Any = self._store.reader(name.removesuffix('[0]'))
-        return element(read, 0) if name.endswith('[0]') else read
+        kind, read = self._store.type_of(name), self._store.reader(name)
+        assert kind is not None
+        assert read is not None
+        return element(read, 0) if kind.is_array else read
 
 
 class XpcRounding(DatarefsRounding):

@@ -34,17 +34,16 @@ class LocalMotion:
     An aircraft in X-Plane's local frame: +x east, +y up, +z south at the frame's origin.
 
     position in m; psi, theta, phi in deg, psi 0..360; q is (w, x, y, z), body FRD to the frame's
-    north, east, down; velocity, acceleration and wind in m/s and m/s2 along x, y, z. What is asked
+    north, east, down; velocity and wind in m/s along x, y, z. What is asked
     for rarely is computed when asked for.
     """
 
     def __init__(self, frame: LocalFrame, place: Vector, attitude: Vector, velocity: Vector,
-                 acceleration: Vector, wind: Vector) -> None:
+                 wind: Vector) -> None:
         """Take what is true at ``place`` (deg, m): roll, pitch, heading; vectors in NED."""
         self._frame, self._place, self._attitude = frame, place, attitude
         self._turn = frame.matrix_from_ned(place[0], place[1])
-        self.velocity, self.acceleration, self.wind = (
-            self._axes(velocity), self._axes(acceleration), self._axes(wind))
+        self.velocity, self.wind = self.axes(velocity), self.axes(wind)
 
     @cached_property
     def position(self) -> Vector:
@@ -77,6 +76,7 @@ class LocalMotion:
     def _angles(self) -> Vector:
         return euler_angles(multiply(self._turn, matrix_ned_body(*self._attitude)))
 
-    def _axes(self, ned: Vector) -> Vector:
+    def axes(self, ned: Vector) -> Vector:
+        """Return a vector, which is north, east, down at the aircraft, along x, y, z."""
         north, east, down = transform(self._turn, ned)
         return (east, -down, -north)

@@ -21,6 +21,7 @@ What X-Plane itself keeps and JSBSim does not is kept here, once for all fronten
 
 from collections.abc import Callable, Sequence
 import math
+from typing import cast
 
 from xplane_bridge.aircraft import terrain
 from xplane_bridge.aircraft.aircraft import Aircraft
@@ -35,6 +36,7 @@ from xplane_bridge.aircraft.geometry import (
     transpose,
     Vector,
 )
+from xplane_bridge.aircraft.sample import Seen
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.common.fields import DAY
 from xplane_bridge.simulators.local_motion import LocalMotion
@@ -102,10 +104,11 @@ class World:
         self.held: dict[str, Callable[[float], None]] = {}
         self._handles = [0.0] * THROTTLE_COUNT
         self._throttle_use = [0.0] * THROTTLE_COUNT
-        self._handles[:aircraft.engine_count] = [e.throttle for e in aircraft.state.engines]
+        self._handles[:aircraft.engine_count] = aircraft.sampler.throttles()
         self._local_key: AircraftState | None = None
+        self._seen: Seen | None = None
         self._local_others: dict[int, tuple[tuple[object, ...], LocalMotion]] = {}
-        self.frame = _nearest_frame(aircraft.state)
+        self.frame = _nearest_frame(aircraft.state.lat_deg, aircraft.state.lon_deg)
 
     # Time
 
@@ -157,8 +160,7 @@ class World:
         self.aircraft.reset()
         self.others = _formation(self.aircraft.state)
         self.flight_time = 0.0
-        self._handles[:self.aircraft.engine_count] = [
-            e.throttle for e in self.aircraft.state.engines]
+        self._handles[:self.aircraft.engine_count] = self.aircraft.sampler.throttles()
         self._apply_throttles()
         self._move_origin()
 
@@ -231,17 +233,31 @@ class World:
             lat, lon, altitude, math.degrees(theta), math.degrees(phi), math.degrees(psi),
             velocity_ned=velocity_ned, rates=rates or (s.p, s.q, s.r))
 
+    # What is seen of the user's aircraft
+
+    @property
+    def state(self) -> AircraftState:
+        """Return the state that datarefs are read of."""
+        return self.aircraft.state if self._seen is None else cast('AircraftState', self._seen)
+
+    def observed(self, readers: Sequence[Callable[[], float]]) -> list[float]:
+        """Return what readers of an observed state's datarefs say, in half of the time."""
+        self._seen = self.aircraft.seen
+        try:
+            return [read() for read in readers]
+        finally:
+            self._seen = None
+
     # The local frame
 
     @property
     def local(self) -> LocalMotion:
         """Return the user's aircraft in the local frame, computed once per state."""
-        s = self.aircraft.state
+        s = self.state
         if self._local_key is not s:
             self._local = LocalMotion(
                 self.frame, (s.lat_deg, s.lon_deg, s.altitude_msl), (s.phi, s.theta, s.psi),
-                (s.v_north, s.v_east, s.v_down), (s.a_north, s.a_east, s.a_down),
-                (s.wind_north, s.wind_east, s.wind_down))
+                (s.v_north, s.v_east, s.v_down), (s.wind_north, s.wind_east, s.wind_down))
             self._local_key = s
         return self._local
 
@@ -249,7 +265,7 @@ class World:
         """
         Return aircraft n (0..19) in the local frame, computed once per state.
 
-        Others have no acceleration or wind.
+        Others have no wind.
         """
         if n == 0:
             return self.local
@@ -257,18 +273,17 @@ class World:
         key = self.frame, o.lat_deg, o.lon_deg, o.altitude_msl, o.phi, o.theta, o.psi, o.speed
         known = self._local_others.get(n)
         if known is None or known[0] != key:
-            still = (0.0, 0.0, 0.0)
             known = self._local_others[n] = key, LocalMotion(
                 self.frame, (o.lat_deg, o.lon_deg, o.altitude_msl), (o.phi, o.theta, o.psi),
-                o.velocity_ned, still, still)
+                o.velocity_ned, (0.0, 0.0, 0.0))
         return known[1]
 
     def _move_origin(self) -> None:
         """Move the local origin to the nearest half degrees once the aircraft is far from it."""
-        s = self.aircraft.state
-        x, _, z = self.frame.to_local(s.lat_deg, s.lon_deg, s.altitude_msl)
+        lat_deg, lon_deg, altitude, *_ = self.aircraft.sampler.sample()
+        x, _, z = self.frame.to_local(lat_deg, lon_deg, altitude)
         if math.hypot(x, z) > _ORIGIN_REACH:
-            self.frame = _nearest_frame(s)
+            self.frame = _nearest_frame(lat_deg, lon_deg)
             self._local_key = None
 
     # Throttles: handles, override_throttles, and the latch ENGN_thro_override
@@ -277,8 +292,7 @@ class World:
     def throttle_handles(self) -> tuple[float, ...]:
         """Return the 16 throttle handles; those without an engine keep what was written."""
         if not self._throttles_forced:
-            self._handles[:self.aircraft.engine_count] = [
-                e.throttle for e in self.aircraft.state.engines]
+            self._handles[:self.aircraft.engine_count] = self.aircraft.sampler.throttles()
         return tuple(self._handles)
 
     @property
@@ -343,9 +357,9 @@ class World:
         self.aircraft.set_controls(throttle=list(values))
 
 
-def _nearest_frame(state: AircraftState) -> LocalFrame:
-    return LocalFrame(round(state.lat_deg / _ORIGIN_STEP_DEG) * _ORIGIN_STEP_DEG,
-                      round(state.lon_deg / _ORIGIN_STEP_DEG) * _ORIGIN_STEP_DEG)
+def _nearest_frame(lat_deg: float, lon_deg: float) -> LocalFrame:
+    return LocalFrame(round(lat_deg / _ORIGIN_STEP_DEG) * _ORIGIN_STEP_DEG,
+                      round(lon_deg / _ORIGIN_STEP_DEG) * _ORIGIN_STEP_DEG)
 
 
 def _update(target: list[float], now: Sequence[float],

@@ -52,22 +52,20 @@ _REPORTED = {
     'rudder': _YOKE + 'heading_ratio', 'flaps': 'sim/flightmodel/controls/flaprqst',
     'gear': 'sim/cockpit/switches/gear_handle_status',
     'speedbrake': 'sim/flightmodel/controls/sbrkrqst', **LEVERS}
-# None is the throttle, which has two names.
-_IN_ORDER = tuple(map(_REPORTED.get, Controls._fields))
 THROTTLE = ENGINES['throttle']
 FIRST_THROTTLE = THROTTLE + '[0]'
+_IN_ORDER = tuple(_REPORTED.get(name, THROTTLE) for name in Controls._fields)
 
 # What reported_controls() and engine_controls() read.
 DATAREFS = (*_REPORTED.values(), *ENGINES.values(), ENGINE_COUNT)
 
 
 def reported_controls(values: Mapping[str, float | None]) -> Controls:
-    """Return the controls of the user's aircraft; ``values`` has None for what is missing."""
-    throttle = values[THROTTLE]
-    return Controls._make([
-        values[dataref] if dataref is not None
-        else values[FIRST_THROTTLE] if throttle is None else throttle
-        for dataref in _IN_ORDER])
+    """Return the controls of the user's aircraft; what ``values`` lack is None."""
+    controls = Controls._make(map(values.get, _IN_ORDER))
+    if controls.throttle is None:
+        controls = controls._replace(throttle=values.get(FIRST_THROTTLE))
+    return controls
 
 
 def lever_datarefs(controls: Mapping[str, float]) -> dict[str, tuple[float, ...]]:

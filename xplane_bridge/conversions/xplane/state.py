@@ -98,27 +98,26 @@ _WEATHER_RENAMED = 12
 def own_datarefs(version: int) -> tuple[str, ...]:
     """Return those of OWN_DATAREFS that X-Plane ``version`` (10 to 12) has, in order."""
     def exists(name: str) -> bool:
-        if not name.startswith(_WEATHER):
-            return True
-        return name.startswith(_WEATHER_12) == (version >= _WEATHER_RENAMED)
+        return not name.startswith(_WEATHER) or (
+            name.startswith(_WEATHER_12) == (version >= _WEATHER_RENAMED))
 
     return tuple(filter(exists, OWN_DATAREFS))
 
 
-# Equivalent datarefs, of different versions or relative to different axes: one group suffices.
 def observed_datarefs(version: int) -> tuple[str, ...]:
     """
-    Return those of own_datarefs() that the observed part of a state needs, if all are finite.
+    Return those of own_datarefs() that what is observed of a state needs, if all are finite.
 
-    That is all but trims, brakes, levers of single engines, time and pause.
+    Without position, trims, brakes, time and pause; of engines the first throttle.
     """
     needless = {
         *OWN_PLACE, *_ATTITUDE, *_ACCELERATION, *xplane_levers.LEVERS.values(),
         *xplane_levers.ENGINES.values(), xplane_levers.ENGINE_COUNT, TIME, PAUSED}
-    return (*(name for name in own_datarefs(version) if name not in needless),
-            xplane_levers.FIRST_THROTTLE)
+    needed = (name for name in own_datarefs(version) if name not in needless)
+    return (*needed, xplane_levers.THROTTLE)
 
 
+# Equivalent datarefs, of different versions or relative to different axes: one group suffices.
 _ALTERNATIVES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (_TRUE_ATTITUDE, _ATTITUDE),
     (_TEMPERATURES[:1], _TEMPERATURES[1:]),
@@ -192,7 +191,10 @@ class Values(dict[str, float | None]):
 
     def first(self, names: Sequence[str]) -> float | None:
         """Return the first of the values that exists."""
-        return next((value for name in names if (value := self[name]) is not None), None)
+        for name in names:
+            if (value := self[name]) is not None:
+                return value
+        return None
 
 
 def running_time(given: Mapping[str, float]) -> tuple[float | None, bool]:
@@ -309,8 +311,9 @@ def _orientation(attitude_deg: Vector | None) -> Quaternion | None:
     """Return body FLU to ENU of (heading, pitch, roll) in degrees (1.21, 6.1, 6.2)."""
     if attitude_deg is None or not is_attitude(attitude_deg):
         return None
-    heading, pitch, roll = (angle * DEGREE for angle in attitude_deg)
-    return frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(roll, pitch, heading))
+    heading, pitch, roll = attitude_deg
+    return frames.ned_frd_to_enu_flu(
+        frames.euler_to_quaternion(roll * DEGREE, pitch * DEGREE, heading * DEGREE))
 
 
 def _origin(values: Values) -> tuple[float, float] | None:

@@ -51,7 +51,7 @@ def add_cockpit(t: Table, world: World) -> None:
 def _surfaces(t: Table, world: World) -> None:
     """Add yoke, trims, flaps, speed brake (4.1 to 4.8, 4.17 to 4.21) and the overrides."""
     def s() -> AircraftState:
-        return world.aircraft.state
+        return world.state
 
     control = partial(_control, world)
     for axis, field, after, trim in (
@@ -104,7 +104,7 @@ def _gear_and_brakes(t: Table, world: World) -> None:
         return padded([s.gear_position] * len(s.wheels_on_ground), _WHEELS, 0.0)
 
     for name in ('sim/cockpit/switches/gear_handle_status', C2 + 'gear_handle_down'):
-        t.int_(name, lambda: int(aircraft.state.gear > 0.5),
+        t.int_(name, lambda: int(world.state.gear > 0.5),
                lambda value: aircraft.set_controls(gear=float(value != 0)))
     t.floats('sim/flightmodel2/gear/deploy_ratio', deploy)
     t.floats('sim/aircraft/parts/acf_gear_deploy', deploy,
@@ -245,7 +245,7 @@ def _lights(t: Table, world: World) -> None:
 def _control(world: World, name: str) -> tuple[Read, Write]:
     """Return reader and writer of one cockpit control of Aircraft.set_controls."""
     def read() -> float:
-        return float(getattr(world.aircraft.state, name))
+        return float(getattr(world.state, name))
 
     def write(value: float) -> None:
         world.aircraft.set_controls(**{name: value})

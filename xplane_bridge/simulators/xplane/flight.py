@@ -73,7 +73,7 @@ def add_flight(t: Table, world: World) -> None:
 def _place(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
     """Add position and attitude (1.1 to 1.25)."""
     def s() -> AircraftState:
-        return world.aircraft.state
+        return world.state
 
     def write_position(axis: int, value: float) -> None:
         world.move_locally(position=replaced(world.local.position, axis, value))
@@ -124,13 +124,16 @@ def _below_360(heading_deg: float) -> float:
 def _motion(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
     """Add velocity, acceleration, rates and load (1.26 to 1.48)."""
     def s() -> AircraftState:
-        return world.aircraft.state
+        return world.state
 
     def write_velocity(axis: int, value: float) -> None:
         world.move_locally(velocity=replaced(world.local.velocity, axis, value))
 
     def rates() -> tuple[float, float, float]:
         return (s().p, s().q, s().r)
+
+    def acceleration() -> tuple[float, float, float]:
+        return world.local.axes((s().a_north, s().a_east, s().a_down))
 
     def write_rate(unit: float, which: int, value: float) -> None:
         world.move_locally(rates=replaced(rates(), which, value * unit))
@@ -141,7 +144,7 @@ def _motion(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
     for i, axis in enumerate('xyz'):
         t.float_(P + f'local_v{axis}', element(lambda: world.local.velocity, i),
                  partial(write_velocity, i))
-        t.float_(P + f'local_a{axis}', element(lambda: world.local.acceleration, i))
+        t.float_(P + f'local_a{axis}', element(acceleration, i))
     for base, since in ((P, 9), (P2, 11)):
         t.float_(base + 'groundspeed', lambda: s().ground_speed, since=since)
         t.float_(base + 'hpath', lambda: math.degrees(s().track), since=since)
@@ -172,7 +175,7 @@ def _motion(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
 def _air(t: Table, world: World) -> None:
     """Add air data (2.1 to 2.8, 2.19)."""
     def s() -> AircraftState:
-        return world.aircraft.state
+        return world.state
 
     for name in ('indicated_airspeed', 'indicated_airspeed2'):
         t.float_(P + name, lambda: s().cas / KNOT)
@@ -189,7 +192,7 @@ def _air(t: Table, world: World) -> None:
 def _weather(t: Table, world: World) -> None:
     """Add weather at the aircraft (2.9 to 2.25): 12 adds new names and keeps the old ones."""
     def s() -> AircraftState:
-        return world.aircraft.state
+        return world.state
 
     def wind_from() -> float:
         return math.degrees(math.atan2(-s().wind_east, -s().wind_north)) % 360.0
