@@ -175,3 +175,15 @@ def test_engines_fail_and_are_repaired_one_by_one():
     assert all(engine.running for engine in aircraft.state.engines)
     with pytest.raises(ValueError, match='there is no engine 2: this aircraft has 2'):
         aircraft.set_failed([2])
+
+
+@pytest.mark.parametrize('model', ['c172p', 'c310', 'ah1s'])
+def test_what_is_seen_has_the_bits_of_the_whole_state(model):
+    aircraft = Aircraft(model, Initial(parked=True))
+    aircraft.set_wind(3.0, -4.0, 0.5)
+    aircraft.set_controls(elevator=0.1, speedbrake=-0.5, throttle=0.7, flaps=0.5)
+    aircraft.advance(1.0)
+    seen, state = aircraft.seen, aircraft.state
+    for name in {*seen._fields, 'f_x', 'f_y', 'f_z'} - {'force_x', 'force_y', 'force_z'}:
+        assert getattr(seen, name) == getattr(state, name), name
+    assert aircraft.sampler.throttles() == [engine.throttle for engine in state.engines]
