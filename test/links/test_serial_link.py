@@ -693,14 +693,34 @@ def test_pty_of_our_own_waits_for_others_and_drops_what_nobody_reads(tmp_path, r
     assert not path.is_symlink()
 
 
-def test_pty_leaves_the_link_of_a_later_one_alone(tmp_path):
+def test_pty_leaves_the_link_of_another_program_alone(tmp_path):
     link = tmp_path / 'plugin'
-    first, second = (open_port(f'pty:{link}', BAUD) for _ in range(2))
+    first = open_port(f'pty:{link}', BAUD)
+    target = os.readlink(link)
+    with pytest.raises(LinkError, match=f'^pty:{link}: busy, process {os.getpid()} has it open'):
+        open_port(f'pty:{link}', BAUD)
+    assert os.readlink(link) == target
+    link.unlink()
+    second = open_port(f'pty:{link}', BAUD)
     target = os.readlink(link)
     first.close(discard=True)
     assert os.readlink(link) == target
     second.close(discard=True)
     assert not link.is_symlink()
+
+
+def test_pty_replaces_the_link_of_a_program_that_was_killed(tmp_path):
+    link = tmp_path / 'plugin'
+    link.symlink_to('/dev/pts/no-such')
+    open_port(f'pty:{link}', BAUD).close(discard=True)
+    # The number of its terminal is used again, by a later one.
+    master, slave = os.openpty()
+    link.symlink_to(os.ttyname(slave))
+    os.utime(link, (0, 0), follow_symlinks=False)
+    open_port(f'pty:{link}', BAUD).close(discard=True)
+    assert not link.is_symlink()
+    os.close(master)
+    os.close(slave)
 
 
 # End to end: two sessions, two loops, a pseudo-terminal between them.

@@ -20,7 +20,9 @@ from abc import ABC, abstractmethod
 import contextlib
 import errno
 import os
+from pathlib import Path
 import socket
+import stat
 import termios
 import time
 import tty
@@ -181,8 +183,7 @@ class _PtyPort(Port):
             tty.setraw(self._slave)
             os.set_blocking(self._master, False)
             if link:
-                if os.path.islink(link):
-                    os.unlink(link)
+                _remove_stale(link)
                 os.symlink(self._name, link)
                 self.path = link
         except OSError:
@@ -220,6 +221,38 @@ class _PtyPort(Port):
         os.close(self._master)
 
 
+def _remove_stale(link: str) -> None:
+    """
+    Remove a link that a program left behind when it was killed.
+
+    Raises LinkError if the link is that of a pseudo-terminal which is still there.
+    """
+    if not os.path.islink(link):
+        return
+    try:
+        terminal = os.stat(link)
+    except OSError:
+        terminal = None
+    # Numbers are used again: a terminal that is younger than the link has nothing to do with it.
+    if (terminal is not None and stat.S_ISCHR(terminal.st_mode)
+            and terminal.st_ctime_ns <= os.lstat(link).st_mtime_ns):
+        raise LinkError(f'{_PTY}{link}: busy, {_holder(os.readlink(link))} has it open; choose '
+                        'another path, or end that')
+    os.unlink(link)
+
+
+def _holder(terminal: str) -> str:
+    """Return in words which process created a pseudo-terminal, as far as that may be known."""
+    index = f'tty-index:\t{os.path.basename(terminal)}\n'
+    for process in Path('/proc').glob('[0-9]*'):
+        with contextlib.suppress(OSError):
+            for descriptor in (process / 'fd').iterdir():
+                if (os.readlink(descriptor).endswith('/ptmx')
+                        and index in (process / 'fdinfo' / descriptor.name).read_text()):
+                    return f'process {process.name}'
+    return 'another program'
+
+
 def open_port(name: str, baud: int) -> Port:
     """
     Open a port exclusively: 8 data bits, no parity, 1 stop bit, no flow control.
@@ -227,13 +260,16 @@ def open_port(name: str, baud: int) -> Port:
     ``name`` is a device (/dev/serial/by-id/... keeps its name when others come and go), a pyserial
     URL (loop://, socket://host:port, rfc2217://host:port), or ``pty:`` for a new
     pseudo-terminal, ``pty:/some/link`` with a symbolic link to it.
-    Raises LinkError if it cannot be opened, ValueError if the name or the baud rate is invalid.
+    Raises LinkError if it cannot be opened or is in use, ValueError if the name or the baud rate
+    is invalid.
     """
     try:
         if name.startswith(_PTY):
             return _PtyPort(name.removeprefix(_PTY))
         device = _device(name, baud)
         device.open()
+    except LinkError:
+        raise
     except (OSError, termios.error) as error:
         raise LinkError(_problem(name, error)) from error
     connection = getattr(device, '_socket', None)
