@@ -84,6 +84,8 @@ def test_a_report_says_what_is_known():
     assert math.isnan(known_or_nan(message, 'gear'))
     # Fields that nobody filled in are unknown: that does not put any control at 0.
     assert CONTROLS.known(msg.FlightControls()) == {}
+    assert CONTROLS.is_defined(0)
+    assert not CONTROLS.is_defined(0xffff)
 
 
 def test_recordings_from_before_the_mask_are_read():

@@ -91,6 +91,10 @@ class Mask:
         """Return the fields of a mask, by name."""
         return [name for name, bit in self._single if fields & bit]
 
+    def is_defined(self, fields: int) -> bool:
+        """Return whether all bits of a mask have a meaning."""
+        return not fields & ~sum(self._bits.values())
+
     def known(self, message: Any) -> dict[str, Any]:
         """Return the fields of a report that are known, by name."""
         fields = message.fields
@@ -113,7 +117,8 @@ class Mask:
         if not fields:
             raise ValueError(
                 f'fields is 0, so nothing is set: add {self._list()} for what you set')
-        if unknown := fields & ~sum(self._bits.values()):
+        if not self.is_defined(fields):
+            unknown = fields & ~sum(self._bits.values())
             raise ValueError(
                 f'fields is {fields}, but {unknown} is not defined here: add {self._list()}')
         if self._needs and not fields & self._bits[self._needs]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import hashlib
 import json
+import math
 import os
 import shutil
 import sys
@@ -120,9 +121,9 @@ def _lines(
         tracking.append(f'{name} {found["rms"] / factor:.2f} {unit}')
     if tracking:
         lines.append(f'tracking error, rms: {", ".join(tracking)}')
-    if figures['activity']:
-        lines.append('command travel: ' + ', '.join(
-            f'{name} {found["travel"]:.3f}/s' for name, found in figures['activity'].items()))
+    if travels := [f'{name} {found["travel"]:.3f}/s' for name, found in figures['activity'].items()
+                   if math.isfinite(found['travel'])]:
+        lines.append(f'command travel: {", ".join(travels)}')
     lines.append('rates: ' + ', '.join(
         f'{topic} {found["rate"]:.1f}/s' for topic, found in figures['rates'].items()
         if found['messages'] > 1))

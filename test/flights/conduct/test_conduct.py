@@ -88,6 +88,16 @@ def test_values_that_a_bridge_refuses_are_counted(lockstep, name, value, kind, w
     assert conduct.command(at(101), GOOD | {name: value}, 2.1)[1] == {}
 
 
+@pytest.mark.parametrize('lockstep', [True, False])
+def test_commands_that_set_nothing_are_against_the_contract(lockstep):
+    conduct = flown(lockstep=lockstep, commands=lambda n, stamp: [(stamp, {})])
+    assert wrong(conduct) == {'mask': 100}
+    (sentence,) = missed(conduct)
+    assert sentence.startswith(
+        'controller: commands whose fields are 0 or undefined at most 0: 100, first at 0.0 s '
+        '(nothing is set); add the constants of FlightControls')
+
+
 def test_a_frame_in_lockstep_needs_all_four_controls():
     def commands(_, stamp):
         return [(stamp, {'elevator': 0.0, 'aileron': 0.0})]

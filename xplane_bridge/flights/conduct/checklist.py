@@ -113,7 +113,7 @@ def findings(
         _of_counts('stamps', conduct, 'are those of imu/data', 'unstamped', 'unknown',
                    'backwards', *(('duplicate',) if conduct.lockstep else ())),
         _of_counts('controls', conduct, 'set elevator, aileron, rudder and throttle',
-                   'incomplete'),
+                   'mask', 'incomplete'),
         _lockstep(conduct),
         *(_follows(step, flown, values) for step in STEPS),
         _saturates(conduct, flown), _releases(conduct, flown)]

@@ -41,6 +41,7 @@ _GRACE = 0.5
 SAYS = {
     'not_finite': 'commands that are not finite',
     'out_of_range': 'commands out of range',
+    'mask': 'commands whose fields are 0 or undefined',
     'incomplete': 'commands without all of elevator, aileron, rudder, throttle',
     'unstamped': 'commands without a stamp',
     'unknown': 'commands with the stamp of no imu/data',
@@ -53,6 +54,8 @@ SAYS = {
 REMEDIES = {
     'not_finite': 'limit every value, and check for NaN, before it is published',
     'out_of_range': 'limit the surfaces to -1..1 and the throttle to 0..1',
+    'mask': 'add the constants of FlightControls for what you set (ELEVATOR, AILERON, RUDDER, '
+            'THROTTLE) in fields; otherwise the bridge refuses the command',
     'incomplete': 'set all four, and their bits in fields',
     'unstamped': 'copy header.stamp of the imu/data to that of the command',
     'unknown': 'copy header.stamp of the imu/data; do not stamp with the time of sending',
@@ -176,7 +179,7 @@ class Conduct:
         """
         Note a command; return what is wrong with its stamp, '' if nothing, and its good values.
 
-        ``values`` are those that its mask sets.
+        ``values`` are those that its mask sets, none if a bridge refuses the mask.
         """
         self.counts['commands'] += 1
         self._silent_until(now)
@@ -196,6 +199,8 @@ class Conduct:
 
     def _good(self, values: Mapping[str, float]) -> dict[str, float]:
         """Note what is wrong with values; return them, or none if the bridge would refuse them."""
+        if not values:
+            self._note('mask', 'nothing is set')
         for name, value in values.items():
             if not math.isfinite(value):
                 self._note('not_finite', f'{name} is {value}')
@@ -205,7 +210,7 @@ class Conduct:
             if not low <= value <= high:
                 self._note('out_of_range', f'{name} is {value:g}')
                 return {}
-        if absent := [name for name in FLOWN if name not in values]:
+        if values and (absent := [name for name in FLOWN if name not in values]):
             self._note('incomplete', f'no {", ".join(absent)}')
         return dict(values)
 

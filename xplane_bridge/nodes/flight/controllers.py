@@ -103,8 +103,10 @@ class ControlledVehicle(Vehicle):
         if not self._flown_by.targets and not self.conduct.engaged:
             # It flies already; what counts begins with the scenario.
             return
+        # As a bridge does: nothing of a command with an undefined bit is used.
+        values = _CONTROLS.known(message) if _CONTROLS.is_defined(message.fields) else {}
         with self._lock:
-            (self._relay or self.conduct).command(stamp, _CONTROLS.known(message), now)
+            (self._relay or self.conduct).command(stamp, values, now)
         if self._answer_wanted:
             with self.monitor.arrived:
                 self.monitor.arrived.notify_all()
