@@ -200,7 +200,7 @@ $(ROOT)/mutants/.made: requirements/mutants.txt $(VENV)
 shell: $(BUILT)
 	@echo 'ROS 2 and xplane_bridge are sourced, and its executables are on PATH; type exit to leave.'
 	@command -v ros2 > /dev/null || echo 'ros2 is a stand-in with what the pages use: ros2 --help'
-	@$(RUN) sh -c 'PATH=$(EXECUTABLES):$$PATH:$(CURDIR)/tools/ros2 exec "$${SHELL:-/bin/sh}"' || true
+	@tools/shell.sh $(ROOT) || true
 
 clean:
 	rm -rf build
