@@ -31,13 +31,15 @@ from launch_ros.actions import Node
 from xplane_bridge.common.command_line import dated, refuse_existing
 from xplane_bridge.common.data import folder
 from xplane_bridge.nodes.flight.bridges import bridge_parameters
-from xplane_bridge.nodes.launching import (
+from xplane_bridge.nodes.launch_arguments import (
     AircraftArguments,
-    checked_description,
     gains_for,
-    make_node,
     NodeArguments,
     SensorArguments,
+)
+from xplane_bridge.nodes.launching import (
+    checked_description,
+    make_node,
     simulated_gains,
     with_sensors,
 )

@@ -14,6 +14,7 @@
 
 """A node for the duration of one command of the stand-in for ros2, and messages as YAML."""
 
+from difflib import get_close_matches
 import importlib
 import os
 import sys
@@ -21,6 +22,10 @@ import time
 
 DEADLINE = 30.0
 NAME = '_ros2_stand_in'
+
+
+class RefusedError(Exception):
+    """Something that was typed cannot be: a sentence."""
 
 
 class Ros:
@@ -51,6 +56,14 @@ class Ros:
             self.rclpy.spin_once(self.node, timeout_sec=0.1)
         return value
 
+    def awaited(self, predicate, what):
+        """Do as until(), and say after a second what it waits for."""
+        value = self.until(predicate, 1.0)
+        if not value:
+            print(f'waiting for {what} ...', file=sys.stderr, flush=True)
+            value = self.until(predicate)
+        return value
+
     def call(self, kind, name, /, **fields):
         """Call a service; return the response, None if the service is not available."""
         client = self.node.create_client(kind, name)
@@ -65,8 +78,20 @@ class Ros:
 def kind_of(name):
     """Return the class of an interface by its name, such as std_srvs/srv/SetBool."""
     package, *middle, interface = name.split('/')
-    module = importlib.import_module(f'{package}.{middle[0] if middle else "msg"}')
+    try:
+        module = importlib.import_module(f'{package}.{middle[0] if middle else "msg"}')
+    except (ImportError, ValueError):
+        raise RefusedError(f'there is no interface {name!r}: expected a name such as '
+                      'std_msgs/msg/Float64') from None
+    if not hasattr(module, interface):
+        raise RefusedError(f'there is no interface {name!r}{near(interface, dir(module))}')
     return getattr(module, interface)
+
+
+def near(name, known):
+    """Return the end of a sentence about an unknown name."""
+    found = get_close_matches(name, known, n=1)
+    return f'; did you mean {found[0]}?' if found else ''
 
 
 def is_message(value):
@@ -87,22 +112,34 @@ def plain(value):
 
 
 def fill(message, values):
-    """Set the fields of a message that ``values`` names."""
+    """Set the fields of a message that ``values`` names. Raises RefusedError."""
+    if not isinstance(values or {}, dict):
+        raise RefusedError(f"expected fields such as '{{data: 1.0}}', got {values!r}")
+    kinds = message.get_fields_and_field_types()
     for name, value in (values or {}).items():
-        old = getattr(message, name)
-        if is_message(old):
-            fill(old, value)
-        elif isinstance(old, (bool, str)):
-            setattr(message, name, value)
-        elif isinstance(old, (int, float)):
-            setattr(message, name, type(old)(value))
-        elif value and isinstance(value[0], dict):
-            kind = message.get_fields_and_field_types()[name]
-            element = kind_of(kind.removeprefix('sequence<').split('>')[0])
-            setattr(message, name, [fill(element(), one) for one in value])
-        else:
-            setattr(message, name, value)
+        if name not in kinds:
+            raise RefusedError(
+                f'{type(message).__name__} has no field {name!r}{near(str(name), kinds)}')
+        try:
+            setattr(message, name, _filled(getattr(message, name), kinds[name], value))
+        except (AssertionError, TypeError, ValueError):
+            raise RefusedError(f'{type(message).__name__}.{name}: expected {kinds[name]}, '
+                          f'got {value!r}') from None
     return message
+
+
+def _filled(old, kind, value):
+    """Return a value as the field whose value is ``old`` takes it."""
+    if is_message(old):
+        return fill(old, value)
+    if isinstance(old, (bool, str)):
+        return value
+    if isinstance(old, (int, float)):
+        return type(old)(value)
+    if value and isinstance(value[0], dict):
+        element = kind_of(kind.removeprefix('sequence<').split('>')[0])
+        return [fill(element(), one) for one in value]
+    return value
 
 
 def absolute(topic):
@@ -115,7 +152,7 @@ def topic_kind(ros, topic):
     def found():
         return dict(ros.node.get_topic_names_and_types()).get(topic)
 
-    names = ros.until(found)
+    names = ros.awaited(found, f'a publisher of {topic}')
     return kind_of(names[0]) if names else None
 
 

@@ -33,6 +33,7 @@ from pathlib import Path
 import signal
 import sys
 
+from graph import near, RefusedError
 import nodes
 import topics
 import yaml
@@ -40,15 +41,27 @@ import yaml
 UNKNOWN = 64
 
 
+def found(package, look):
+    """Return what a function of ament_index_python says of a package. Raises RefusedError."""
+    from ament_index_python.packages import PackageNotFoundError
+    try:
+        return look(package)
+    except (PackageNotFoundError, ValueError):
+        raise RefusedError(f'there is no package {package!r} here') from None
+
+
 def executable(package, name):
     """Return the path of a package's executable, as ros2 run finds it."""
     from ament_index_python.packages import get_package_prefix
-    return os.path.join(get_package_prefix(package), 'lib', package, name)
+    return os.path.join(found(package, get_package_prefix), 'lib', package, name)
 
 
 def run(package, name, *arguments):
     """Replace this process by the executable."""
     path = executable(package, name)
+    if not os.path.exists(path):
+        raise RefusedError(f'{package} has no executable {name!r}'
+                           f'{near(name, os.listdir(os.path.dirname(path)))}')
     os.execv(path, [path, *arguments])
 
 
@@ -57,41 +70,64 @@ def launch(package, file='', *arguments):
     from ament_index_python.packages import get_package_share_directory
     if package.endswith('.py') or '--show-args' in arguments:
         return unknown('launch', package, file, *arguments)
-    share = Path(get_package_share_directory(package))
-    try:
-        import launch_ros  # noqa: F401
-    except ImportError:
-        pass
-    else:
+    folder = Path(found(package, get_package_share_directory)) / 'launch'
+    if not (folder / file).is_file():
+        raise RefusedError(
+            f'{package} has no launch file {file!r}{near(file, os.listdir(folder))}')
+    if strange := [argument for argument in arguments if ':=' not in argument]:
+        raise RefusedError(f'launch argument {strange[0]!r}: expected name:=value')
+    if find_spec('launch_ros'):
         runner = str(Path(__file__).with_name('run_launch_file.py'))
         os.execv(sys.executable, [
-            sys.executable, '-P', runner, str(share / 'launch' / file), *arguments])
-    name = file.removesuffix('.launch.py')
-    given = dict(argument.split(':=', 1) for argument in arguments)
-    config = given.pop('params_file', str(share / 'config' / f'{name}.yaml'))
-    if not os.path.exists(executable(package, f'{name}_node')):
+            sys.executable, '-P', runner, str(folder / file), *arguments])
+    name = f'{file.removesuffix(".launch.py")}_node'
+    if not os.path.exists(executable(package, name)):
         print(f'{file} starts more than one node, which needs the package launch_ros; here start '
               'them by ros2 run, or use make demo or experiment', file=sys.stderr)
         return unknown('launch', package, file)
-    ros = ['--ros-args', '--params-file', config]
-    if given.get('namespace'):
-        ros += ['-r', f'__ns:=/{given.pop("namespace").lstrip("/")}']
-    if 'log_level' in given:
-        ros += ['--log-level', given.pop('log_level')]
-    texts = text_parameters(name)
-    for key, value in given.items():
-        if key not in ('respawn', 'autostart'):
-            ros += ['-p', f'{key}:={yaml.dump(value).strip() if key in texts else value}']
-    return run(package, f'{name}_node', *ros)
+    return launch_node(package, name, file, arguments)
 
 
-def text_parameters(name):
-    """Return the names of a node's string parameters."""
-    from dataclasses import fields
+def launch_node(package, name, file, arguments):
+    """Run a node with the parameters that its launch file would give it."""
+    from xplane_bridge.nodes.launch_arguments import (
+        AircraftArguments,
+        checked_arguments,
+        gains_for,
+        own_parameters,
+        tables_of,
+    )
+    tables = tables_of(name)
+    others = tables[1:]
+    try:
+        given = checked_arguments(file, dict(one.split(':=', 1) for one in arguments), tables)
+        gains = gains_for(given) if AircraftArguments in others else {}
+    except ValueError as error:
+        raise RefusedError(error) from None
+    own = own_parameters(given, others)
+    if needs := [one for one in ('sensors', 'respawn') if given.get(one) and one not in own]:
+        print(f'the argument {needs[0]} needs the package launch_ros', file=sys.stderr)
+        return unknown('launch', package, file, *arguments)
+    if 'use_sim_time' in given:
+        own['use_sim_time'] = given['use_sim_time']
+    words = parameters(gains)
+    for option, argument, prefix in (
+            ('--params-file', 'params_file', ''), ('-r', 'namespace', '__ns:=/'),
+            ('--log-level', 'log_level', '')):
+        if argument in given:
+            words += [option, prefix + given[argument].lstrip('/' if prefix else '')]
+    return run(package, name, '--ros-args', *words, *parameters(own))
 
-    from xplane_bridge.nodes.managed.registry import parameter_table
-    return {field.name for field in fields(parameter_table(f'{name}_node'))
-            if field.type in ('str', str)}
+
+def parameters(values):
+    """Return ROS arguments that set parameters."""
+    return [word for name, value in values.items() for word in (
+        '-p', f'{name}:={one_line(list(value) if isinstance(value, tuple) else value)}')]
+
+
+def one_line(value):
+    """Return a value as YAML on one line."""
+    return yaml.dump([value], default_flow_style=True, width=float('inf')).strip()[1:-1]
 
 
 def show(name, *_):
@@ -154,7 +190,11 @@ def main(words):
     for length in (1, 2):
         command = COMMANDS.get(tuple(words[:length]))
         if command is not None:
-            return command(*words[length:])
+            try:
+                return command(*words[length:])
+            except RefusedError as error:
+                print(error, file=sys.stderr)
+                return 1
     return unknown(*words)
 
 

@@ -14,11 +14,23 @@
 
 """What the stand-in for ros2 does with topics, services and actions."""
 
+from collections import deque
 import sys
 import time
 
-from graph import absolute, DEADLINE, fill, kind_of, plain, Ros, shown, subscribe
+from graph import absolute, DEADLINE, fill, kind_of, plain, RefusedError, Ros, shown, subscribe
 import yaml
+
+WINDOW = 3.0
+"""Seconds of which hz prints the mean rate."""
+
+
+def parsed(text):
+    """Return what was typed as YAML. Raises RefusedError."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise RefusedError(f"expected YAML such as '{{data: 1.0}}', got {text!r}") from None
 
 
 def echo(*words):
@@ -43,18 +55,22 @@ def echo(*words):
 
 
 def hz(topic, *_):
-    """Print the mean rate once per second."""
-    times = []
+    """Print the mean rate of the last seconds, once per second."""
+    times = deque()
     with Ros() as ros:
         if not subscribe(ros, absolute(topic), lambda _: times.append(time.monotonic())):
             return 1
         shown = time.monotonic()
         while True:
             ros.rclpy.spin_once(ros.node, timeout_sec=0.1)
-            if time.monotonic() - shown > 1.0 and len(times) > 2:
-                shown = time.monotonic()
-                rate = (len(times) - 1) / (times[-1] - times[0])
-                print(f'average rate: {rate:.3f}', flush=True)
+            now = time.monotonic()
+            if now - shown < 1.0:
+                continue
+            shown = now
+            while times and times[0] < now - WINDOW:
+                times.popleft()
+            print(f'average rate: {(len(times) - 1) / (times[-1] - times[0]):.3f}'
+                  if len(times) > 2 else 'no new messages', flush=True)
 
 
 def pub(*arguments):
@@ -70,10 +86,10 @@ def pub(*arguments):
             words.remove(option)
             times = 1
     topic, kind, *values = words
-    message = fill(kind_of(kind)(), yaml.safe_load(values[0]) if values else {})
+    message = fill(kind_of(kind)(), parsed(values[0]) if values else {})
     with Ros() as ros:
         publisher = ros.node.create_publisher(kind_of(kind), absolute(topic), 10)
-        if not ros.until(publisher.get_subscription_count):
+        if not ros.awaited(publisher.get_subscription_count, f'a subscriber of {topic}'):
             print(f'nobody subscribes to {topic}', file=sys.stderr)
             return 1
         count = 0
@@ -88,7 +104,7 @@ def pub(*arguments):
 
 def call(name, kind, values='{}'):
     """Call a service with a request given as YAML."""
-    request = fill(kind_of(kind).Request(), yaml.safe_load(values))
+    request = fill(kind_of(kind).Request(), parsed(values))
     with Ros() as ros:
         response = ros.call(kind_of(kind), absolute(name), **{
             field: getattr(request, field) for field in request.get_fields_and_field_types()})
@@ -111,7 +127,7 @@ def send_goal(*words):
         if not ros.until(client.server_is_ready):
             return 1
         sent = client.send_goal_async(
-            fill(action.Goal(), yaml.safe_load(values)),
+            fill(action.Goal(), parsed(values)),
             show if {'-f', '--feedback'} & {*words} else None)
         ros.until(sent.done)
         if not sent.done() or not sent.result().accepted:

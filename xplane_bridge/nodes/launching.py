@@ -21,8 +21,7 @@ same declaration, and the same error messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 import os
 import sys
@@ -39,18 +38,18 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from xplane_bridge.common.text import did_you_mean
-from xplane_bridge.control.gains import of_simulated, parameters_of
-from xplane_bridge.nodes.managed.parameter_texts import parse
-from xplane_bridge.nodes.managed.parameters import (
-    BadParameterError,
-    describe,
-    parameter,
-    renames,
+from xplane_bridge.control.gains import of_simulated
+from xplane_bridge.nodes.launch_arguments import (
+    AircraftArguments,
+    checked_arguments,
+    gains_for,
+    Given,
+    own_parameters,
+    SensorArguments,
+    tables_of,
 )
-from xplane_bridge.nodes.managed.registry import parameter_table
+from xplane_bridge.nodes.managed.parameters import describe
 from xplane_bridge.nodes.simulator.direct import DIRECT
-from xplane_bridge.nodes.vehicle.publisher import TopicParameters
 from xplane_bridge.sensors.topics import moved_truth
 
 _EMPTY = "''"
@@ -58,60 +57,23 @@ _EMPTY = "''"
 _OF_ROS2_LAUNCH = ('launch-prefix', 'launch-prefix-filter')
 
 
-@dataclass(frozen=True)
-class NodeArguments:
-    """Arguments of every launch file that starts nodes."""
-
-    namespace: str = parameter('', 'Namespace of the vehicle, such as uav1.')
-    params_file: str = parameter(
-        '', 'Parameter file; arguments given here override it. Empty: none.')
-    use_sim_time: bool = parameter(False, 'Take the time from /clock.')
-    log_level: str = parameter(
-        'info', 'Least severe message to log.',
-        choices=('debug', 'info', 'warn', 'error', 'fatal'))
-    respawn: bool = parameter(False, 'Restart a node when it ends.')
-
-
-@dataclass(frozen=True)
-class SensorArguments:
-    """Arguments of every launch file that starts a bridge of a vehicle."""
-
-    sensors: str = parameter(
-        '', 'Start sensors_node with these sensors: consumer, tactical, perfect, or a file '
-        "(.yaml); the bridge's topics go on below truth. Empty: none.")
-
-
-Given = Mapping[str, Any]
-"""The given arguments by name; the others are absent."""
-
-
-def node_description(
-    executable: str, more: Sequence[type[Any]] = (),
-    defaults: Callable[[Given], Given] = lambda _: {},
-) -> LaunchDescription:
-    """
-    Return the description of a launch file for one node: all its parameters are arguments.
-
-    ``more`` are tables of further arguments, from which ``defaults`` makes parameters.
-    """
-    table = parameter_table(executable)
-    others: list[type[Any]] = [*more, NodeArguments]
-    if issubclass(table, TopicParameters):
-        others.append(SensorArguments)
+def node_description(executable: str) -> LaunchDescription:
+    """Return the description of a launch file for one node: all its parameters are arguments."""
+    table, *others = tables_of(executable)
 
     def has_truth(own: Given) -> bool:
         return not hasattr(table, 'telemetry') or own.get('telemetry') == DIRECT
 
     def make(given: Given) -> list[LaunchDescriptionEntity]:
-        shared = {item.name for other in others for item in fields(other)}
-        own = {name: value for name, value in given.items() if name not in shared}
+        own = own_parameters(given, others)
         if given.get('sensors') and not has_truth(own):
             raise ValueError(
                 'launch argument sensors: with telemetry:=bridge the truth comes from the bridge: '
                 'give the argument to that')
         return with_sensors(
             executable, given, own, given.get('sensors', '') if SensorArguments in others else '',
-            own.get('lockstep', False), defaults=defaults(given))
+            own.get('lockstep', False),
+            defaults=gains_for(given) if AircraftArguments in others else {})
 
     return checked_description(
         f'{executable.removesuffix("_node")}.launch.py', make, table, *others)
@@ -127,25 +89,6 @@ def with_sensors(
         make_node(bridge, given, parameters, remappings=list(moved_truth(sensors).items()),
                   **options),
         make_node('sensors_node', given, {'sensors': sensors, 'lockstep': lockstep})]
-
-
-@dataclass(frozen=True)
-class AircraftArguments:
-    """Arguments of launch files that start autopilot_node."""
-
-    aircraft: str = parameter(
-        '', 'Aircraft whose gains and limits autopilot_node has: a name in data/gains, or '
-        'a parameter file. Empty: those of params_file, or of the c172p. A simulator of this '
-        'package that is started too flies the aircraft of that name.')
-
-
-def gains_for(given: Given) -> dict[str, float]:
-    """Return autopilot_node's parameters for the argument ``aircraft``."""
-    aircraft = given.get('aircraft', '')
-    try:
-        return parameters_of(aircraft) if aircraft else {}
-    except ValueError as error:
-        raise ValueError(f'launch argument aircraft: {error}') from None
 
 
 def simulated_gains(given: Given) -> dict[str, float]:
@@ -168,20 +111,10 @@ def checked_description(
     Nothing is shared with other launch files: an argument counts if it is passed to this one.
     """
     arguments = list(chain.from_iterable(map(describe, tables)))
-    renamed = {old: new for table in tables for old, new in renames(table).items()}
 
     def checked(context: LaunchContext) -> Sequence[LaunchDescriptionEntity]:
-        texts = _passed(context, file, [argument.name for argument in arguments], renamed)
-        given: dict[str, Any] = {}
-        for table in tables:
-            names = {item.metadata['name'] or item.name for item in fields(table)}
-            try:
-                given |= parse(table, {
-                    name: text for name, text in texts.items() if name in names})
-            except BadParameterError as error:
-                raise ValueError(
-                    f'launch argument {str(error).removeprefix("parameter ")}') from error
-        return make(given)
+        texts = _passed(context, file, [argument.name for argument in arguments])
+        return make(checked_arguments(file, texts, tables))
 
     return LaunchDescription([GroupAction([
         # Before the declarations: afterwards each of them would seem to be given.
@@ -244,30 +177,13 @@ def _written(parameters: Given) -> list[dict[str, ParameterValue]]:
     return [values] if values else []
 
 
-def _passed(
-    context: LaunchContext, file: str, known: Iterable[str], renamed: Mapping[str, str]
-) -> dict[str, str]:
-    """
-    Return the non-empty arguments that were passed to this launch file.
-
-    Raises ValueError for an unknown one, and for one by the name that it had earlier.
-    """
-    known = list(known)
+def _passed(context: LaunchContext, file: str, known: Iterable[str]) -> dict[str, str]:
+    """Return the arguments that were passed to this launch file, also unknown ones."""
     include = _include_of(file)
-    if include is None:
-        names = set(known)
-    else:
-        names = {
-            perform_substitutions(context, normalize_to_list_of_substitutions(name))
-            for name, _ in include.launch_arguments}
-        for name in sorted(names.difference(known, _OF_ROS2_LAUNCH)):
-            if name in renamed:
-                raise ValueError(f'launch argument {name}: it is now called {renamed[name]}')
-            raise ValueError(
-                f'launch argument {name}: {file} has no argument of that name'
-                f'{did_you_mean(name, known)}')
-    return {name: text for name in known
-            if name in names and (text := context.launch_configurations.get(name, ''))}
+    names = set(known) if include is None else {
+        perform_substitutions(context, normalize_to_list_of_substitutions(name))
+        for name, _ in include.launch_arguments}.difference(_OF_ROS2_LAUNCH)
+    return {name: context.launch_configurations.get(name, '') for name in names}
 
 
 def _include_of(file: str) -> IncludeLaunchDescription | None:
