@@ -60,8 +60,8 @@ REMEDIES = {
     'unstamped': 'copy header.stamp of the imu/data to that of the command',
     'unknown': 'copy header.stamp of the imu/data; do not stamp with the time of sending',
     'backwards': 'answer the newest imu/data only, from one thread',
-    'duplicate': 'command in the callback of imu/data, not by a timer, and not again for a state '
-                 'that is sent again',
+    'duplicate': 'a state may be sent again: skip an imu/data whose stamp was answered, and '
+                 'command in its callback, not by a timer',
     'unasked': 'command nothing before the first target, nor after one with RELEASE',
     'late': 'compute faster, or answer the newest imu/data only',
 }
