@@ -64,6 +64,8 @@ def fly(experiment: Experiment) -> int:
         interrupts = Interrupts()
         code = conduct(flight, view, experiment, interrupts)
         if not flight.flown:
+            # A recording of nothing would be in the way of the next try.
+            clear(files)
             return code
         try:
             with interrupts.allowed(by_sigterm=False):

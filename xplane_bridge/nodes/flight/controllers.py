@@ -38,13 +38,7 @@ from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes
-from xplane_bridge.nodes.flight.started import (
-    COMMAND,
-    ends_in,
-    NotReadyError,
-    START_TIMEOUT,
-    Started,
-)
+from xplane_bridge.nodes.flight.started import COMMAND, ends_in, NotReadyError, Started
 from xplane_bridge.nodes.flight.vehicle import is_used_by_another, Vehicle
 
 _TICK = 0.05
@@ -52,6 +46,8 @@ _TICK = 0.05
 _ACKNOWLEDGED = 5.0
 _CONTROLS = Mask(FlightControls)
 _TARGETS = Mask(AutopilotTarget)
+# Seconds until one that has subscribed to its target also publishes: its node is up.
+_PUBLISHES_WITHIN = 10.0
 _HELD = ('altitude', 'heading', 'course', 'airspeed', 'climb_rate')
 
 
@@ -77,7 +73,7 @@ class ControlledVehicle(Vehicle):
         self._relay = Relay(self.conduct, self._forward) if lockstep else None
         self._controller = controller
         self._flown_by = flown_by
-        self._patience = min(patience, START_TIMEOUT)
+        self._patience = min(patience, _PUBLISHES_WITHIN)
         self._lock = RLock() if self._relay is None else self._relay.lock
         self._own: set[float] = set()
         self._held: dict[str, float] = {}
@@ -126,9 +122,14 @@ class ControlledVehicle(Vehicle):
             lambda: self._controller.code is not None or is_used_by_another(
                 self._node.get_publishers_info_by_topic(topic)), self._patience
         ):
+            others = [name for name, _ in self._node.get_topic_names_and_types()
+                      if name.endswith(f'/{COMMAND}') and name != topic
+                      and self._node.count_publishers(name)]
             raise NotReadyError(
                 f'the controller has no publisher on {topic}: it commands there, in the '
-                'namespace that it is given', ends_in(self._node, self._namespace))
+                'namespace that it is given' + (
+                    f'; there are publishers on {", ".join(sorted(others))}: use relative names'
+                    if others else ''), ends_in(self._node, self._namespace))
 
     def _prepare_controller(self) -> None:
         if self._relay is not None:

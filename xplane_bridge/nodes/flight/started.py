@@ -121,7 +121,8 @@ def wait_for(
             text = _lacking(topic, targets, ends)
             if now > deadline:
                 raise NotReadyError(text, ends)
-            say(text)
+            say(text if deadline == math.inf
+                else f'{text}; waiting up to {START_TIMEOUT:g} s for it')
             told_at = math.inf
         time.sleep(_TICK)
 
@@ -154,7 +155,8 @@ def _lacking(topic: str, targets: bool, ends: Ends | None) -> str:
         return (f'nothing of the controller is where {topic} is: its namespace is in the ROS '
                 'arguments at the end of its command line')
     text = (f'the controller does not {"subscribe to" if targets else "publish"} {topic}; it '
-            f'subscribes to {_shown(ends.subscribed)}, and publishes {_shown(ends.published)}')
+            f'subscribes to {_shown(ends.subscribed)}, and publishes {_shown(ends.published)}; '
+            'use relative names')
     return text + ('; one that has its own goals is flown by experiment with --no-target'
                    if targets else '')
 
