@@ -422,6 +422,19 @@ def test_only_what_is_subscribed_to_is_asked_for(ros, scripted):
     ros.wait_for(lambda: 3 in scripted.requests, 'a request to the magnetometer')
 
 
+def test_another_bridge_in_the_namespace_and_who_commands_are_said(ros, scripted):
+    node = started(ros, scripted.parameters, 'fix')
+    ros.next('fix')
+    ros.subscribe(Imu, 'imu/data')
+    ros.publisher(Imu, 'imu/data')
+    ros.publisher(FlightControls, 'command/controls')
+    ros.diagnosed('telemetry', lambda level, message, values: (
+        level == WARN and message == 'another node publishes /imu/data too: is another bridge '
+                                     'running?'), node=node)
+    *_, values = ros.diagnosed('commands', node=node)
+    assert values['publishers of command/controls'].count('/') == 1
+
+
 def test_telemetry_at_a_slow_rate_is_not_called_stale_between_two_polls(ros, scripted):
     node = started(ros, scripted.parameters, 'fix', gps_rate=0.4)
     ros.next('fix')

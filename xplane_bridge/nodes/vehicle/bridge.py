@@ -59,6 +59,9 @@ S = TypeVar('S', bound=Session)
 # Telemetry older than this is stale, in seconds.
 FRESH = 1.0
 
+# Anybody in the ROS domain may publish.
+_MOST_COMMANDERS = 8
+
 # How long after release_timeout the session's link may still be busy with something else.
 _GRACE = 0.5
 
@@ -213,6 +216,8 @@ class Bridge(BridgeNode[P], Generic[P, S]):
     def sentence(self, state: PeerState) -> str:
         """Return the meaning of a peer's state, and what can be done about it."""
         said = self.session.sentences[state]
+        if state is PeerState.AWAY:
+            said += f' (looked for at {printable(self.peer_address())})'
         hint = self.hint(state)
         return f'{said}; {hint}' if hint else said
 
@@ -323,10 +328,25 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         age = now - self.last_update if self.last_update else None
         fresh = age is not None and age < self.fresh_for()
         rates = self._rates.per_second(self.session.statistics.updates, now)
-        return Status(
-            'telemetry', OK if fresh else STALE, 'arriving' if fresh else 'nothing arrives', (
-                *self.telemetry_values(rates, now),
-                ('age of the last, s', 'none yet' if age is None else f'{age:.3f}')))
+        level, text = (OK, 'arriving') if fresh else (STALE, 'nothing arrives')
+        if fresh and (shared := self._shared_topic()):
+            level = WARN
+            text = f'another node publishes {shared} too: is another bridge running?'
+        return Status('telemetry', level, text, (
+            *self.telemetry_values(rates, now),
+            ('age of the last, s', 'none yet' if age is None else f'{age:.3f}')))
+
+    def _shared_topic(self) -> str:
+        """Return the name of telemetry that another node publishes too, '' if none does."""
+        names = [self.resolve_topic_name(f'{prefix}imu/data') for prefix in self.gates]
+        return next((name for name in names if self.count_publishers(name) > 1), '')
+
+    def _commanders(self) -> str:
+        """Return which nodes publish command/controls."""
+        return ', '.join(sorted(
+            f'{one.node_namespace.rstrip("/")}/{one.node_name}' for prefix in self.gates
+            for one in self.get_publishers_info_by_topic(
+                self.resolve_topic_name(f'{prefix}command/controls')))[:_MOST_COMMANDERS])
 
     def fresh_for(self) -> float:
         """Return how old telemetry may be to count as fresh, in seconds."""
@@ -351,6 +371,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
             level, text = WARN, 'commands stopped arriving'
         return (Status('commands', level, text, (
             *self.command_values(),
+            ('publishers of command/controls', printable(self._commanders()) or 'none'),
             ('given back, not yet shown', ', '.join(sorted(session.owed)) or 'nothing'))),)
 
     def command_values(self) -> Iterable[tuple[str, str]]:

@@ -79,7 +79,8 @@ class Sockets:
                 sender_port=self._sends_from(self.peer_port.unasked))
         except LinkError as error:
             raise LinkError(
-                f'{error} Rows arrive on the port data_port; set that or bind_address'
+                f'{error} Perhaps another bridge. Rows arrive on the port data_port; set that or '
+                'bind_address'
             ) from error
 
     def _open_beacon(self, host: str | None) -> UdpSocket | None:
