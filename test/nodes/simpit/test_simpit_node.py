@@ -919,6 +919,7 @@ def test_silent_plugin_is_a_state(ros, path, plugin):
     ros.start(SimpitNode, port=plugged.path, profile='v2')
     level, text, _ = status(ros, 'peer', lambda _, text, __: 'no answer' in text)
     assert level == DiagnosticStatus.WARN
+    assert text.count('no answer') == 1
     assert 'baud rate' in text
     assert 'Is the plugin 2.0 and 2.1?' in text
 

@@ -216,9 +216,11 @@ class Bridge(BridgeNode[P], Generic[P, S]):
     def sentence(self, state: PeerState) -> str:
         """Return the meaning of a peer's state, and what can be done about it."""
         said = self.session.sentences[state]
+        hint = self.hint(state)
+        if hint.startswith(said):
+            return hint
         if state is PeerState.AWAY:
             said += f' (looked for at {printable(self.peer_address())})'
-        hint = self.hint(state)
         return f'{said}; {hint}' if hint else said
 
     # From the peer: in the link's thread.
