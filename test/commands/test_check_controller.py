@@ -58,7 +58,8 @@ def test_one_without_target_learns_that_from_its_list(tmp_path):
     assert code == 1, output
     assert ('check_controller: the controller does not subscribe to /experiment/target; it '
             'subscribes to /experiment/controls, /experiment/imu/data, and publishes '
-            '/experiment/command/controls; one that has its own goals') in output
+            '/experiment/command/controls; use relative names; one that has its own '
+            'goals') in output
     assert '✗ subscribes does not subscribe to target: use relative names' in output
     assert '– publishes  not tried: it has a publisher on command/controls' in output
 

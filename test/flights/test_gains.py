@@ -34,7 +34,7 @@ from xplane_bridge.places import open_flight
 SENTENCE = (
     'no gains are known for navion, and the autopilot flies no aircraft with those of another '
     r'one unless they are named: find its own \(tune --model navion\), or name a file or one of '
-    '737, .*c172p.* with --gains')
+    '737, .*c172p.* with (--gains|gains: in aircraft:)')
 FLIGHT = {
     'duration': 2.0, 'initial': {'model': 'navion', 'altitude': 1500.0, 'airspeed': 53.64},
     'events': [{'at': 0.5, 'engage': True}],

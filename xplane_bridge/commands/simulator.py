@@ -34,7 +34,7 @@ from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.common.command_line import program, refuse_old_option, without_ros_arguments
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.common.timing import FRAME_RATE
-from xplane_bridge.protocols.registry import PROTOCOLS
+from xplane_bridge.protocols.registry import PeerProtocol, PROTOCOLS
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.registry import load, SIMULATORS
@@ -47,7 +47,7 @@ _START = Initial()
 _ALL = 'all'
 _TOGETHER = tuple(name for name, protocol in PROTOCOLS.items() if protocol.has_usual_place)
 # A simulator of X-Plane's own UDP has its version in its name; the protocol's name has any.
-_PROTOCOLS = PROTOCOLS | {one.name: one.protocol for one in SIMULATORS.values()}
+_SPOKEN = {one.name: one.protocol for one in SIMULATORS.values()}
 _VERSIONS = {one.name: one.version for one in SIMULATORS.values() if one.version is not None}
 
 
@@ -117,9 +117,18 @@ def _make_server(arguments: Namespace) -> Server:
         version = _VERSIONS.get(chosen.name)
         if version is not None and chosen.version != version:
             raise ValueError(f'{chosen.name} is version {version}: omit --version, or choose '
-                             f'{_PROTOCOLS[chosen.name].name} --version {chosen.version}')
-        frontends.append(load(_PROTOCOLS[chosen.name]).make_frontend(chosen, faults))
+                             f'{_protocol(chosen.name).name} --version {chosen.version}')
+        frontends.append(load(_protocol(chosen.name)).make_frontend(chosen, faults))
     return Server(Simulation(frontends, make_world, arguments.frame_rate, faults))
+
+
+def _names() -> list[str]:
+    return [*dict.fromkeys((*PROTOCOLS, *_SPOKEN))]
+
+
+def _protocol(name: str) -> PeerProtocol:
+    """Return what a simulator speaks, by one of _names()."""
+    return _SPOKEN.get(name) or PROTOCOLS[name]
 
 
 def _chosen(arguments: Namespace) -> list[Namespace]:
@@ -127,8 +136,8 @@ def _chosen(arguments: Namespace) -> list[Namespace]:
     chosen = []
     for text in arguments.protocols or _TOGETHER:
         name, *options = shlex.split(text) or ['']
-        if name not in _PROTOCOLS:
-            raise ValueError(f'{name!r} is not one of {", ".join(_PROTOCOLS)}')
+        if name not in _names():
+            raise ValueError(f'{name!r} is not one of {", ".join(_names())}')
         parser = ArgumentParser(f'simulator {_ALL} "{name} ..."')
         _add_own_options(parser, name)
         parser.set_defaults(**vars(arguments) | {'name': name})
@@ -148,7 +157,8 @@ def _parser(given: Sequence[str]) -> ArgumentParser:
     parser = ArgumentParser(
         program('simulator'), description='Simulate an aircraft for clients to fly.')
     commands = parser.add_subparsers(dest='name', required=True, metavar='SIMULATOR')
-    for name, protocol in _PROTOCOLS.items():
+    for name in _names():
+        protocol = _protocol(name)
         text = (f'{protocol.name} --version {_VERSIONS[name]}' if name in _VERSIONS
                 else protocol.peer)
         command = commands.add_parser(name, help=text, description=f'{text}.')
@@ -169,7 +179,7 @@ def _parser(given: Sequence[str]) -> ArgumentParser:
 
 
 def _add_own_options(parser: ArgumentParser, name: str) -> None:
-    load(_PROTOCOLS[name]).add_options(parser)
+    load(_protocol(name)).add_options(parser)
     if name in _VERSIONS:
         parser.set_defaults(version=_VERSIONS[name])
 

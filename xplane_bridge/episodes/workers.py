@@ -343,6 +343,8 @@ def _work(
     """Fly a share of the environments, in a process of its own, until told to close."""
     # Ctrl-C is for whoever asks. SIG_IGN would be inherited by what an environment starts.
     signal.signal(signal.SIGINT, lambda *_: None)
+    # The program that is imported here may have a handler of its own for it.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     # Of whoever asks; as long as one is open here, reading would not end with that process.
     for other in others:
         other.close()

@@ -462,7 +462,7 @@ def test_two_publishers_behind_one_address_are_told_by_the_counter(ros):
     _, text, _ = ros.diagnosed(
         'publisher', lambda _, text, __: 'do not continue the numbers of the others' in text,
         node=setup.node)
-    assert text.startswith('19 packets in the last second do not')
+    assert re.match(r'\d+ packets in the last second do not', text)
     assert 'two publishers send through the same address' in text
 
 

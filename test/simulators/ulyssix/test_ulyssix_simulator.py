@@ -287,7 +287,8 @@ def test_the_quantities_are_the_aircrafts():
 
 
 def parse(*arguments):
-    return main._parser().parse_args(['ulyssix', '--port', '5000', *arguments])
+    given = ['ulyssix', '--port', '5000', *arguments]
+    return main._parser(given).parse_args(given)
 
 
 def test_the_options_make_the_frontend():
