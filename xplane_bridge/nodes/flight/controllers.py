@@ -78,6 +78,7 @@ class ControlledVehicle(Vehicle):
         self._own: set[float] = set()
         self._held: dict[str, float] = {}
         self._answer_wanted = False
+        self._is_commanding = False
         node.create_subscription(FlightControls, f'{namespace}/{COMMAND}', self._on_command, 50)
         monitor.on_state = self._on_state
         if lockstep and not flown_by.targets:
@@ -98,6 +99,9 @@ class ControlledVehicle(Vehicle):
             return
         if not self._flown_by.targets and not self.conduct.engaged:
             # It flies already; what counts begins with the scenario.
+            with self.monitor.arrived:
+                self._is_commanding = True
+                self.monitor.arrived.notify_all()
             return
         # As a bridge does: nothing of a command with an undefined bit is used.
         values = _CONTROLS.known(message) if _CONTROLS.is_defined(message.fields) else {}
@@ -130,6 +134,10 @@ class ControlledVehicle(Vehicle):
                 'namespace that it is given' + (
                     f'; there are publishers on {", ".join(sorted(others))}: use relative names'
                     if others else ''), ends_in(self._node, self._namespace))
+        if self._relay is None and not self._flown_by.targets:
+            # It may not receive the state yet. One that never commands is judged as silent.
+            self.monitor.wait_for(
+                lambda: self._is_commanding or self._controller.code is not None, self._patience)
 
     def _prepare_controller(self) -> None:
         if self._relay is not None:

@@ -50,7 +50,6 @@ class Ends:
     published: frozenset[str] = frozenset()
 
 
-
 class NotReadyError(ExperimentError):
     """A controller without what it needs to be flown; ``ends`` is None if it has no node."""
 
