@@ -19,7 +19,6 @@ import json
 import os
 from pathlib import Path
 import signal
-import socket
 import sys
 
 import pytest
@@ -34,6 +33,7 @@ from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import NavSatFix
 
 from harness import DEADLINE, process
+from xplane_bridge.nodes.flight.bridges import free_ports
 
 pytestmark = pytest.mark.ros_tools
 
@@ -135,7 +135,7 @@ def test_a_bring_up_flies_on_simulated_time(ros):
     from rosgraph_msgs.msg import Clock
 
     from xplane_bridge.msg import FlightControls
-    (port,) = free_ports(1)
+    port = free_ports(1)
     ros.subscribe(Clock, '/clock')
     ros.subscribe(NavSatFix, '/uav5/fix')
     ros.subscribe(FlightControls, '/uav5/command/controls')
@@ -179,20 +179,9 @@ def test_autopilot_is_engaged_by_its_argument(ros, simulator):
         assert ros.next('/uav1/command/controls', 10).throttle > 0.0
 
 
-def free_ports(count):
-    """Return UDP ports that are currently unbound."""
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(('127.0.0.1', 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
-
-
 def test_fdmdata_node_flies(ros, simulator):
-    data, controls, rpc = free_ports(3)
+    data = free_ports(3)
+    controls, rpc = data + 1, data + 2
     simulator('fdmdata', '--port', str(data), '--controls-port', str(controls),
               '--rpc-port', str(rpc))
     ros.subscribe(NavSatFix, '/uav2/fix')
@@ -203,7 +192,7 @@ def test_fdmdata_node_flies(ros, simulator):
 
 def test_ulyssix_node_hears_its_publisher(ros, simulator):
     from xplane_bridge.msg import UlyssixPacket
-    (port,) = free_ports(1)
+    port = free_ports(1)
     ros.subscribe(UlyssixPacket, '/telemetry/packets')
     with launched('ulyssix', 'namespace:=telemetry', f'port:={port}'):
         simulator('ulyssix', '--port', str(port))
@@ -211,7 +200,7 @@ def test_ulyssix_node_hears_its_publisher(ros, simulator):
 
 
 def test_xplane_udp_node_flies(ros, simulator):
-    (port,) = free_ports(1)
+    port = free_ports(1)
     simulator('xplane12', '--port', str(port), '--no-beacon')
     ros.subscribe(NavSatFix, '/uav3/fix')
     with launched('xplane_udp', 'namespace:=uav3', f'port:={port}', 'version:=12'):
@@ -221,7 +210,7 @@ def test_xplane_udp_node_flies(ros, simulator):
 def test_simulator_node_runs_at_its_speed(ros):
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     from rosgraph_msgs.msg import Clock
-    (port,) = free_ports(1)
+    port = free_ports(1)
     ros.subscribe(Clock, '/clock')
     with launched('simulator', 'namespace:=uav4', f'port:={port}', 'speed:=4.0'):
         ros.next('/clock', 5)

@@ -17,7 +17,6 @@
 from contextlib import contextmanager
 import math
 import re
-import socket
 from types import SimpleNamespace
 
 from hypothesis import given
@@ -32,7 +31,7 @@ from rcl_interfaces.msg import Log
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import NavSatFix
 
-from harness import process
+from harness import free_port, process
 from xplane_bridge.nodes.common.diagnostics import OK, WARN
 from xplane_bridge.nodes.vehicle.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.xpc import XpcNode
@@ -170,9 +169,7 @@ def _xpc(x_plane):
 
 @contextmanager
 def _xplane_udp(_, version=12):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('127.0.0.1', 0))
-        data_port = probe.getsockname()[1]
+    data_port = free_port()
     frontend = XplaneUdpFrontend(UdpEndpoint(), version, sender=UdpEndpoint())
     with running(frontend) as server:
         yield server, XplaneUdpNode, {

@@ -39,7 +39,7 @@ from sensor_msgs.msg import NavSatFix
 from std_srvs.srv import SetBool, Trigger
 from xpc_peer import bridged
 
-from harness import process
+from harness import free_port, process
 from xplane_bridge.conversions.geoid import undulation_source
 from xplane_bridge.msg import AircraftPose, FlightControls, ScreenText
 from xplane_bridge.nodes.xpc import XpcNode
@@ -369,12 +369,6 @@ def test_without_autostart_a_manager_starts_the_process(ros, x_plane):
 
 
 # The peer exits.
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
-
 
 def peer_says(words):
     return lambda level, message, values: words in message

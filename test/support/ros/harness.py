@@ -19,7 +19,6 @@ from contextlib import contextmanager, suppress
 import gc
 import os
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -38,6 +37,7 @@ from rclpy.task import Future
 from rosgraph_msgs.msg import Clock
 
 from xplane_bridge.nodes.common.spinning import spin_until
+from xplane_bridge.nodes.flight.bridges import free_ports
 from xplane_bridge.nodes.flight.processes import executable_path
 
 # Only bounds how long a failure takes: on a loaded machine a start takes half a minute.
@@ -292,17 +292,7 @@ class Harness:
 
 def free_port():
     """Return a free UDP port whose successor is free too."""
-    while True:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, \
-                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-            one.bind(('127.0.0.1', 0))
-            port = one.getsockname()[1]
-            if port < 65535:
-                try:
-                    other.bind(('127.0.0.1', port + 1))
-                except OSError:
-                    continue
-                return port
+    return free_ports(2)
 
 
 @contextmanager

@@ -68,17 +68,14 @@ def advertised(harness, make_node, ports, **parameters):
 def collect():
     """Return the topics of each node and variant, each with its type."""
     from importlib import import_module
-    import socket
 
-    from harness import Harness
+    from harness import free_port, Harness
     topics = defaultdict(dict)
     for name, variants in NODES.items():
         module = import_module(f'xplane_bridge.nodes.{name.removesuffix("_node")}')
         make_node = getattr(module, name.title().replace('_', ''))
         for variant, parameters in variants.items():
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-                free.bind(('127.0.0.1', 0))
-                number = free.getsockname()[1]
+            number = free_port()
             ports = {'ulyssix_node': {'port': number}, 'simpit_node': {'port': '/dev/null'},
                      'xplane_udp_node': {'data_port': number}}.get(name, {})
             with Harness() as harness, NamedTemporaryFile('w', suffix='.yaml') as file:

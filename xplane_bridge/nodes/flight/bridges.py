@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 import json
+import random
 import socket
 from typing import Any
 
@@ -35,6 +36,8 @@ TELEMETRY = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
 # Those that a bridge does not publish.
 _ABSENT = {'fdmdata': ('fix_velocity', 'controls')}
 AUTOPILOT = ('command/controls', 'autopilot/active_target')
+# Linux hands out those from 32768 on, others still higher ones.
+_NOT_HANDED_OUT = range(10000, 32000)
 _TRIES = 50
 
 
@@ -94,15 +97,16 @@ def ros_arguments(
 
 def free_ports(count: int) -> int:
     """Return the first of ``count`` consecutive unused UDP ports on this computer."""
+    # Those that the system hands out would be taken by somebody else before a child has them.
+    chance = random.Random()
     for _ in range(_TRIES):
+        first = chance.choice(_NOT_HANDED_OUT)
         held: list[socket.socket] = []
         try:
-            held.append(_bound(0))
-            first = held[0].getsockname()[1]
-            for port in range(first + 1, first + count):
+            for port in range(first, first + count):
                 held.append(_bound(port))
-            return int(first)
-        except (OSError, OverflowError):
+            return first
+        except OSError:
             continue
         finally:
             for one in held:
@@ -114,7 +118,7 @@ def _bound(port: int) -> socket.socket:
     found = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         found.bind((_LOOPBACK, port))
-    except (OSError, OverflowError):
+    except OSError:
         found.close()
         raise
     return found
