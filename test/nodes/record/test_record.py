@@ -46,6 +46,7 @@ from sensor_msgs.msg import NavSatFix  # noqa: E402
 from harness import process  # noqa: E402
 from xplane_bridge.flights.recordings import rosbag2  # noqa: E402
 from xplane_bridge.msg import Datarefs, FlightControls  # noqa: E402
+from xplane_bridge.nodes.record import draining  # noqa: E402
 from xplane_bridge.nodes.record import node as record  # noqa: E402
 from xplane_bridge.nodes.record.definitions import definition  # noqa: E402
 from xplane_bridge.nodes.record.node import Recorder  # noqa: E402
@@ -315,9 +316,11 @@ def test_what_was_received_before_the_end_is_recorded_however_busy_the_machine(
             publisher.publish(controls(number))
         assert publisher.wait_for_all_acked()
         # Each message takes 0.1 s.
-        monkeypatch.setattr(record, 'time', SimpleNamespace(
+        slow = SimpleNamespace(
             monotonic=lambda: time.monotonic() + 0.1 * int(recorder.summary().split()[0]),
-            time_ns=time.time_ns))
+            time_ns=time.time_ns)
+        monkeypatch.setattr(record, 'time', slow)
+        monkeypatch.setattr(draining, 'time', slow)
         recorder.drain(executor)
         assert recorder.summary().startswith('100 messages')
     node.destroy_node()

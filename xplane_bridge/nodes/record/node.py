@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-import math
 import os
 import signal
 import sys
@@ -44,24 +43,15 @@ from xplane_bridge.common.command_line import (
 from xplane_bridge.common.signals import call_on_signal
 from xplane_bridge.flights.recordings import rosbag2
 from xplane_bridge.nodes.common.spinning import spin_until
-from xplane_bridge.nodes.record import absent
+from xplane_bridge.nodes.record import absent, draining
 from xplane_bridge.nodes.record.definitions import definition, message_class
 
 # A chunk ends at rosbag2's size or at this age (s): a kill loses no more than that.
 _CHUNK_AGE = 1.0
-# Like rosbag2's --polling-interval.
-_DISCOVERY_PERIOD = 0.1
 # As many as the publishers of a flight in lockstep keep.
 _DEPTH = 1000
 # After messages, in seconds: much less than the queues hold.
 _PAUSE = 0.005
-_DRAIN_TIME = 0.3
-# The middleware drops what a process that gets no processor time does not take, and sends it again
-# with its next heartbeat: Fast DDS every 3 s.
-_STARVED = 0.2
-_SENT_AGAIN = 3.5
-# Longer than that only from a publisher whose clock is behind.
-_LONGEST_DRAIN = 15.0
 # Anybody in the ROS domain may create topics, under any name.
 _MOST_TOPICS = 1000
 # Infrastructure topics, not the vehicle's.
@@ -88,6 +78,7 @@ class _Topic:
     type_hash: str = ''
     messages: int = 0
     reported_lost: int = 0
+    flow: draining.Flow = field(default_factory=draining.Flow)
     numbers: rosbag2.SequenceNumbers = field(default_factory=rosbag2.SequenceNumbers)
     warned: bool = False
 
@@ -139,10 +130,10 @@ class Recorder:
         self._writer.start(profile='ros2', library='xplane_bridge')
         # Like rosbag2 at the start: a reader of a file truncated by a kill then knows its version.
         self._add_metadata()
-        self._flushed = self._ticked = self._began = time.monotonic()
+        self._flushed = self._began = time.monotonic()
         self._is_told = False
-        self._starved_at = -math.inf
-        self._timer = node.create_timer(_DISCOVERY_PERIOD, self._tick)
+        self._quiet = draining.Quiet()
+        self._timer = node.create_timer(draining.TICK_PERIOD, self._tick)
         self.discover()
 
     def __enter__(self) -> Recorder:
@@ -173,30 +164,26 @@ class Recorder:
         What is published for a moment after it is recorded too.
         """
         called = time.time_ns()
-        last = time.monotonic() + _LONGEST_DRAIN
-        deadline = self._quiet_until()
+        began = time.monotonic()
+        deadline = self._quiet.until()
         while True:
             # However late it is, once more.
             left = max(0.0, deadline - time.monotonic())
             self._handled = None
             executor.spin_once(timeout_sec=left)
             if self._handled is not None and self._handled <= called and (
-                    time.monotonic() < last):
-                deadline = self._quiet_until()
+                    time.monotonic() < began + draining.LONGEST):
+                deadline = self._quiet.until()
             elif left == 0.0:
-                return
+                if time.monotonic() > began + draining.SENT_AGAIN or not self._is_behind(called):
+                    return
+                deadline = self._quiet.until()
 
-    def _quiet_until(self) -> float:
-        """Return until when nothing may arrive for everything to count as received."""
-        now = time.monotonic()
-        self._mind_starving(now)
-        starved = now - self._starved_at < _LONGEST_DRAIN
-        return now + (_SENT_AGAIN if starved else _DRAIN_TIME)
-
-    def _mind_starving(self, now: float) -> None:
-        if now - self._ticked > _DISCOVERY_PERIOD + _STARVED:
-            self._starved_at = now
-        self._ticked = now
+    def _is_behind(self, asked: int) -> bool:
+        return draining.is_behind([
+            (f'{one.node_namespace}/{one.node_name}', topic.flow)
+            for topic in self._topics.values() if len(topic.publishers) == 1
+            for one in topic.publishers.values()], asked)
 
     def discover(self) -> None:
         """Subscribe to topics that have appeared since the last time."""
@@ -323,6 +310,7 @@ class Recorder:
                 return
             received, published, by_middleware = rosbag2.times(info, time.time_ns())
             self._handled = published
+            topic.flow.add(published)
             if not by_middleware:
                 self._log_time = rosbag2.HANDLED
             channel = self._channel(topic)
@@ -362,7 +350,7 @@ class Recorder:
     def _tick(self) -> None:
         self.discover()
         now = time.monotonic()
-        self._mind_starving(now)
+        self._quiet.tick()
         if not self._is_told and now - self._began >= _EXPECTED_WITHIN:
             self._is_told = True
             if missing := self._missing():

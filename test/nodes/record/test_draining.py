@@ -1,0 +1,52 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""When a recorder waits for what was published before its end and has not arrived."""
+
+import pytest
+
+from xplane_bridge.nodes.record.draining import Flow, is_behind
+
+END = 1_800_000_000_000_000_000
+
+
+def flow(*published):
+    """Return a topic by the times of its messages, ms after the recording's end."""
+    found = Flow()
+    for milliseconds in published:
+        found.add(END + milliseconds * 1_000_000)
+    return found
+
+
+ON = flow(-17, -1, 16)
+
+
+@pytest.mark.parametrize(('flows', 'behind'), [
+    # All of the node's topics have gone on.
+    ([('/bridge', ON), ('/bridge', flow(-18, -2, 15))], False),
+    # One has not: its next message was dropped, and is sent again up to 3 s later.
+    ([('/bridge', ON), ('/bridge', flow(-52, -35))], True),
+    ([('/bridge', ON), ('/bridge', flow(-2452, -2435))], True),
+    # It had ended before.
+    ([('/bridge', ON), ('/bridge', flow(-4052, -4035))], False),
+    # Another node's topic, which may have ended.
+    ([('/bridge', ON), ('/autopilot', flow(-52, -35))], False),
+    # Published now and then.
+    ([('/bridge', ON), ('/bridge', flow(-1035, -35)), ('/bridge', flow(-35))], False),
+    # All wait for the next frame.
+    ([('/bridge', flow(-17, -1)), ('/bridge', flow(-18, -2))], False),
+    ([], False),
+])
+def test_a_topic_that_does_not_go_on_while_its_node_does_is_waited_for(flows, behind):
+    assert is_behind(flows, END) is behind
