@@ -16,6 +16,7 @@
 
 import os
 from pathlib import Path
+import shutil
 import signal
 import subprocess
 import sys
@@ -103,6 +104,34 @@ def test_a_shell_is_interrupted_with_what_it_runs(tmp_path):
     assert process.wait(DEADLINE) == ABANDONED
     process.stdout.close()
     assert done.exists()
+
+
+def test_it_has_its_time_to_end_where_proc_is_that_of_other_processes(tmp_path):
+    """As in a container that has its own process ids, and the /proc of its host."""
+    apart = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child']
+    if not shutil.which('unshare') or subprocess.run([*apart, 'true'], check=False).returncode:
+        pytest.skip('namespaces of processes are not permitted here')
+    released = tmp_path / 'released'
+    os.mkfifo(released)
+    # Its end takes until it is released.
+    slow = (f'trap "read x < {released}; echo done; exit" INT; echo ready; '
+            'while :; do sleep 0.01; done')
+    # The low numbers are those of the kernel's own processes there, which have children.
+    script = f"""
+import os, subprocess
+for _ in range(400):
+    os.waitpid(os.fork() or os._exit(0), 0)
+from xplane_bridge.common.supervised import Supervised
+process = Supervised(['bash', '-c', {slow!r}], subprocess.PIPE)
+assert process.stdout.readline() == 'ready\\n'
+process.end({DEADLINE})
+assert process.wait(0.2) is None
+with open({str(released)!r}, 'w') as release:
+    release.write('now')
+assert process.stdout.readline() == 'done\\n'
+process.wait({DEADLINE})
+"""
+    subprocess.run([*apart, sys.executable, '-P', '-c', script], check=True, timeout=2 * DEADLINE)
 
 
 def test_a_signal_that_ended_the_command_is_a_negative_code():

@@ -76,9 +76,14 @@ def main(arguments: Sequence[str]) -> int:
     with suppress(OSError):
         os.write(0, f'{child}\n'.encode())
     reason, patience = _wait(child, watched, limit)
-    code = _ended(child) if reason is None else reason
-    _end_all(child, patience)
-    return code
+    if reason is not None:
+        _interrupt(child, patience)
+    # Its group is not there if it had only just begun.
+    for group_or_command in (-child, child):
+        _send(group_or_command, signal.SIGKILL)
+    code = _ended(child)
+    _kill_the_rest()
+    return code if reason is None else reason
 
 
 def _started(command: list[str], libc: ctypes.CDLL) -> int:
@@ -106,7 +111,7 @@ def _started(command: list[str], libc: ctypes.CDLL) -> int:
 def _wait(child: int, watched: Sequence[int], limit: float) -> tuple[int | None, float]:
     """Wait for the command's end; return None, or why it is waited for no longer, and how long."""
     deadline = time.monotonic() + limit
-    while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+    while _runs(child):
         left = deadline - time.monotonic()
         if left <= 0.0:
             return HUNG, _PATIENCE
@@ -134,21 +139,27 @@ def _ended(child: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _end_all(child: int, patience: float) -> None:
-    """Interrupt the command, if it still runs; when that has ended, or does not, kill the rest."""
+def _interrupt(child: int, patience: float) -> None:
+    """Interrupt the command, and wait for its end."""
     deadline = time.monotonic() + patience
-    left = _descendants()
-    if child in left:
-        # It may be stopped. A shell is interrupted with what it runs, as by a terminal.
-        for number in (signal.SIGCONT, signal.SIGINT):
-            _send(-child, number)
-    while left:
-        if child not in left or time.monotonic() > deadline:
-            for pid in left:
-                _send(pid, signal.SIGKILL)
+    # It may be stopped. A shell is interrupted with what it runs, as by a terminal.
+    for number in (signal.SIGCONT, signal.SIGINT):
+        _send(-child, number)
+    while _runs(child) and time.monotonic() <= deadline:
+        time.sleep(_TICK)
+
+
+def _runs(child: int) -> bool:
+    """Return whether the command has not ended; if it has, its number stays its own."""
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
+def _kill_the_rest() -> None:
+    while left := _descendants():
+        for pid in left:
+            _send(pid, signal.SIGKILL)
         time.sleep(_TICK)
         _reap()
-        left = _descendants()
 
 
 def _send(pid: int, number: int) -> None:
@@ -163,7 +174,13 @@ def _reap() -> None:
 
 
 def _descendants() -> list[int]:
-    """Return the ids of all processes below this one; who has lost a parent is our child."""
+    """
+    Return the ids of all processes below this one; who has lost a parent is our child.
+
+    There are none to be found where /proc is that of other processes, as below ``unshare --pid``.
+    """
+    if os.readlink('/proc/self') != str(os.getpid()):
+        return []
     children: dict[int, list[int]] = {}
     for name in os.listdir('/proc'):
         if name.isdigit():
