@@ -112,6 +112,29 @@ def test_options_reach_the_simulation():
         assert ask(line, b'GETD\0\1' + bytes((len(name),)) + name) == b'RESP\0\1\0'
 
 
+def test_a_fleet_has_flight_models():
+    with simulator('--fleet', 'T37', 'c172p', '--no-beacon') as (_, line):
+        name = b'sim/multiplayer/position/plane1_throttle'
+        reply = ask(line, b'GETD\0\1' + bytes((len(name),)) + name)
+        assert reply[:6] == b'RESP\0\1'
+        left, right = struct.unpack_from('<2f', reply, 7)
+        # A T-37 has two engines, each at its trim.
+        assert 0.2 < left == right < 0.9
+        assert struct.unpack_from('<f', reply, 15) == (0.0,)
+
+
+@pytest.mark.parametrize(('arguments', 'sentence'), [
+    (['fdmdata', '--fleet', 'c172p'],
+     '--fleet: fdmdata shows one aircraft only; more are shown by xpc, xplane_udp'),
+    (['xpc', '--fleet', *['c172p'] * 20],
+     '--fleet: 20 more aircraft are too many; numbers 1 to 19 are free'),
+    (['xpc', '--fleet', 'c172p', 'nosuch'], 'nosuch'),
+])
+def test_a_fleet_that_cannot_be_is_refused(arguments, sentence, capsys):
+    assert main([arguments[0], '--port', '0', *arguments[1:]]) == 1
+    assert sentence in capsys.readouterr().err
+
+
 def test_parked():
     with simulator('--parked') as (_, line):
         name = b'sim/flightmodel/failures/onground_all'

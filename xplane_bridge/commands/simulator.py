@@ -37,9 +37,10 @@ from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.protocols.registry import PeerProtocol, PROTOCOLS
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.flown import fly_abreast
 from xplane_bridge.simulators.registry import load, SIMULATORS
 from xplane_bridge.simulators.server import Server, Simulation
-from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
 
 _START = Initial()
 
@@ -107,19 +108,34 @@ def _make_server(arguments: Namespace) -> Server:
         airspeed_kt=arguments.airspeed, parked=arguments.parked)
     faults = Faults(**{field.name: getattr(arguments, field.name) for field in fields(Faults)})
 
+    chosen = _chosen(arguments) if arguments.name == _ALL else [arguments]
+    _check_fleet(arguments.fleet, [one.name for one in chosen])
+    loaded = {'aircraft_path': arguments.aircraft_path, 'outputs': arguments.aircraft_outputs}
+
     def make_world() -> World:
-        return World(Aircraft(arguments.model, initial, seed=arguments.seed,
-                              aircraft_path=arguments.aircraft_path,
-                              outputs=arguments.aircraft_outputs))
+        return World(
+            Aircraft(arguments.model, initial, seed=arguments.seed, **loaded),
+            fleet=fly_abreast(arguments.fleet, initial, arguments.seed, **loaded))
 
     frontends = []
-    for chosen in _chosen(arguments) if arguments.name == _ALL else [arguments]:
-        version = _VERSIONS.get(chosen.name)
-        if version is not None and chosen.version != version:
-            raise ValueError(f'{chosen.name} is version {version}: omit --version, or choose '
-                             f'{_protocol(chosen.name).name} --version {chosen.version}')
-        frontends.append(load(_protocol(chosen.name)).make_frontend(chosen, faults))
+    for one in chosen:
+        version = _VERSIONS.get(one.name)
+        if version is not None and one.version != version:
+            raise ValueError(f'{one.name} is version {version}: omit --version, or choose '
+                             f'{_protocol(one.name).name} --version {one.version}')
+        frontends.append(load(_protocol(one.name)).make_frontend(one, faults))
     return Server(Simulation(frontends, make_world, arguments.frame_rate, faults))
+
+
+def _check_fleet(models: Sequence[str], names: Sequence[str]) -> None:
+    """Raise ValueError for more aircraft than there can be, or that nobody could see."""
+    if len(models) >= AIRCRAFT_COUNT:
+        raise ValueError(f'--fleet: {len(models)} more aircraft are too many; numbers 1 to '
+                         f'{AIRCRAFT_COUNT - 1} are free')
+    showing = {one.protocol.name for one in SIMULATORS.values() if one.has_traffic}
+    if models and not showing & {_protocol(name).name for name in names}:
+        raise ValueError(f'--fleet: {", ".join(names)} shows one aircraft only; more are shown by '
+                         f'{", ".join(sorted(showing))}')
 
 
 def _names() -> list[str]:
@@ -187,6 +203,9 @@ def _add_own_options(parser: ArgumentParser, name: str) -> None:
 def _add_aircraft_options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group('aircraft')
     group.add_argument('--model', default=DEFAULT_MODEL, help='JSBSim aircraft (%(default)s)')
+    group.add_argument('--fleet', nargs='+', default=[], metavar='MODEL',
+                       help='more aircraft with flight models, abreast of it: numbers 1, 2, ... '
+                       'of X-Plane, whose others have simple kinematics')
     group.add_argument('--aircraft-path', default='', metavar='FOLDER',
                        help="folder of your own aircraft, laid out as JSBSim's")
     group.add_argument('--aircraft-outputs', action='store_true',

@@ -16,10 +16,12 @@
 Lockstep: the simulated time waits for the controller.
 
 It advances by a frame only after the current state was sent and elevator, aileron, rudder and
-throttle were commanded in reply, in one datagram or in several. So a controller of any speed sees
-every frame, and with the same seed always the same ones.
+throttle were commanded in reply, in one datagram or in several; in a fleet, those of each
+aircraft. So a controller of any speed sees every frame, and with the same seed always the same
+ones.
 """
 
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.world import World
@@ -45,18 +47,30 @@ class Lockstep:
 
     def begin(self, world: World, sent: int) -> None:
         """Wait for commands for a new state, after ``sent`` datagrams in all."""
-        world.aircraft.commanded.clear()
+        _forget(world)
         self._sent = sent
         self._is_known = False
 
     def note(self, world: World, sent: int) -> None:
         """Record what was commanded and sent, now ``sent`` datagrams in all."""
         if not self._is_known:
-            world.aircraft.commanded.clear()
+            _forget(world)
             self._is_known = sent > self._sent
 
     def missing(self, world: World) -> frozenset[str]:
-        """Return the controls that it waits for."""
+        """Return the controls that it waits for; in a fleet, of which aircraft."""
+        if len(world.flown) == 1:
+            return self._missing_of(world.aircraft)
+        return frozenset(
+            f'{name} of aircraft {n}' for n, aircraft in enumerate(world.flown)
+            for name in self._missing_of(aircraft))
+
+    def _missing_of(self, aircraft: Aircraft) -> frozenset[str]:
         # Nothing in a glider moves by a throttle.
-        wanted = self.CONTROLS if world.aircraft.engine_count else self.CONTROLS - {'throttle'}
-        return wanted - {name.removesuffix(_TRIM) for name in world.aircraft.commanded}
+        wanted = self.CONTROLS if aircraft.engine_count else self.CONTROLS - {'throttle'}
+        return wanted - {name.removesuffix(_TRIM) for name in aircraft.commanded}
+
+
+def _forget(world: World) -> None:
+    for aircraft in world.flown:
+        aircraft.commanded.clear()

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The other aircraft, X-Plane's numbers 1 to 19: simple kinematics, not a flight model.
+The other aircraft, X-Plane's numbers 1 to 19, by simple kinematics; flown.py has flight models.
 
 Each flies along its heading at a speed that follows its throttle, in level coordinated flight
 until its yoke is moved: roll commands a bank (60 degrees at full deflection) and so a coordinated
@@ -21,6 +21,7 @@ turn; pitch commands a climb (15 degrees at full deflection); yaw turns it flat 
 second. There is no wind, stall, fuel or landing; it stops descending at the ground.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 import math
@@ -38,6 +39,8 @@ from xplane_bridge.aircraft.limits import (
 SLOWEST = 20.0
 FASTEST = 80.0
 
+# Between two aircraft that fly abreast, m.
+_SPACING = 150.0
 _MAX_BANK = math.radians(60.0)
 _MAX_CLIMB = math.radians(15.0)
 _YAW_RATE = math.radians(3.0)
@@ -88,6 +91,11 @@ class OtherAircraft:
                 -self.speed * math.sin(self.theta))
 
     @property
+    def wind_ned(self) -> tuple[float, float, float]:
+        """Return that it flies in calm air."""
+        return (0.0, 0.0, 0.0)
+
+    @property
     def euler_rates(self) -> tuple[float, float, float]:
         """Return the rates of roll, pitch and heading in rad/s."""
         return ((_full(self.yoke_roll) * _MAX_BANK - self.phi) / _ATTITUDE_TIME,
@@ -130,6 +138,14 @@ class OtherAircraft:
         self.lon_deg = math.remainder(
             self.lon_deg + math.degrees(east * seconds / (
                 (across + self.altitude_msl) * math.cos(math.radians(lat_deg)))), 360.0)
+
+    def set_throttle(self, values: Sequence[float]) -> None:
+        """Move the first throttles, one value each."""
+        self.throttle[:len(values)] = values
+
+    def set_gear(self, values: Sequence[float]) -> None:
+        """Move the gear, one value for each of 10 legs."""
+        self.gear[:] = values
 
     def hold(self) -> None:
         """Fly straight and level at this speed (clamped to 20..80 m/s), controls centred."""
@@ -181,6 +197,19 @@ class OtherAircraft:
         bank = clamp(self.phi, -_MAX_BANK, _MAX_BANK)
         return (_GRAVITY * math.tan(bank) / max(self.speed, SLOWEST)
                 + _full(self.yoke_yaw) * _YAW_RATE)
+
+
+def abreast(n: int, lat_deg: float, lon_deg: float, heading: float) -> tuple[float, float]:
+    """
+    Return latitude and longitude (deg) of aircraft n beside aircraft 0, which is at this place.
+
+    Odd ones are to the right of its heading (rad), even ones to the left, 150 m apart.
+    """
+    offset = _SPACING * ((n + 1) // 2) * (1 if n % 2 else -1)
+    north, east = -offset * math.sin(heading), offset * math.cos(heading)
+    meridian, across = radii_of_curvature(lat_deg)
+    return (lat_deg + math.degrees(north / meridian),
+            lon_deg + math.degrees(east / (across * math.cos(math.radians(lat_deg)))))
 
 
 @lru_cache(maxsize=16)

@@ -21,7 +21,7 @@ What X-Plane itself keeps and JSBSim does not is kept here, once for all fronten
 
 from collections.abc import Callable, Sequence
 import math
-from typing import cast
+from typing import cast, TypeAlias
 
 from xplane_bridge.aircraft import terrain
 from xplane_bridge.aircraft.aircraft import Aircraft
@@ -31,7 +31,6 @@ from xplane_bridge.aircraft.geometry import (
     Matrix,
     matrix_ned_body,
     multiply,
-    radii_of_curvature,
     transform,
     transpose,
     Vector,
@@ -39,8 +38,9 @@ from xplane_bridge.aircraft.geometry import (
 from xplane_bridge.aircraft.sample import Seen
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.common.fields import DAY
+from xplane_bridge.simulators.flown import FlownAircraft
 from xplane_bridge.simulators.local_motion import LocalMotion
-from xplane_bridge.simulators.traffic import FASTEST, OtherAircraft, SLOWEST
+from xplane_bridge.simulators.traffic import abreast, FASTEST, OtherAircraft, SLOWEST
 
 AIRCRAFT_COUNT = 20
 THROTTLE_COUNT = 16
@@ -49,7 +49,6 @@ THROTTLE_COUNT = 16
 THROTTLE_OVERRIDE_RELEASE = -2.0
 
 _MAX_SIM_SPEED = 16
-_SPACING = 150.0
 _DEFAULT_TRAFFIC_SPEED = 50.0
 _TRAFFIC_HEIGHT_OVER_PARKED = 500.0
 # The local frame's origin is on half degrees, so the nearest one is always within 40 km.
@@ -65,6 +64,8 @@ OVERRIDES = (
 VIEW_TYPES = {'forward': 1000, 'chase': 1017, 'cockpit': 1026}
 LIGHTS = ('beacon', 'landing', 'nav', 'strobe', 'taxi')
 
+Other: TypeAlias = OtherAircraft | FlownAircraft
+
 
 class World:
     """
@@ -75,16 +76,23 @@ class World:
     """
 
     def __init__(self, aircraft: Aircraft, magnetic_variation_deg: float = -3.0,
-                 zulu_time: float = 43_200.0, traffic_flies: bool = True) -> None:
+                 zulu_time: float = 43_200.0, traffic_flies: bool = True,
+                 fleet: Sequence[Aircraft] = ()) -> None:
         """
         Place 19 aircraft abreast of the user's; zulu_time is UTC in seconds of the day.
 
-        Unless ``traffic_flies`` they stay there, for a flight in which nobody looks at them.
+        Aircraft 1, 2, ... are those of ``fleet``, with flight models, where these are; the others
+        have simple kinematics. Unless ``traffic_flies`` the latter stay there, for a flight in
+        which nobody looks at them. Raises ValueError for more than 19.
         """
+        if len(fleet) >= AIRCRAFT_COUNT:
+            raise ValueError(f'{len(fleet) + 1} aircraft are too many: X-Plane has '
+                             f'{AIRCRAFT_COUNT}')
         self._traffic_flies = traffic_flies
         self.aircraft = aircraft
+        self.flown = (aircraft, *fleet)
         self.magnetic_variation_deg = magnetic_variation_deg
-        self.others = _formation(aircraft.state)
+        self.others = self._make_others()
         self.paused = False
         self.sim_speed = 1
         self.total_running_time = 0.0
@@ -137,10 +145,18 @@ class World:
         self.zulu_time = (self.zulu_time + self.frame_period) % DAY
         if not self.frozen(0):
             self.aircraft.advance(self.frame_period)
-        for n, other in enumerate(self.others if self._traffic_flies else (), start=1):
+        moving = self.others if self._traffic_flies else self.others[:len(self.flown) - 1]
+        for n, other in enumerate(moving, start=1):
             if not self.frozen(n):
                 other.advance(self.frame_period)
         self._move_origin()
+
+    def _make_others(self) -> list[Other]:
+        others: list[Other] = [*_formation(self.aircraft.state)]
+        others[:len(self.flown) - 1] = [FlownAircraft(one) for one in self.flown[1:]]
+        for other in others:
+            other.lights.update(dict.fromkeys(LIGHTS, 0))
+        return others
 
     def frozen(self, n: int) -> bool:
         """Return whether aircraft n (0..19) is frozen by override_planepath."""
@@ -157,8 +173,9 @@ class World:
 
     def reset_flight(self) -> None:
         """Restart the flight: aircraft, others and flight time, not the total time."""
-        self.aircraft.reset()
-        self.others = _formation(self.aircraft.state)
+        for aircraft in self.flown:
+            aircraft.reset()
+        self.others = self._make_others()
         self.flight_time = 0.0
         self._handles[:self.aircraft.engine_count] = self.aircraft.sampler.throttles()
         self._apply_throttles()
@@ -174,26 +191,26 @@ class World:
         Move aircraft n (0..19), frozen or not; None keeps a value.
 
         Pitch, roll and heading are true, relative to the earth below the aircraft. velocity_ned
-        and rates are for the user's aircraft; others have none of their own. See
+        and rates are for those with a flight model; the others have none of their own. See
         Aircraft.teleport for what is kept and clamped. Raises ValueError for NaN and infinities.
         """
         given = (lat_deg, lon_deg, altitude_msl, pitch_deg, roll_deg, heading_deg)
-        if n == 0:
-            self.aircraft.teleport(*given, velocity_ned=velocity_ned, rates=rates)
+        if n < len(self.flown):
+            self.flown[n].teleport(*given, velocity_ned=velocity_ned, rates=rates)
         else:
             self.others[n - 1].place(*given)
         self._move_origin()
 
     def trim_at(self, lat_deg: float, lon_deg: float, altitude_msl: float, heading_deg: float,
-                speed: float) -> None:
+                speed: float, n: int = 0) -> None:
         """
-        Move the user's aircraft into steady level flight, as Aircraft.trim_at does.
+        Move aircraft n, which has a flight model, into steady flight, as Aircraft.trim_at does.
 
         Raises ValueError, changing nothing, if no trim exists.
         """
-        if self._throttles_forced:
+        if n == 0 and self._throttles_forced:
             raise ValueError('throttles are overridden, so a trim cannot set them')
-        self.aircraft.trim_at(lat_deg, lon_deg, altitude_msl, heading_deg, speed)
+        self.flown[n].trim_at(lat_deg, lon_deg, altitude_msl, heading_deg, speed)
         self._move_origin()
 
     def turn_locally(self, n: int, phi_deg: float, theta_deg: float, psi_deg: float) -> None:
@@ -265,17 +282,18 @@ class World:
         """
         Return aircraft n (0..19) in the local frame, computed once per state.
 
-        Others have no wind.
+        Those without a flight model have no wind.
         """
         if n == 0:
             return self.local
         o = self.others[n - 1]
-        key = self.frame, o.lat_deg, o.lon_deg, o.altitude_msl, o.phi, o.theta, o.psi, o.speed
+        key = (self.frame, o.lat_deg, o.lon_deg, o.altitude_msl, o.phi, o.theta, o.psi,
+               o.velocity_ned)
         known = self._local_others.get(n)
         if known is None or known[0] != key:
             known = self._local_others[n] = key, LocalMotion(
                 self.frame, (o.lat_deg, o.lon_deg, o.altitude_msl), (o.phi, o.theta, o.psi),
-                o.velocity_ned, (0.0, 0.0, 0.0))
+                o.velocity_ned, o.wind_ned)
         return known[1]
 
     def _move_origin(self) -> None:
@@ -375,17 +393,9 @@ def _formation(state: AircraftState) -> list[OtherAircraft]:
     airborne = not any(state.wheels_on_ground)
     altitude = state.altitude_msl + (0.0 if airborne else _TRAFFIC_HEIGHT_OVER_PARKED)
     speed = min(max(state.ground_speed, SLOWEST), FASTEST) if airborne else _DEFAULT_TRAFFIC_SPEED
-    meridian, across = radii_of_curvature(state.lat_deg)
     others = []
     for n in range(1, AIRCRAFT_COUNT):
-        offset = _SPACING * ((n + 1) // 2) * (1 if n % 2 else -1)
-        north = -offset * math.sin(state.psi)
-        east = offset * math.cos(state.psi)
-        lat = state.lat_deg + math.degrees(north / meridian)
-        lon = state.lon_deg + math.degrees(
-            east / (across * math.cos(math.radians(state.lat_deg))))
-        other = OtherAircraft(lat, lon, max(altitude, terrain.elevation_m(lat, lon) + 2.0),
-                              state.psi, speed)
-        other.lights.update(dict.fromkeys(LIGHTS, 0))
-        others.append(other)
+        lat, lon = abreast(n, state.lat_deg, state.lon_deg, state.psi)
+        others.append(OtherAircraft(
+            lat, lon, max(altitude, terrain.elevation_m(lat, lon) + 2.0), state.psi, speed))
     return others

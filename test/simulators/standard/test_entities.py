@@ -46,7 +46,7 @@ def world():
 
 @pytest.fixture
 def entities(world):
-    return Entities(world, DATUM, 'world', 'c172p')
+    return Entities(world, DATUM, 'world')
 
 
 def is_state(world, tolerance=1e-6, **expected):
@@ -273,7 +273,7 @@ def test_filters(entities, filters, count):
 
 
 def test_without_traffic_there_is_one(world):
-    alone = Entities(world, DATUM, 'world', 'c172p', count=1)
+    alone = Entities(world, DATUM, 'world', count=1)
     assert alone.select(Filters()) == ['aircraft_0']
     with pytest.raises(UnknownNameError, match='there is aircraft_0'):
         alone.info('aircraft_1')

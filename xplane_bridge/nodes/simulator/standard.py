@@ -73,8 +73,7 @@ class StandardInterface:
         has_traffic = given.telemetry == BRIDGE and SIMULATORS[given.sim].has_traffic
         count = AIRCRAFT_COUNT if has_traffic else 1
         self._entities = Entities(
-            self._server.simulation.world, (latitude, longitude, height), given.world_frame,
-            given.model, count)
+            self._server.simulation.world, (latitude, longitude, height), given.world_frame, count)
         self._about = (
             f"Entities are aircraft. Frame '{given.world_frame}' is east, north, up at latitude "
             f'{latitude:g}, longitude {longitude:g} degrees and {height:g} m above mean sea '

@@ -96,27 +96,28 @@ class Info:
 
 class Entities:
     """
-    The aircraft of a world, number 0 (the one that is flown) to ``count`` - 1.
+    The aircraft of a world, number 0 (the first that is flown) to ``count`` - 1.
 
     datum is latitude and longitude in deg and height above mean sea level in m; frame is the name
     of the frame there.
     """
 
-    def __init__(self, world: World, datum: Vector, frame: str, model: str,
+    def __init__(self, world: World, datum: Vector, frame: str,
                  count: int = AIRCRAFT_COUNT) -> None:
         latitude, longitude, self._height = datum
         self._world = world
         self._axes = LocalFrame(latitude, longitude)
-        self._model = model
         self.frame = frame
         self.names = tuple(f'{_PREFIX}{n}' for n in range(count))
 
     def info(self, name: str) -> Info:
         """Return the description of an entity. Raises UnknownNameError."""
         n = self._number(name)
-        if n == 0:
-            return Info(ROBOT, f'{self._model}, the aircraft that is flown: JSBSim',
-                        ('aircraft', 'flown', self._model))
+        if n < len(self._world.flown):
+            model = self._world.flown[n].model
+            which = ('the aircraft that is flown' if len(self._world.flown) == 1
+                     else 'one of the aircraft that are flown')
+            return Info(ROBOT, f'{model}, {which}: JSBSim', ('aircraft', 'flown', model))
         return Info(DYNAMIC_OBJECT, f"X-Plane's aircraft {n}: kinematics, no flight model",
                     ('aircraft', 'traffic'))
 
@@ -139,9 +140,10 @@ class Entities:
     def motion(self, name: str) -> Motion:
         """Return where an entity is and how it moves, in the scene. Raises UnknownNameError."""
         n = self._number(name)
-        if n:
-            return self._traffic(self._world.others[n - 1])
-        s = self._world.aircraft.state
+        other = self._world.others[n - 1]
+        if n and isinstance(other, OtherAircraft):
+            return self._traffic(other)
+        s = self._world.flown[n].state
         return self._motion(
             s.lat_deg, s.lon_deg, s.altitude_msl, (s.phi, s.theta, s.psi),
             (s.v_north, s.v_east, s.v_down), (s.p, s.q, s.r),
@@ -184,7 +186,7 @@ class Entities:
         body_rates = transform(_FLIP, transform(transpose(turn), rates))
         _check_place(lat_deg, lon_deg, altitude)
         attitude = (math.degrees(theta), math.degrees(phi), math.degrees(psi))
-        if n:
+        if n >= len(self._world.flown):
             self._place_traffic(n, (lat_deg, lon_deg, altitude), attitude, velocity_ned, trimmed)
             return
         if math.hypot(*velocity_ned) > MAX_SPEED:
@@ -194,12 +196,12 @@ class Entities:
                              'rad/s')
         if not trimmed:
             self._world.teleport(
-                0, lat_deg, lon_deg, altitude, *attitude, velocity_ned=velocity_ned,
+                n, lat_deg, lon_deg, altitude, *attitude, velocity_ned=velocity_ned,
                 rates=body_rates)
             return
-        aircraft = self._world.aircraft
+        aircraft = self._world.flown[n]
         speed = math.dist(velocity_ned, aircraft.wind) if with_velocity else aircraft.state.tas
-        self._world.trim_at(lat_deg, lon_deg, altitude, attitude[2], speed)
+        self._world.trim_at(lat_deg, lon_deg, altitude, attitude[2], speed, n)
 
     def _place_traffic(self, n: int, place: Vector, attitude: Vector, velocity_ned: Vector,
                        trimmed: bool) -> None:
@@ -215,6 +217,7 @@ class Entities:
             raise ValueError(f'{_PREFIX}{n} has no flight model: it moves along its nose, so a '
                              'velocity in another direction cannot be set')
         other = self._world.others[n - 1]
+        assert isinstance(other, OtherAircraft)
         other.place(*place, pitch_deg, roll_deg, heading_deg, speed)
         if trimmed:
             other.hold()

@@ -22,8 +22,7 @@ They follow docs/wire/xplane_datarefs.md, rows 4.24 to 4.31. In sim/multiplayer/
 from collections.abc import Sequence
 from functools import partial
 
-from xplane_bridge.simulators.traffic import OtherAircraft
-from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
+from xplane_bridge.simulators.world import AIRCRAFT_COUNT, Other, World
 from xplane_bridge.simulators.xplane.entries import element, Read, replaced, Table, Write
 
 
@@ -36,7 +35,7 @@ def add_traffic(t: Table, world: World) -> None:
 
 def _other(t: Table, world: World, n: int, base: str) -> None:  # noqa: C901 -- a table of readers
     # A reset of the flight creates new aircraft, so none is kept here.
-    def plane() -> OtherAircraft:
+    def plane() -> Other:
         return world.others[n - 1]
 
     def field(name: str, field: str) -> None:
@@ -55,10 +54,10 @@ def _other(t: Table, world: World, n: int, base: str) -> None:  # noqa: C901 -- 
         world.turn_locally(n, *replaced(local_angles(), which, value))
 
     def write_throttle(values: Sequence[float]) -> None:
-        plane().throttle[:len(values)] = values
+        plane().set_throttle(values)
 
     def write_gear(values: Sequence[float]) -> None:
-        plane().gear[:] = values
+        plane().set_gear(values)
 
     def read_light(light: str) -> int:
         return plane().lights[light]
@@ -115,12 +114,12 @@ def _all_controls(t: Table, world: World) -> None:
     def set_throttles(values: Sequence[float]) -> None:
         world.set_throttle_handles([values[0]] * t.engine_slots)
         for other, value in zip(world.others, values[1:], strict=True):
-            other.throttle[:] = [value] * len(other.throttle)
+            other.set_throttle([value] * len(other.throttle))
 
     def set_gears(values: Sequence[int]) -> None:
         aircraft.set_controls(gear=float(values[0] != 0))
         for other, value in zip(world.others, values[1:], strict=True):
-            other.gear[:] = [float(value != 0)] * len(other.gear)
+            other.set_gear([float(value != 0)] * len(other.gear))
 
     t.floats('sim/multiplayer/controls/engine_throttle_request',
              lambda: (world.throttle_handles[0], *(o.throttle[0] for o in world.others)),
