@@ -75,7 +75,7 @@ def fly_direct(rounded):
         rest = {'throttle': given.pop('throttle')}
         for part in (given, rest):
             assert not simulation.ready
-            frontend.send(lambda aircraft, part=part: aircraft.set_controls(**part))
+            frontend.send(lambda world, part=part: world.aircraft.set_controls(**part))
             simulation.listen(0.0)
         assert simulation.ready
         simulation.frame(0.0)

@@ -14,7 +14,7 @@
 
 
 """
-The simulated aircraft flown from this process, without a wire.
+The simulated aircraft, or a fleet, flown from this process, without a wire.
 
 A frontend as those of the protocols are: commands wait until a frame takes them, and in lockstep a
 frame waits for a command that follows its state.
@@ -27,12 +27,11 @@ from collections.abc import Callable, Iterable
 import threading
 from typing import TypeAlias
 
-from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.endpoints import Address, Endpoint, Outgoing
 from xplane_bridge.simulators.world import World
 
-Command: TypeAlias = Callable[[Aircraft], None]
+Command: TypeAlias = Callable[[World], None]
 
 # As many as fit into a receive buffer; older ones are lost.
 _MOST_WAITING = 277
@@ -85,7 +84,8 @@ class DirectFrontend(Frontend):
     """
     Serves the aircraft to this process.
 
-    ``send`` commands it; ``told`` says that its state was made known, which lockstep waits for.
+    ``send`` commands it; ``told`` says that its state, or that of one of a fleet, was made known,
+    which lockstep waits for.
     """
 
     name = 'direct'
@@ -109,7 +109,7 @@ class DirectFrontend(Frontend):
     def frame(self, _: float) -> None:
         """Take the commands that have arrived."""
         while (command := self._inbox.take()) is not None:
-            command(self._world.aircraft)
+            command(self._world)
 
     def _begin(self, world: World, _: float) -> None:
         self._world = world

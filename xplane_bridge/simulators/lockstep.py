@@ -21,6 +21,8 @@ aircraft. So a controller of any speed sees every frame, and with the same seed 
 ones.
 """
 
+from collections.abc import Sequence
+
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.simulators.endpoints import Endpoint
@@ -34,14 +36,17 @@ class Lockstep:
     """
     Tracks when a world may advance; ``endpoint`` receives its commands.
 
+    ``names`` are those of the aircraft of a fleet, by number; else they have their numbers.
+
     What arrives after a command is answered after the world has advanced. A command that was sent
     before the new state is one for the old state, and does not count.
     """
 
     CONTROLS = frozenset(FLOWN)
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, names: Sequence[str] = ()) -> None:
         self.endpoint = endpoint
+        self._names = names
         self._sent = 0
         self._is_known = False
 
@@ -62,8 +67,14 @@ class Lockstep:
         if len(world.flown) == 1:
             return self._missing_of(world.aircraft)
         return frozenset(
-            f'{name} of aircraft {n}' for n, aircraft in enumerate(world.flown)
+            f'{name} of {self._names[n] if self._names else f"aircraft {n}"}'
+            for n, aircraft in enumerate(world.flown)
             for name in self._missing_of(aircraft))
+
+    def is_partly_commanded(self, world: World) -> bool:
+        """Return whether it waits for some aircraft of a fleet, and no more for others."""
+        waiting = [bool(self._missing_of(aircraft)) for aircraft in world.flown]
+        return any(waiting) and not all(waiting)
 
     def _missing_of(self, aircraft: Aircraft) -> frozenset[str]:
         # Nothing in a glider moves by a throttle.

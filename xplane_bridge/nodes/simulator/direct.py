@@ -28,10 +28,10 @@ from functools import partial
 import time
 from typing import Any, TypeAlias
 
-from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.conversions import simulated
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid
+from xplane_bridge.conversions.plausibility import Plausibility
 from xplane_bridge.conversions.vehicle import Controls, EngineControls
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
@@ -71,37 +71,48 @@ class DirectParameters(TopicParameters, WatchdogParameters):
     telemetry_every: int = parameter(
         1, 'Publish the common topics (telemetry: direct) every so many frames; in lockstep it is '
         'every one.', minimum=1, maximum=1000)
+    namespaces: tuple[str, ...] = parameter(
+        (), 'Namespace of each aircraft of a fleet (telemetry: direct), below that of the node; '
+        'empty: uav1, uav2, ...')
 
 
 class Direct:
-    """The common topics of the aircraft, and its commands; for one configuration of the node."""
+    """
+    The common topics of an aircraft, and its commands; for one configuration of the node.
+
+    ``number`` is the world's, ``prefix`` that of its topics and frames, '' or such as 'uav2/'.
+    """
 
     def __init__(
-        self, node: BridgeNode[Any], given: DirectParameters, simulated_time: SimulatorTime
+        self, node: BridgeNode[Any], given: DirectParameters, simulated_time: SimulatorTime,
+        frontend: DirectFrontend, number: int = 0, prefix: str = '',
     ) -> None:
         self._node = node
+        self.frontend = frontend
+        self._number = number
+        self._prefix = prefix
         self._every = given.telemetry_every
         self._time = simulated_time
         self._ledger: Ledger[_Value] = Ledger()
         self._seen: Any = None
         self._count = 0
         self._again_at = 0.0
-        self.frontend = DirectFrontend()
         undulation = make_undulation(given)
-        node.get_logger().info(undulation.description)
+        if not number:
+            node.get_logger().info(undulation.description)
         if given.datum:
             # That of simulator_node is above mean sea level, that of odom above the ellipsoid.
             latitude, longitude, height = map(float, given.datum)
             given = replace(given, datum=(latitude, longitude, msl_to_ellipsoid(
                 height, undulation.height_m(latitude, longitude))))
-        self._publisher = VehiclePublisher(node, given, undulation=undulation)
+        self._publisher = VehiclePublisher(node, given, prefix, undulation)
 
     def listen(self, server: Server) -> None:
         """Take commands for the aircraft of a server."""
         self._server = server
         self._gate = CommandGate(
-            self._node, self._send, self._release, neutral=self._centre)
-        self._engines = EngineGate(self._node, self._send_engines)
+            self._node, self._send, self._release, self._prefix, neutral=self._centre)
+        self._engines = EngineGate(self._node, self._send_engines, self._prefix)
 
     def end(self) -> None:
         """Give back what was taken."""
@@ -126,7 +137,7 @@ class Direct:
 
     def publish(self, world: World) -> None:
         """Publish a frame's state, unless it is one of those left out."""
-        state = world.aircraft.state
+        state = world.flown[self._number].state
         pose = (state.lat_deg, state.lon_deg, state.altitude_msl, state.phi, state.theta,
                 state.psi)
         seen = (world.total_running_time, pose)
@@ -139,7 +150,7 @@ class Direct:
         elif now < self._again_at:
             return
         self._again_at = now + _AGAIN
-        stamp = self._time.stamp(world.total_running_time, False, pose)
+        stamp = self._time.stamp(world.total_running_time, False, pose, self._number)
         if stamp is None:
             return
         self._publisher.publish(
@@ -161,13 +172,13 @@ class Direct:
     def _command(self, given: dict[str, Any]) -> None:
         if self._server.error is not None:
             raise ValueError(f'the simulation has ended: {self._server.error}')
-        self.frontend.send(partial(_set_controls, given=given))
+        self.frontend.send(partial(_set_controls, number=self._number, given=given))
 
     def _take(self, given: dict[str, float]) -> None:
         """Record what each control was before it was commanded."""
         new = [name for name in given if (0, name) not in self._ledger]
         if new:
-            state = self._server.state()
+            state = self._server.call(lambda world: world.flown[self._number].state)
             before = simulated.controls(state).given() | {
                 'throttle': tuple(engine.throttle for engine in state.engines)}
             for name in new:
@@ -186,28 +197,51 @@ class Direct:
     def _put(self, given: dict[str, Any]) -> None:
         def put(world: World) -> None:
             # This is no reply to a state, for which lockstep waits.
-            commanded = set(world.aircraft.commanded)
-            _set_controls(world.aircraft, given)
-            world.aircraft.commanded.intersection_update(commanded)
+            aircraft = world.flown[self._number]
+            commanded = set(aircraft.commanded)
+            aircraft.set_controls(**given)
+            aircraft.commanded.intersection_update(commanded)
 
         if self._server.error is None:
             self._server.call(put)
 
     # Diagnostics.
 
-    def diagnose(self) -> Sequence[Status]:
-        """Return the status of telemetry, commands and plausibility."""
-        stopped = self._gate.watchdog.expired
-        return (
-            Status('telemetry', OK, 'direct', (
-                ('states published', str(self.frontend.counters.sent)),)),
-            Status('commands', WARN if stopped else OK,
-                   'commands stopped arriving' if stopped else 'watched', (
-                       ('commands', str(self._gate.commands)),
-                       ('commands of engines', str(self._engines.commands)),
-                       ('taken', ', '.join(self._ledger.names) or 'nothing'))),
-            plausibility_status({'': self._publisher.plausibility}))
+    @property
+    def name(self) -> str:
+        """Return its namespace below the node's, '' if it has none of its own."""
+        return self._prefix.rstrip('/')
+
+    @property
+    def stopped(self) -> bool:
+        """Return whether commands came, and stopped arriving."""
+        return self._gate.watchdog.expired
+
+    def values(self) -> Sequence[tuple[str, str]]:
+        """Return what is said of its commands, by topic if it has a namespace of its own."""
+        before = f'{self.name}: ' if self.name else ''
+        return ((f'{before}commands', str(self._gate.commands)),
+                (f'{before}commands of engines', str(self._engines.commands)),
+                (f'{before}taken', ', '.join(self._ledger.names) or 'nothing'))
+
+    @property
+    def plausibility(self) -> tuple[str, Plausibility]:
+        """Return the prefix of its topics, and the gate for its impossible values."""
+        return self._prefix, self._publisher.plausibility
 
 
-def _set_controls(aircraft: Aircraft, given: dict[str, Any]) -> None:
-    aircraft.set_controls(**given)
+def diagnose(fleet: Sequence[Direct]) -> Sequence[Status]:
+    """Return the status of telemetry, commands and plausibility of all aircraft."""
+    stopped = [one for one in fleet if one.stopped]
+    whose = ', '.join(one.name for one in stopped if one.name)
+    return (
+        Status('telemetry', OK, 'direct', (
+            ('states published', str(fleet[0].frontend.counters.sent)),)),
+        Status('commands', WARN if stopped else OK,
+               'commands stopped arriving' + (f' for {whose}' if whose else '') if stopped
+               else 'watched', tuple(value for one in fleet for value in one.values())),
+        plausibility_status(dict(one.plausibility for one in fleet)))
+
+
+def _set_controls(world: World, number: int, given: dict[str, Any]) -> None:
+    world.flown[number].set_controls(**given)

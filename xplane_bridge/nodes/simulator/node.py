@@ -34,14 +34,16 @@ from xplane_bridge.links.udp import resolve
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.nodes.common.running import run
-from xplane_bridge.nodes.simulator.direct import DIRECT, Direct
+from xplane_bridge.nodes.simulator.direct import diagnose, DIRECT, Direct
 from xplane_bridge.nodes.simulator.parameters import SimulatorParameters
 from xplane_bridge.nodes.simulator.properties import offer_properties, PropertyTopics
 from xplane_bridge.nodes.simulator.studies import offer_studies
 from xplane_bridge.nodes.vehicle.clock import SimulatorTime
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
 from xplane_bridge.simulators.base import Frontend
+from xplane_bridge.simulators.direct import DirectFrontend
 from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulators.flown import fly_abreast
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.server import Server, Simulation
@@ -68,12 +70,14 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
     def open(self) -> None:
         """Create the aircraft and open its ports; time does not advance yet."""
         given = self.parameters
-        self._direct = Direct(self, given, self._stamps) if given.telemetry == DIRECT else None
-        frontend = self._direct.frontend if self._direct else self._make_frontend(given)
+        self._direct = self._make_direct(given) if given.telemetry == DIRECT else ()
+        frontend = self._direct[0].frontend if self._direct else self._make_frontend(given)
         self._endpoints = frontend.endpoints
         simulation = Simulation(
             [frontend], self._make_world, given.frame_rate, on_frame=self._on_frame,
-            lockstep=Lockstep(self._endpoints[0]) if given.lockstep else None)
+            lockstep=Lockstep(
+                self._endpoints[0], given.vehicles() if self._direct else ())
+            if given.lockstep else None)
         simulation.frozen = True
         self.server = Server(simulation, given.speed)
         self.server.pause_at(_pause_at(given))
@@ -87,14 +91,15 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self.server.start()
         except ImportError as error:
             raise ValueError(str(error)) from error
-        if self._direct is not None:
-            self._direct.listen(self.server)
+        for direct in self._direct:
+            direct.listen(self.server)
         self.make_service(SetBool, 'simulator/pause', self._pause)
         self.make_service(Trigger, 'simulator/step', self._step)
         self.make_service(Trigger, 'simulator/reset', self._reset)
         offer_studies(self, self.server)
         offer_properties(self, self.server)
-        of = f'of a {given.model}'
+        of = f'of a {given.model}' if not given.fleet else (
+            f'of {len(given.fleet) + 1} aircraft, {", ".join((given.model, *given.fleet))}')
         self.get_logger().info((
             f'common topics {of}, without a port' if self._direct
             else f'{frontend.name} {of} on {frontend.address}')
@@ -110,16 +115,16 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         if self._standard is not None:
             self._standard.end_stepping('the node was deactivated')
         self.server.freeze()
-        if self._direct is not None:
-            self._direct.end()
+        for direct in self._direct:
+            direct.end()
 
     def close(self) -> None:
         """End the simulation and close its ports."""
         if self.server.error is None:
             self._elapsed = self._time()
         self.server.stop()
-        if self._direct is not None:
-            self._direct.close()
+        for direct in self._direct:
+            direct.close()
 
     def changed(self, given: SimulatorParameters) -> None:
         """Apply the live parameters' disturbances to the flight and the link."""
@@ -135,8 +140,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self.server.call(lambda world: _set_weather(world, given))
         if given.property_values != old.property_values:
             self.server.call(lambda world: _set_properties(world, given, old))
-        if self._direct is not None:
-            self._direct.changed(given)
+        for direct in self._direct:
+            direct.changed(given)
 
     def _offer_standard_interface(self, given: SimulatorParameters) -> None:
         self._standard = None
@@ -166,14 +171,24 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             data_target=(
                 (resolve(given.data_host), given.data_port) if sends_to_settings else None))
 
+    def _make_direct(self, given: SimulatorParameters) -> tuple[Direct, ...]:
+        frontend = DirectFrontend()
+        return tuple(
+            Direct(self, given, self._stamps, frontend, number, name and f'{name}/')
+            for number, name in enumerate(given.vehicles()))
+
     def _make_world(self) -> World:
         given = self.parameters
-        world = World(Aircraft(given.model, Initial(
+        initial = Initial(
             lat_deg=given.latitude_deg, lon_deg=given.longitude_deg,
             altitude_msl=given.altitude_msl, heading_deg=given.heading_deg,
             airspeed_kt=None if math.isnan(given.airspeed) else given.airspeed / KNOT,
-            parked=given.parked), seed=given.seed, aircraft_path=given.aircraft_path,
-            settings=given.values()))
+            parked=given.parked)
+        world = World(
+            Aircraft(given.model, initial, seed=given.seed, aircraft_path=given.aircraft_path,
+                     settings=given.values()),
+            fleet=fly_abreast(
+                given.fleet, initial, given.seed, aircraft_path=given.aircraft_path))
         self._properties.check(world)
         _disturb(world, given)
         world.total_running_time = self._elapsed
@@ -197,8 +212,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self._clock_publisher.publish(self._message)
         world = self.server.simulation.world
         self._properties.publish(world)
-        if self._direct is not None:
-            self._direct.publish(world)
+        for direct in self._direct:
+            direct.publish(world)
 
     # Services.
 
@@ -235,8 +250,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
                 _disturb(world, self.parameters)
 
         self.server.call(reset)
-        if self._direct is not None:
-            self._direct.forget()
+        for direct in self._direct:
+            direct.forget()
 
     def _say_time(self, response: Any) -> None:
         response.success = True
@@ -251,10 +266,10 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         before, seen = self._seen
         self._seen = (now, simulated)
         simulation = self.server.simulation
-        level, sentence = self._state(simulation)
+        level, sentence = self._state(simulation, simulated == seen)
         clocks = self.count_publishers('/clock')
         return (
-            *(self._direct.diagnose() if self._direct else (self._diagnose_link(),)),
+            *(diagnose(self._direct) if self._direct else (self._diagnose_link(),)),
             Status('simulation', level, sentence, (
                 ('simulated time, s', f'{simulated:.3f}'),
                 ('real-time factor', f'{(simulated - seen) / max(now - before, 1e-6):.2f}'),
@@ -279,7 +294,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
                 ('dropped by the kernel', str(counters.kernel_drops)),
             ))
 
-    def _state(self, simulation: Simulation) -> tuple[bytes, str]:
+    def _state(self, simulation: Simulation, stands: bool) -> tuple[bytes, str]:
+        """Return level and sentence; ``stands``: no time has passed since the last one."""
         if self.server.error is not None:
             return ERROR, f'ended: {self.server.error}'
         if not self.active:
@@ -289,7 +305,10 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         if simulation.lockstep is not None:
             missing = self.server.call(simulation.lockstep.missing)
             if missing:
-                return OK, f'in lockstep; waiting for {", ".join(sorted(missing))}'
+                # The others of a fleet wait too.
+                is_late = stands and self.server.call(simulation.lockstep.is_partly_commanded)
+                return WARN if is_late else OK, (
+                    f'in lockstep; waiting for {", ".join(sorted(missing))}')
         return OK, 'running'
 
 
@@ -308,9 +327,10 @@ def _disturb(world: World, given: SimulatorParameters) -> None:
 
 def _set_weather(world: World, given: SimulatorParameters) -> None:
     east, north, up = map(float, given.wind)
-    world.aircraft.set_wind(north, east, -up)
     at_20_ft, severity = given.turbulence
-    world.aircraft.set_turbulence(float(at_20_ft), int(severity))
+    for aircraft in world.flown:
+        aircraft.set_wind(north, east, -up)
+        aircraft.set_turbulence(float(at_20_ft), int(severity))
 
 
 def _set_properties(

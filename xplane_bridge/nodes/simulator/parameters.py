@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+import re
 from typing import Any
 
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
@@ -25,14 +26,17 @@ from xplane_bridge.aircraft.limits import check_turbulence, check_wind, MAX_LAT_
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.nodes.managed.parameters import parameter
-from xplane_bridge.nodes.simulator.direct import DIRECT, DirectParameters
+from xplane_bridge.nodes.simulator.direct import BRIDGE, DIRECT, DirectParameters
 from xplane_bridge.nodes.simulator.properties import PropertyParameters
 from xplane_bridge.protocols.xplane_udp import HIGHEST_PLAUSIBLE_ROW
 from xplane_bridge.simulators.registry import NO_SIMULATORS, SIMULATORS
+from xplane_bridge.simulators.world import AIRCRAFT_COUNT
 
 _LOOPBACK = '127.0.0.1'
 
 _START = Initial()
+# Of a ROS name.
+_TOKEN = re.compile(r'[A-Za-z][A-Za-z0-9_]*')
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,9 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         maximum=65535)
 
     model: str = parameter(DEFAULT_MODEL, 'A JSBSim aircraft.')
+    fleet: tuple[str, ...] = parameter(
+        (), 'JSBSim aircraft that fly beside the first one, 150 m apart: numbers 1, 2, ... of '
+        'X-Plane; with telemetry: direct each below its own of namespaces.')
     aircraft_path: str = parameter(
         '', "Folder of your own aircraft, laid out as JSBSim's; empty: JSBSim's own.")
     parked: bool = parameter(
@@ -142,12 +149,43 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
                 f'parameter rows: {wrong[0]!r} is not a row, 0..{HIGHEST_PLAUSIBLE_ROW}')
         if self.datum:
             _check_datum(self.datum)
+        self._check_fleet()
         if self.telemetry == DIRECT:
             self._check_direct()
         elif self.lockstep and not SIMULATORS[self.sim].has_time:
             raise ValueError(
                 'parameter lockstep: FDMData has no time in its protocol, so a controller cannot '
                 'tell one frame from the next; choose another sim, or speed')
+
+    def vehicles(self) -> tuple[str, ...]:
+        """Return the namespace of each aircraft of a fleet, ('',) if there is one aircraft."""
+        if not self.fleet:
+            return ('',)
+        return self.namespaces or tuple(f'uav{n + 1}' for n in range(len(self.fleet) + 1))
+
+    def _check_fleet(self) -> None:
+        count = len(self.fleet) + 1
+        if count > AIRCRAFT_COUNT:
+            raise ValueError(f'parameter fleet: {count} aircraft with the first one are too many; '
+                             f'at most {AIRCRAFT_COUNT} are possible')
+        if self.fleet and self.telemetry == BRIDGE and not SIMULATORS[self.sim].has_traffic:
+            raise ValueError(f'parameter fleet: {self.sim} shows one aircraft only; choose '
+                             'another sim, or telemetry: direct')
+        if not self.namespaces:
+            return
+        if self.telemetry != DIRECT:
+            raise ValueError('parameter namespaces: is for telemetry: direct; a bridge names the '
+                             'topics of its aircraft itself')
+        if len(self.namespaces) != count or not self.fleet:
+            raise ValueError(
+                f'parameter namespaces: expected {count if self.fleet else 0}, one for each '
+                f'aircraft of a fleet, got {len(self.namespaces)}')
+        for name in self.namespaces:
+            if not _TOKEN.fullmatch(name):
+                raise ValueError(f'parameter namespaces: {name!r} is not a name of letters, '
+                                 'digits and underscores that begins with a letter')
+            if self.namespaces.count(name) > 1:
+                raise ValueError(f'parameter namespaces: {name!r} is there more than once')
 
     def _check_direct(self) -> None:
         """Refuse what has no meaning without a link."""

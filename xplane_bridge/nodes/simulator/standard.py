@@ -71,7 +71,7 @@ class StandardInterface:
         latitude, longitude, height = map(
             float, given.datum or (given.latitude_deg, given.longitude_deg, 0.0))
         has_traffic = given.telemetry == BRIDGE and SIMULATORS[given.sim].has_traffic
-        count = AIRCRAFT_COUNT if has_traffic else 1
+        count = AIRCRAFT_COUNT if has_traffic else len(given.fleet) + 1
         self._entities = Entities(
             self._server.simulation.world, (latitude, longitude, height), given.world_frame, count)
         self._about = (

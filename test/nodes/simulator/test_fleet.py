@@ -1,0 +1,137 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""simulator_node with a fleet: several aircraft on one clock, each below its own namespace."""
+
+import math
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from masked import masked
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import NavSatFix
+
+from harness import free_port
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.msg import FlightControls
+from xplane_bridge.nodes.common.diagnostics import OK, WARN
+from xplane_bridge.nodes.simulator import SimulatorNode
+from xplane_bridge.nodes.xpc import XpcNode
+from xplane_bridge.simulators.flown import fly_abreast
+
+FRAME = 1.0 / 60.0
+MODELS = ('c172p', 'T37', 'c172p')
+FLEET = list(MODELS[1:])
+
+
+def stamp(message):
+    return round((message.header.stamp.sec + message.header.stamp.nanosec * 1e-9) / FRAME)
+
+
+def command_of(vehicle, frame):
+    return {'elevator': 0.02 * math.sin(frame / 10.0), 'aileron': 0.05 * vehicle,
+            'rudder': 0.0, 'throttle': 0.7}
+
+
+def alone():
+    """Return the aircraft of the fleet, each flown by itself."""
+    fleet = [Aircraft(), *fly_abreast(FLEET, Initial(), seed=0)]
+    for aircraft in fleet:
+        aircraft.set_wind(5.0, 0.0)
+        aircraft.set_turbulence(7.6, 3)
+    return fleet
+
+
+def test_in_lockstep_each_flies_as_it_does_alone_whatever_the_order(ros):
+    names = ('lead', 'left', 'right')
+    for name in names:
+        ros.subscribe(NavSatFix, f'/{name}/fix', 1000)
+    ros.subscribe(Clock, '/clock', 1000)
+    node = ros.start(SimulatorNode, telemetry='direct', lockstep=True, undulation=0.0,
+                     command_timeout=0.0, fleet=FLEET, namespaces=list(names),
+                     wind=[0.0, 5.0, 0.0], turbulence=[7.6, 3.0])
+    publishers = [ros.publisher(FlightControls, f'/{name}/command/controls') for name in names]
+    fleet = alone()
+    for frame in range(46):
+        def newest(name, at=frame):
+            found = [m for m in ros.messages[f'/{name}/fix'][-5:] if stamp(m) == at]
+            return found[-1] if found else None
+
+        ros.wait_for(lambda newest=newest: all(map(newest, names)), f'frame {frame}')
+        for name, aircraft in zip(names, fleet, strict=True):
+            state = aircraft.state
+            assert (newest(name).latitude, newest(name).longitude, newest(name).altitude) == (
+                state.lat_deg, state.lon_deg, state.altitude_msl), (frame, name)
+        if frame == 45:
+            break
+        order = (0, 1, 2) if frame % 2 else (2, 0, 1)
+        for vehicle in order:
+            publishers[vehicle].publish(masked(FlightControls, **command_of(vehicle, frame)))
+        for vehicle, aircraft in enumerate(fleet):
+            aircraft.set_controls(**command_of(vehicle, frame))
+            aircraft.advance(FRAME)
+    # Nobody commands for the second one: the frame waits, and the node says for whom.
+    for vehicle in (0, 2):
+        publishers[vehicle].publish(masked(FlightControls, **command_of(vehicle, 0)))
+    ros.diagnosed('simulation', lambda level, message, _: level == WARN and message == (
+        'in lockstep; waiting for aileron of left, elevator of left, rudder of left, throttle of '
+        'left'), node)
+    assert {stamp_of_clock(m) for m in ros.messages['/clock']} == set(range(46))
+    values = ros.diagnosed('commands', lambda level, _, __: level == OK, node)[2]
+    assert (values['lead: commands'], values['left: commands']) == ('46', '45')
+
+
+def stamp_of_clock(message):
+    return round((message.clock.sec + message.clock.nanosec * 1e-9) / FRAME)
+
+
+def test_for_xpc_each_is_one_of_x_planes_aircraft(ros):
+    port = free_port()
+    for prefix in ('', 'aircraft_1/', 'aircraft_2/'):
+        ros.subscribe(NavSatFix, f'/{prefix}fix')
+    simulator = ros.start(SimulatorNode, sim='xpc', port=port, fleet=FLEET)
+    ros.start(XpcNode, port=port, aircraft=[0, 1, 2], command_timeout=0.0)
+    ros.next('/aircraft_2/fix')
+    ros.publisher(FlightControls, '/aircraft_1/command/controls').publish(
+        masked(FlightControls, aileron=0.5))
+
+    def banks():
+        return simulator.server.call(
+            lambda world: [aircraft.state.phi for aircraft in world.flown])
+
+    # A jet rolls as one: beyond what the kinematic traffic does, and without moving the others.
+    ros.wait_for(lambda: ros.messages['/aircraft_1/fix'] and banks()[1] > math.radians(65.0),
+                 'a steep bank')
+    assert max(map(abs, (banks()[0], banks()[2]))) < math.radians(30.0)
+
+
+@pytest.mark.parametrize(('parameters', 'sentence'), [
+    ({'fleet': ['c172p'] * 20}, 'parameter fleet: 21 aircraft with the first one are too many'),
+    ({'fleet': ['nosuch'], 'telemetry': 'direct'}, 'nosuch'),
+    ({'fleet': ['c172p'], 'sim': 'fdmdata'}, 'parameter fleet: fdmdata shows one aircraft only'),
+    ({'fleet': ['c172p'], 'namespaces': ['a', 'b']}, 'namespaces: is for telemetry: direct'),
+    ({'fleet': ['c172p'], 'namespaces': ['a', 'a'], 'telemetry': 'direct'},
+     "namespaces: 'a' is there more than once"),
+    ({'fleet': ['c172p'], 'namespaces': ['a', '2b'], 'telemetry': 'direct'},
+     "namespaces: '2b' is not a name"),
+    ({'fleet': ['c172p'], 'namespaces': ['a'], 'telemetry': 'direct'},
+     'namespaces: expected 2, one for each aircraft of a fleet, got 1'),
+])
+def test_a_fleet_that_cannot_be_stops_configure_with_a_sentence(ros, parameters, sentence):
+    assert sentence in ros.start(SimulatorNode, port=free_port(), **parameters).failed
