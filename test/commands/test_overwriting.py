@@ -46,7 +46,7 @@ WRITERS = {
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of
 # what is in them. Copies of an aircraft and of a packed recording are temporary files.
 BY_DESIGN = {
-    'campaigns/table/folder.py', 'campaigns/table/labels.py', 'campaigns/report/report.py',
+    'campaigns/table/folder.py', 'campaigns/table/look.py', 'campaigns/report/report.py',
     'campaigns/report/paper.py', 'campaigns/engines/worker.py',
     'campaigns/engines/cluster.py',
     'campaigns/engines/isolated.py', 'commands/fly_task.py', 'campaigns/table/table.py',

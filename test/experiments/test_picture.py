@@ -14,6 +14,8 @@
 
 """The picture of a flight: a panel for what was measured, each with names and units."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -26,13 +28,14 @@ from xplane_bridge.flights.analysis.history import make_flight, Series
 TIMES = np.arange(10.0)
 
 
-def drawn(monkeypatch, path, *names):
+def drawn(monkeypatch, path, *names, width=0.0):
     """Return the figure of a flight of which these quantities were measured."""
     found, save = [], drawing.save
     monkeypatch.setattr(drawing, 'save', lambda figure, files: (
         found.append(figure), save(figure, files)))
     draw_flight(make_flight('/uav', 0.0, {
-        name: Series(TIMES, TIMES / 10.0) for name in names}, {}), str(path), 'a flight')
+        name: Series(TIMES, TIMES / 10.0) for name in names}, {}), str(path), 'a flight',
+        width=width)
     return found[0]
 
 
@@ -44,6 +47,19 @@ def test_what_was_not_measured_has_no_panel(tmp_path, monkeypatch):
                       'attitude, deg']
     assert all(axes.has_data() and axes.get_xlabel() == 'time, s' for axes in figure.axes)
     assert (tmp_path / 'flight.svg').read_text().startswith('<?xml')
+
+
+def test_in_a_column_of_a_paper_panels_are_below_one_another(tmp_path, monkeypatch):
+    figure = drawn(monkeypatch, tmp_path / 'flight.png', 'east', 'north', 'altitude', 'roll',
+                   'command_elevator', 'command_aileron', 'command_rudder', 'command_throttle',
+                   width=3.5)
+    assert figure.get_figwidth() == 3.5
+    panels = [axes.get_position() for axes in figure.axes if axes.get_xlabel()]
+    assert len(panels) == 4
+    assert all(upper.y0 > lower.y1 for upper, lower in itertools.pairwise(panels))
+    box = figure.get_tightbbox()
+    assert box.x0 > -0.1
+    assert box.x1 < 3.6
 
 
 @pytest.mark.parametrize('form', drawing.FORMATS)

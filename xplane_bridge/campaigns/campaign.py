@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 import sys
 from typing import Protocol
@@ -26,6 +26,7 @@ from xplane_bridge.campaigns.engines.local import Engine
 from xplane_bridge.campaigns.plan import plan as plans
 from xplane_bridge.campaigns.plan.plan import Plan, PlanError
 from xplane_bridge.campaigns.progress import Progress
+from xplane_bridge.campaigns.report.options import Options, PLAIN
 from xplane_bridge.campaigns.table import folder as files
 from xplane_bridge.campaigns.table import table
 from xplane_bridge.campaigns.table.folder import Folder
@@ -65,18 +66,16 @@ def run(plan: Plan, folder: Folder, engine: Callable[[], Engine]) -> Summary:
 
 
 def report(
-    folder: Path, draw: Callable[[OfRow, Path], None] | None = None, form: str = 'png',
-    labels: Mapping[str, str] | None = None,
+    folder: Path, draw: Callable[[OfRow, Path], None] | None = None, options: Options = PLAIN
 ) -> bool:
     """
     Write the report of a folder; return whether it could be, having said why not.
 
-    ``draw`` draws those of the worst flights that have no picture; see drawn_by. ``form`` and
-    ``labels`` are those of report.write.
+    ``draw`` draws those of the worst flights that have no picture; see drawn_by.
     """
     try:
         from xplane_bridge.campaigns.report import report as reports
-        print(f'report: {reports.write(folder, draw, form, labels)}', flush=True)
+        print(f'report: {reports.write(folder, draw, options)}', flush=True)
         return True
     except (ImportError, OSError, ValueError) as error:
         why = str(error)
@@ -87,7 +86,7 @@ def report(
     return False
 
 
-def report_again(folder: Path, trust: bool, form: str, labels: Mapping[str, str]) -> bool:
+def report_again(folder: Path, trust: bool, options: Options) -> bool:
     """
     Write the report of somebody's folder: nothing of it is run, unless ``trust`` asks for it.
 
@@ -109,7 +108,7 @@ def report_again(folder: Path, trust: bool, form: str, labels: Mapping[str, str]
             draw = drawn_by(plan)
     except PlanError as error:
         print(f'no flight is drawn: {error}', flush=True)
-    done = report(folder, draw if trust else untrusted, form, labels)
+    done = report(folder, draw if trust else untrusted, options)
     if missing:
         print(f'worst flights without a picture: {missing}; --trust flies them again, which runs '
               'the code of their controllers', flush=True)

@@ -27,6 +27,7 @@ from xplane_bridge.campaigns.plan.plan import Plan
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.progress import duration
 from xplane_bridge.campaigns.table.folder import Folder
+from xplane_bridge.common.text import counted
 from xplane_bridge.flights.flight import State
 from xplane_bridge.flights.order import CORE
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT
@@ -59,9 +60,9 @@ def dry_run(plan: Plan, folder: Folder, workers: int, trust: bool = False) -> It
     for flight in range(len(plan)):
         if not folder.is_done(flight):
             rest.setdefault(kind_of(plan, flight), []).append(flight)
-    yield (f'{_counted(len(plan), "flight")}: {_counted(len(plan.scenarios), "scenario")} x '
-           f'{_counted(len(plan.simulators), "simulator")} x {len(plan.aircraft)} aircraft x '
-           f'{_counted(len(plan.controllers), "controller")} x {_counted(plan.points, "point")} '
+    yield (f'{counted(len(plan), "flight")}: {counted(len(plan.scenarios), "scenario")} x '
+           f'{counted(len(plan.simulators), "simulator")} x {len(plan.aircraft)} aircraft x '
+           f'{counted(len(plan.controllers), "controller")} x {counted(plan.points, "point")} '
            'of parameters and seeds')
     if folder.done:
         yield f'{folder.done} of them have been flown: {folder.path}'
@@ -73,15 +74,11 @@ def dry_run(plan: Plan, folder: Folder, workers: int, trust: bool = False) -> It
             plan, flights[0], trust)
         total += seconds * len(flights)
         yield (f'  {" on ".join(kind[:2])}, {kind.controller}: '
-               f'{_counted(len(flights), "flight")} of about {duration(seconds)} ({how})')
+               f'{counted(len(flights), "flight")} of about {duration(seconds)} ({how})')
     if total:
-        yield f'about {duration(total / workers)} with {_counted(workers, "worker")}'
+        yield f'about {duration(total / workers)} with {counted(workers, "worker")}'
     else:
         yield 'nothing is left to fly'
-
-
-def _counted(number: int, what: str) -> str:
-    return f'{number} {what}{"s" * (number != 1)}'
 
 
 def kind_of(plan: Plan, flight: int) -> Kind:

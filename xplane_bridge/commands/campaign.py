@@ -26,12 +26,13 @@ import sys
 from xplane_bridge.campaigns.engines.local import Engine, EngineError, Local
 from xplane_bridge.campaigns.fly import fly
 from xplane_bridge.campaigns.plan.plan import load, Plan, PlanError
+from xplane_bridge.campaigns.report.options import Options
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.folder import Folder
-from xplane_bridge.campaigns.table.labels import label
+from xplane_bridge.campaigns.table.look import label
 from xplane_bridge.campaigns.table.table import Summary
-from xplane_bridge.common.command_line import without_ros_arguments
-from xplane_bridge.common.drawing import FORMATS
+from xplane_bridge.common.command_line import program, without_ros_arguments
+from xplane_bridge.common.drawing import add_width_option, FORMATS
 from xplane_bridge.common.text import printable
 from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.flights.scenario.flown_by import without_folders
@@ -70,7 +71,7 @@ def _compare(main: Callable[[Sequence[str]], int], given: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog='campaign', description='Fly the flights of a plan, and write their report.',
+        prog=program('campaign'), description='Fly the flights of a plan, and write their report.',
         epilog=_EPILOG)
     parser.add_argument('plan', metavar='FILE', help='plan: a file, or the name of a shipped one')
     parser.add_argument('--output', default='', metavar='DIR',
@@ -95,7 +96,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _report(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog='campaign report', description="Write the report of a campaign's folder again.")
+        prog=f'{program("campaign")} report',
+        description="Write the report of a campaign's folder again.")
     parser.add_argument('folder', metavar='DIR', type=Path)
     parser.add_argument('--trust', action='store_true',
                         help='fly the worst flights again, to draw them: that runs the code of '
@@ -106,10 +108,14 @@ def _report(argv: Sequence[str]) -> int:
     parser.add_argument('--label', action='append', default=[], type=label, metavar='NAME=LABEL',
                         help='what a controller or a criterion is called in page and pictures, '
                         "such as policy:mine.onnx='Ours'; once for each; the folder keeps it")
+    parser.add_argument('--controllers', nargs='+', default=(), metavar='NAME',
+                        help='report on these alone, as page or table call them (all); they keep '
+                        'their colours, and the next report has all again')
+    add_width_option(parser, 'the pictures, in this and all later reports', '9.5')
     given = parser.parse_args(argv)
     from xplane_bridge.campaigns import campaign
-    return PASSED if campaign.report_again(
-        given.folder, given.trust, given.format, dict(given.label)) else NOT_FLOWN
+    return PASSED if campaign.report_again(given.folder, given.trust, Options(
+        given.format, dict(given.label), given.controllers, given.width)) else NOT_FLOWN
 
 
 def _fly(arguments: argparse.Namespace) -> int:

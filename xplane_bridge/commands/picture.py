@@ -27,7 +27,7 @@ from xplane_bridge.common.command_line import (
     refuse_existing,
     without_ros_arguments,
 )
-from xplane_bridge.common.drawing import FORMATS
+from xplane_bridge.common.drawing import add_width_option, FORMATS
 from xplane_bridge.experiments.settings import NOT_FLOWN, PASSED
 from xplane_bridge.flights.analysis.history import load
 
@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--output', type=Path, metavar='FILE',
                         help="name of the picture, instead of the recording's and the format")
     parser.add_argument('--title', default='', help='what is above it (nothing)')
+    add_width_option(parser, 'the picture', '6.5 for each column of panels')
     parser.add_argument('--namespace', default=None, metavar='NS',
                         help='namespace of the vehicle, if the recording has several')
     add_force_option(parser)
@@ -56,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                              f'{path.name}')
         refuse_existing([path], given.force)
         from xplane_bridge.experiments.picture import draw_flight
-        draw_flight(load(str(given.recording), given.namespace), str(path), given.title)
+        draw_flight(load(str(given.recording), given.namespace), str(path), given.title,
+                    width=given.width)
     except (ImportError, OSError, ValueError) as error:
         print(f'picture: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN

@@ -16,11 +16,13 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any
 
 from xplane_bridge.common.optional import missing
+from xplane_bridge.common.text import printable
 
 BLUE, GREEN, ORANGE, RED, PURPLE, GREY, TEAL = (
     '#1f5fa8', '#3a9a5b', '#e0922f', '#d1495b', '#7b4ea3', '#8a8f98', '#148f8b')
@@ -36,6 +38,11 @@ PITCH, ROLL, YAW, THROTTLE = GREEN, BLUE, ORANGE, GREY
 FORMATS = ('png', 'pdf', 'svg')
 """What pictures can be written as."""
 
+WIDTHS = (2.5, 30.0)
+"""How wide a picture may be, in inches: from a narrow column to a poster."""
+
+# A picture that is less wide than this, in inches, is in a column of a paper, and has one itself.
+_COLUMN = 6.0
 
 # Without the time and the version that they have otherwise.
 _UNDATED: dict[str, dict[str, None]] = {
@@ -48,6 +55,30 @@ def controller_colours(names: Iterable[str]) -> dict[str, str]:
     others = [name for name in names if name != 'autopilot']
     return {name: AUTOPILOT if name == 'autopilot' else OTHER_CONTROLLERS[
         others.index(name) % len(OTHER_CONTROLLERS)] for name in names}
+
+
+def in_column(width: float) -> bool:
+    """Return whether a picture of this width, in inches, has its panels below one another."""
+    return 0.0 < width < _COLUMN
+
+
+def add_width_option(parser: argparse.ArgumentParser, of: str, default: str) -> None:
+    """Add the option ``width`` of what is drawn, in inches: 0, or one of WIDTHS."""
+    parser.add_argument('--width', type=_inches, default=0.0, metavar='INCHES',
+                        help=f'width of {of}: below {_COLUMN:g}, a column of a paper, the panels '
+                        f'are below one another ({default})')
+
+
+def _inches(text: str) -> float:
+    low, high = WIDTHS
+    try:
+        width = float(text)
+    except ValueError:
+        width = 0.0
+    if not low <= width <= high:
+        raise argparse.ArgumentTypeError(
+            f'expected {low:g} to {high:g} inches, got {printable(text)}')
+    return width
 
 
 def pyplot() -> Any:
@@ -70,7 +101,13 @@ def pyplot() -> Any:
 
 
 def save(figure: Any, files: Sequence[str | PathLike[str]], dpi: int = 110) -> None:
-    """Write a figure to files, each in the format of its name; equal figures are equal files."""
+    """
+    Write a figure to files, each in the format of its name; equal figures are equal files.
+
+    One for a column of a paper has pixels enough to be printed.
+    """
+    if in_column(figure.get_figwidth()):
+        dpi *= 3
     from matplotlib import pyplot as made
     for file in files:
         metadata = _UNDATED.get(str(file).rpartition('.')[2], {})
@@ -79,9 +116,14 @@ def save(figure: Any, files: Sequence[str | PathLike[str]], dpi: int = 110) -> N
 
 
 def legend_above(axes: Any, markerscale: float = 1.0) -> None:
-    """Put the legend of axes into one line above them, beside the title: it hides no curve."""
+    """
+    Put the legend of axes above them, beside the title: it hides no curve.
+
+    It is one line; in a column of a paper it has two entries in each.
+    """
     if entries := len(axes.get_legend_handles_labels()[1]):
-        axes.legend(loc='lower right', bbox_to_anchor=(1.0, 0.99), ncols=entries, frameon=False,
+        axes.legend(loc='lower right', bbox_to_anchor=(1.0, 0.99), frameon=False,
+                    ncols=min(entries, 2) if in_column(axes.figure.get_figwidth()) else entries,
                     borderaxespad=0.0, handlelength=1.5, columnspacing=1.2, fontsize=9,
                     markerscale=markerscale)
 

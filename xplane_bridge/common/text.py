@@ -78,9 +78,9 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list
         for row in rows]
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number and what it counts, as '1 sample' or '2 samples'."""
-    return f'{number} {noun}' if number == 1 else f'{number} {noun}s'
+def counted(number: int, noun: str, several: str = '') -> str:
+    """Return a number and what it counts, as '1 sample' or '2 samples', or ``several``."""
+    return f'{number} {noun}' if number == 1 else f'{number} {several or f"{noun}s"}'
 
 
 def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:

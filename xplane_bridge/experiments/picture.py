@@ -53,14 +53,14 @@ _RESPONSES = {'pitch_rate': PITCH, 'roll_rate': ROLL, 'yaw_rate': YAW, 'airspeed
 
 def draw_flight(
     flight: History, path: str, title: str, route: RouteFlight | None = None,
-    inputs: Sequence[Window] = (),
+    inputs: Sequence[Window] = (), width: float = 0.0,
 ) -> None:
     """
     Plot a flight to a file, as its name ends: PNG, PDF or SVG.
 
     With the path and the waypoints of its route if it had one. Of what was not measured there is
     no panel. The frequency responses to its test inputs, where there are any, have a column of
-    their own.
+    their own. ``width`` is in inches, 0 for as wide as its columns need.
 
     Raises ImportError if matplotlib is missing.
     """
@@ -80,7 +80,7 @@ def draw_flight(
         {**{name: _has(series[name]) for name in ('altitude', 'heading', 'airspeed')},
          'attitude': _any(angles)},
         {'magnitude': 2.0 * swept, 'phase': 2.0 * swept, 'coherence': float(swept)}]
-    figure, axes = _panels(pyplot, columns)
+    figure, axes = _panels(pyplot, columns, width)
     figure.suptitle(title, fontsize=13)
     draw: dict[str, Callable[[Any], None]] = {
         'path': lambda panel: _draw_path(panel, flight, route),
@@ -113,11 +113,18 @@ def _any(lines: Lines) -> float:
     return max(_has(series) for series, _, _ in lines.values())
 
 
-def _panels(pyplot: Any, columns: Sequence[dict[str, float]]) -> tuple[Any, dict[str, Any]]:
+def _panels(
+    pyplot: Any, columns: Sequence[dict[str, float]], width: float
+) -> tuple[Any, dict[str, Any]]:
     """Return a figure and its panels by name, those of no height omitted."""
     shown = [{name: height for name, height in column.items() if height} for column in columns]
     shown = [column for column in shown if column]
-    figure = pyplot.figure(figsize=(max(6.5 * len(shown), 6.5), 10), layout='constrained')
+    height = 10.0
+    if drawing.in_column(width):
+        shown = [{name: height for column in shown for name, height in column.items()}]
+        height = 1.6 * sum(shown[0].values()) + 0.5
+    figure = pyplot.figure(figsize=(width or max(6.5 * len(shown), 6.5), height),
+                           layout='constrained')
     if not shown:
         return figure, {}
     axes: dict[str, Any] = {}

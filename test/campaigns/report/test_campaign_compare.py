@@ -28,6 +28,7 @@ pytest.importorskip('matplotlib', reason='drawing needs matplotlib')
 from pyarrow import parquet
 
 from xplane_bridge.campaigns.report import compare, report
+from xplane_bridge.campaigns.report.options import Options
 from xplane_bridge.campaigns.table import rows
 
 ERROR = 'rms of altitude_error from 20 s at most 8'
@@ -157,7 +158,7 @@ def test_labels_name_the_sides_and_what_was_not_flown_is_counted(campaign, capsy
             'a NameError') in said
     assert 'of A' not in said
     # As the last report of the folder called them.
-    report.write(Path(folder), labels={'b': 'Ours'})
+    report.write(Path(folder), options=Options(labels={'b': 'Ours'}))
     assert compare.main([folder, '--controllers', 'a', 'Ours']) == 0
     assert 'B: Ours\n' in capsys.readouterr().out
     assert compared(capsys, *given)[0]['not_flown'] == {'A': 0, 'B': 2}

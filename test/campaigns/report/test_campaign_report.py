@@ -36,6 +36,7 @@ from PIL import Image
 from pyarrow import parquet
 
 from xplane_bridge.campaigns.report import report
+from xplane_bridge.campaigns.report.options import Options
 from xplane_bridge.campaigns.report.worst import left_by
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.common import drawing
@@ -259,7 +260,7 @@ def test_pictures_for_a_paper_have_its_format_and_its_words(folder, tmp_path, mo
     monkeypatch.setattr(drawing, 'save', lambda figure, files: (
         drawn.update({files[0].stem: figure}), save(figure, files)))
     labels = {'policy:turbulence': 'Ours'}
-    page = report.write(tmp_path, form='pdf', labels=labels)
+    page = report.write(tmp_path, options=Options('pdf', labels))
     assert sorted(drawn) == sorted(name.removesuffix('.png') for name in PICTURES)
     for name, figure in drawn.items():
         texts = ' '.join(text.get_text() for text in figure.findobj(Text))
@@ -277,10 +278,10 @@ def test_pictures_for_a_paper_have_its_format_and_its_words(folder, tmp_path, mo
     assert 'Ours' in Page(page.read_text()).text
     assert (tmp_path / 'map.pdf').read_bytes().startswith(b'%PDF')
     before = (tmp_path / 'map.pdf').read_bytes()
-    report.write(tmp_path, form='pdf', labels=labels)
+    report.write(tmp_path, options=Options('pdf', labels))
     assert (tmp_path / 'map.pdf').read_bytes() == before
     # The next report, as of a campaign that grows, has the same.
-    page = report.write(tmp_path, form='svg', labels={ALTITUDE: 'Altitude'})
+    page = report.write(tmp_path, options=Options('svg', {ALTITUDE: 'Altitude'}))
     assert 'policy:turbulence' not in Page(page.read_text()).text
     assert (tmp_path / 'map.pdf').read_bytes() == before
     assert {path.suffix for path in tmp_path.glob('map.*')} == {'.png', '.pdf', '.svg'}
@@ -292,14 +293,61 @@ def test_pictures_for_a_paper_have_its_format_and_its_words(folder, tmp_path, mo
                         'high_percent')
     assert sum(line.startswith('Ours,Altitude,') for line in lines) == 1
     assert r'pass rate, \% & 95\% interval \\' in (tmp_path / 'pass_rate.tex').read_text()
-    (tmp_path / 'labels.json').write_text('["Ours"]')
-    with pytest.raises(ValueError, match=r'labels.json: expected a label for each name; delete'):
-        report.write(tmp_path)
-    (tmp_path / 'labels.json').unlink()
+    for kept, said in (('["Ours"]', 'labels and width'),
+                       ('{"labels": ["Ours"], "width": 0}', 'a label for each name'),
+                       ('{"labels": {}, "width": 1e9}', '2.5 to 30 inches or 0')):
+        (tmp_path / 'look.json').write_text(kept)
+        with pytest.raises(ValueError, match=rf'look.json: .*expected {said}; delete'):
+            report.write(tmp_path)
+    (tmp_path / 'look.json').unlink()
     with pytest.raises(ValueError, match="there is no controller 'mine' to label: expected one"):
-        report.write(tmp_path, labels={'mine': 'Ours'})
+        report.write(tmp_path, options=Options(labels={'mine': 'Ours'}))
     with pytest.raises(ValueError, match="two controllers are labelled 'Ours'"):
-        report.write(tmp_path, labels=labels | {'autopilot': 'Ours'})
+        report.write(tmp_path, options=Options(labels=labels | {'autopilot': 'Ours'}))
+
+
+def test_a_report_for_a_column_of_a_paper_is_of_the_controllers_that_are_named(
+    tmp_path, monkeypatch
+):
+    names = ('autopilot', 'policy:a', 'policy:b')
+    flown = [row | {'controller': names[index % 3], 'value.roughness at most 3': index % 4,
+                    'passed.roughness at most 3': index % 4 < 4}
+             for index, row in enumerate(rows.synthetic(90))]
+    write_table(tmp_path, flown)
+    drawn, save = {}, drawing.save
+    monkeypatch.setattr(drawing, 'save', lambda figure, files: (
+        drawn.update({files[0].stem: figure}), save(figure, files)))
+    page = Page(report.write(tmp_path, options=Options(
+        labels={'policy:b': 'Ours'}, controllers=['Ours', 'autopilot'], width=3.5)).read_text())
+    assert '60 flights with' in page.text
+    assert 'Not in this report: policy:a.' in page.text
+    assert 'policy:a' not in (tmp_path / 'pass_rate.csv').read_text()
+    assert {row[0] for row in page.rows[1:3]} == {'autopilot', 'Ours'}
+    for figure in drawn.values():
+        assert figure.get_figwidth() == 3.5
+        texts = ' '.join(text.get_text() for text in figure.findobj(Text))
+        assert 'policy:a' not in texts
+        # Nothing is beyond the paper.
+        box = figure.get_tightbbox()
+        assert box.x0 > -0.1
+        assert box.x1 < 3.6
+    # The same colour as in a report of all three: they are told apart by the whole table.
+    bars, = [axes for axes in drawn['distributions'].axes
+             if axes.get_title().startswith('roughness')]
+    labels = dict(zip(*reversed(bars.get_legend_handles_labels()), strict=True))
+    assert len(labels) == 3
+    assert labels['Ours, n = 30'].patches[0].get_facecolor()[:3] == pytest.approx(
+        tuple(int(drawing.GREEN[at:at + 2], 16) / 255 for at in (1, 3, 5)))
+    # Few different values have a bar each, as wide as their distance allows.
+    bar, = {round(patch.get_width(), 6) for patch in labels['Ours, n = 30'].patches}
+    assert bar == pytest.approx(0.4)
+    # The next report is of all again, as wide as this one.
+    page = Page(report.write(tmp_path).read_text())
+    assert '90 flights with' in page.text
+    assert 'Not in this report' not in page.text
+    assert drawn['map'].get_figwidth() == 3.5
+    with pytest.raises(ValueError, match="no flight of controller 'mine': expected one of auto"):
+        report.write(tmp_path, options=Options(controllers=['mine']))
 
 
 def test_an_empty_folder_is_refused(tmp_path):

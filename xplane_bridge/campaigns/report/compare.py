@@ -37,11 +37,11 @@ from xplane_bridge.campaigns.report.statistics import (
 )
 from xplane_bridge.campaigns.table.columns import Array, Columns
 from xplane_bridge.campaigns.table.criteria import criterion_unit, Limits
-from xplane_bridge.campaigns.table.labels import label
+from xplane_bridge.campaigns.table.look import label
 from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
-from xplane_bridge.common.text import aligned, printable
+from xplane_bridge.common.command_line import program
+from xplane_bridge.common.text import aligned, counted, printable
 from xplane_bridge.flights.analysis.verdict import plain
-from xplane_bridge.flights.scenario.flown_by import without_folders
 
 Rows = NDArray[np.int64]
 
@@ -91,7 +91,7 @@ class CompareError(ValueError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Compare two campaigns, or two controllers of one; 2 if that is not possible."""
     parser = argparse.ArgumentParser(
-        prog='campaign compare',
+        prog=f'{program("campaign")} compare',
         description='Which of two controllers is better, paired by seed and all other inputs?')
     parser.add_argument('folders', nargs='+', type=Path, metavar='FOLDER',
                         help='two flown campaigns, or one with --controllers')
@@ -186,17 +186,11 @@ def _sides(
 
 
 def _side(controller: str, columns: Columns, where: str) -> Side:
-    """Return the flights of a controller by its label, its short name, or as the table has it."""
+    """Return the flights of a controller, by its label, its short name, or the table's."""
+    full = columns.full_name(controller)
     codes, called = columns.labels('controller')
-    for names in (called, columns.labels('controller', labelled=False).values,
-                  list(columns.controllers().values())):
-        for name in (controller, without_folders(controller)):
-            if name in names:
-                code = names.index(name)
-                return Side(f'{called[code]}{where}', columns, np.flatnonzero(codes == code))
-    raise CompareError(
-        f'no flight of controller {controller!r}: expected one of '
-        f'{", ".join(str(value) for value in called)}')
+    name = next(name for name, own in columns.controllers().items() if own == full)
+    return Side(f'{name}{where}', columns, np.flatnonzero(codes == called.index(name)))
 
 
 def _pairs(first: Side, second: Side) -> tuple[tuple[Rows, Rows], tuple[str, ...]]:
@@ -243,7 +237,7 @@ def _lines(
     names: Sequence[str],
 ) -> list[str]:
     lines = [f'A: {first.name}', f'B: {second.name}',
-             f'{found[0].pairs} pairs of flights with the same {_phrase(names)}']
+             f'{counted(found[0].pairs, "pair")} of flights with the same {_phrase(names)}']
     lines += [f'of {which}, {lost}' for which, side in (('A', first), ('B', second))
               if (lost := _lost(side))]
     if any(left):
@@ -286,7 +280,7 @@ def _cells(
                         for number in each.difference)
     said = {'': 'no difference can be told', 'different': 'they differ'}.get(
         each.verdict, f'{each.verdict} {what}')
-    of = f' ({each.pairs} pairs)' if each.pairs != pairs else ''
+    of = f' ({counted(each.pairs, "pair")})' if each.pairs != pairs else ''
     return first, second, value, f'{low} to {high}', f'{said}{of}'
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import math
 from pathlib import Path
 import textwrap
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,27 @@ from xplane_bridge.campaigns.table.rows import VALUE
 from xplane_bridge.common import drawing
 from xplane_bridge.common.drawing import GREY, LIMIT, MISSED, PASSED
 
-Files = Sequence[Path]
-"""Where one picture goes: a file for each format, PNG first."""
+
+class Sheet(NamedTuple):
+    """Where one picture goes: a file for each format, PNG first; its width in inches, or 0."""
+
+    files: Sequence[Path]
+    width: float = 0.0
+
+    @property
+    def narrow(self) -> bool:
+        """Return whether it is a column of a paper."""
+        return drawing.in_column(self.width)
+
+    def wrapped(self, text: str, characters: int) -> str:
+        """Return text in lines of so many characters, in a narrower picture of fewer."""
+        share = min((self.width or _WIDTH) / _WIDTH, 1.0)
+        return textwrap.fill(text, max(int(characters * share), 12))
+
+    def legend_room(self, entries: int) -> float:
+        """Return how much higher its legend makes a picture, in inches."""
+        return 0.2 * entries if self.narrow else 0.0
+
 
 # More groups than these cannot be told apart.
 _MOST = 5
@@ -50,7 +69,7 @@ _FACETS = 4
 TOGETHER = 'all criteria'
 
 
-def draw_pass_rates(columns: Columns, found: Sequence[Group], files: Files) -> None:
+def draw_pass_rates(columns: Columns, found: Sequence[Group], sheet: Sheet) -> None:
     """Plot the pass rate of each criterion, with its Wilson interval."""
     names = varying(found)
     by_scenario: dict[str, list[Group]] = {}
@@ -69,25 +88,29 @@ def draw_pass_rates(columns: Columns, found: Sequence[Group], files: Files) -> N
             ', '.join((scenario, *(panel if len(panel) == 1 else ()), _count(
                 group.together.flights for group in own) + ' each' * (len(own) > 1)))
             for (scenario, own), panel in zip(by_scenario.items(), lines, strict=True)]
-    rows = [len({name: 0 for rates in panel.values() for name in rates}) for panel in lines]
+    rows = [{name: sheet.wrapped(_title(columns, name), 52) for rates in panel.values()
+             for name in rates} for panel in lines]
     series = max(len(panel) for panel in lines)
-    heights = [max(count * (0.24 + 0.2 * series), 0.8) for count in rows]
-    figure, axes = _subplots(len(lines), 1, 0.7 * len(lines) + 0.4 + sum(heights), heights)
-    for axis, panel, title in zip(axes, lines, titles, strict=True):
-        _draw_rates(axis, panel, _colours(columns, panel), columns)
-        axis.set_title(title, loc='left', fontsize=11, fontweight='bold')
-    axes[-1].set_xlabel('flights that passed, with the 95% interval')
+    heights = [max(sum(max(0.24 + 0.2 * series, 0.15 * (text.count('\n') + 2))
+                       for text in panel.values()), 0.8) for panel in rows]
+    figure, axes = _subplots(
+        sheet, len(lines), 1, 0.7 * len(lines) + 0.4 + sum(heights) + sheet.legend_room(series),
+        heights)
+    for axis, panel, ticks, title in zip(axes, lines, rows, titles, strict=True):
+        _draw_rates(axis, panel, _colours(columns, panel), ticks)
+        axis.set_title(sheet.wrapped(title, 90), loc='left', fontsize=11, fontweight='bold')
+    axes[-1].set_xlabel(sheet.wrapped('flights that passed, with the 95% interval', 80))
     if series > 1:
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc='outside upper right', ncols=series, frameon=False)
-    drawing.save(figure, files)
+        _legend(figure, axes[0], sheet)
+    drawing.save(figure, sheet.files)
 
 
 def _draw_rates(
     axes: Any, panel: Mapping[str, Mapping[str, Rate]], colours: Mapping[str, str],
-    columns: Columns,
+    ticks: Mapping[str, str],
 ) -> None:
-    criteria = list({name: 0 for rates in panel.values() for name in rates})
+    """Draw the rates of each group; ``ticks`` are what the criteria are called, in their order."""
+    criteria = list(ticks)
     for index, (label, rates) in enumerate(panel.items()):
         offset = 0.26 * (index - (len(panel) - 1) / 2)
         own = [name for name in criteria if name in rates]
@@ -105,8 +128,7 @@ def _draw_rates(
                 f'{value:.1f}%', (1.0, height), xycoords=('axes fraction', 'data'),
                 xytext=(8, 0), textcoords='offset points', va='center', color=colour, fontsize=9)
     axes.set(xlim=(-2.0, 102.0), ylim=(len(criteria) - 0.5, -0.5))
-    axes.set_yticks(range(len(criteria)), [
-        textwrap.fill(_title(columns, name), 52) for name in criteria], fontsize=9)
+    axes.set_yticks(range(len(criteria)), list(ticks.values()), fontsize=9)
     if criteria[0] == TOGETHER:
         axes.get_yticklabels()[0].set_fontweight('bold')
         axes.axhline(0.5, color=GREY, linewidth=0.8)
@@ -114,7 +136,7 @@ def _draw_rates(
     axes.grid(axis='x', alpha=0.3)
 
 
-def draw_distributions(columns: Columns, found: Sequence[Group], files: Files) -> str:
+def draw_distributions(columns: Columns, found: Sequence[Group], sheet: Sheet) -> str:
     """
     Plot how the value of each criterion is distributed; return what is not drawn, or nothing.
 
@@ -127,9 +149,11 @@ def draw_distributions(columns: Columns, found: Sequence[Group], files: Files) -
     if not drawn:
         return 'No flight had a value of a criterion.'
     shown = drawn[:_PANELS]
-    lines = math.ceil(len(shown) / 2)
-    figure, axes = _subplots(lines, min(len(shown), 2), 2.5 * lines + 0.6)
-    if len(shown) % 2 and len(shown) > 1:
+    across = 1 if sheet.narrow else min(len(shown), 2)
+    lines = math.ceil(len(shown) / across)
+    figure, axes = _subplots(
+        sheet, lines, across, 2.5 * lines + 0.6 + sheet.legend_room(len(series) + 1))
+    if len(shown) < lines * across:
         # The last one has the whole line: no panel is empty.
         axes[-1].remove()
         axes[-2].set_subplotspec(axes[-2].get_gridspec()[-1, :])
@@ -137,12 +161,11 @@ def draw_distributions(columns: Columns, found: Sequence[Group], files: Files) -
     for axis, criterion in zip(axes, shown, strict=False):
         _draw_distribution(
             axis, criterion, columns.numbers(f'{VALUE}{criterion}'), series, colours)
-        axis.set_title(textwrap.fill(_title(columns, criterion), 48), fontsize=9)
-    for axis in axes[0:len(shown):2]:
+        axis.set_title(sheet.wrapped(_title(columns, criterion), 96 // across), fontsize=9)
+    for axis in axes[0:len(shown):across]:
         axis.set_ylabel('flights')
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc='outside upper right', ncols=len(labels), frameon=False)
-    drawing.save(figure, files)
+    _legend(figure, axes[0], sheet)
+    drawing.save(figure, sheet.files)
     return '' if shown == drawn else f'{len(drawn) - len(shown)} further criteria are not drawn.'
 
 
@@ -150,23 +173,12 @@ def _draw_distribution(
     axes: Any, criterion: str, values: Array, series: Mapping[str, NDArray[np.int64]],
     colours: Mapping[str, str],
 ) -> None:
-    finite = values[np.isfinite(values)]
+    different = np.unique(values[np.isfinite(values)])
     limits = Limits.of(criterion).known
-    # A few far outliers would make all else one bar.
-    low, high = (float(end) for end in np.quantile(finite, (0.005, 0.995)))
-    reach = [limit for limit in limits if low - 2 * (high - low) <= limit <= high + 2 * (
-        high - low)]
-    low, high = min(low, *reach, low), max(high, *reach, high)
-    room = 0.03 * (high - low) or abs(high) * 0.1 or 1.0
-    bars = int(np.clip(2.0 * math.sqrt(len(finite) / len(series)), 8, 36))
-    if len(np.unique(finite)) <= _FEW:
-        bars = 8
-    edges = np.linspace(low - room, high + room, bars + 1)
-    for label, rows in series.items():
-        own = np.clip(values[rows][np.isfinite(values[rows])], edges[0], edges[-1])
-        axes.hist(own, edges, histtype='stepfilled', color=colours[label], alpha=0.25)
-        axes.hist(own, edges, histtype='step', color=colours[label], linewidth=1.4,
-                  label=f'{label}, {_count([len(rows)])}')
+    draw = _draw_bars if _are_few(different) else _draw_histograms
+    draw(axes, {f'{label}, {_count([len(rows)])}': (
+        values[rows][np.isfinite(values[rows])], colours[label])
+        for label, rows in series.items()}, different, limits)
     for index, limit in enumerate(limits):
         axes.axvline(limit, color=LIMIT, linestyle='--', label='' if index else 'limit')
     axes.yaxis.get_major_locator().set_params(integer=True)
@@ -175,14 +187,59 @@ def _draw_distribution(
     axes.grid(alpha=0.3)
 
 
-def draw_map(columns: Columns, across: str, up: str, files: Files) -> None:
+def _are_few(different: Array) -> bool:
+    """Return whether values, in order, are so few and so far apart that each may have a bar."""
+    return len(different) <= _FEW and (
+        len(different) < 2 or bool(_least_gap(different) > np.ptp(different) / (2 * _FEW)))
+
+
+def _least_gap(different: Array) -> float:
+    return float(np.min(np.diff(different)))
+
+
+def _draw_bars(
+    axes: Any, series: Mapping[str, tuple[Array, str]], different: Array, limits: Sequence[float]
+) -> None:
+    """Draw a bar for each value, those of the series beside one another."""
+    gap = _least_gap(different) if len(different) > 1 else abs(float(different[0])) * 0.5 or 1.0
+    thick = 0.8 * gap / len(series)
+    for index, (label, (own, colour)) in enumerate(series.items()):
+        axes.bar(different + thick * (index - (len(series) - 1) / 2),
+                 [np.sum(own == value) for value in different], thick, color=colour, alpha=0.8,
+                 label=label)
+    low, high = float(different[0]), float(different[-1])
+    reach = [limit for limit in limits if low - 4 * gap <= limit <= high + 4 * gap]
+    axes.set_xlim(min(low - gap, *reach, low), max(high + gap, *reach, high))
+
+
+def _draw_histograms(
+    axes: Any, series: Mapping[str, tuple[Array, str]], different: Array, limits: Sequence[float]
+) -> None:
+    finite = np.concatenate([own for own, _ in series.values()])
+    # A few far outliers would make all else one bar.
+    low, high = (float(end) for end in np.quantile(finite, (0.005, 0.995)))
+    reach = [limit for limit in limits if low - 2 * (high - low) <= limit <= high + 2 * (
+        high - low)]
+    low, high = min(low, *reach, low), max(high, *reach, high)
+    room = 0.03 * (high - low)
+    bars = int(np.clip(2.0 * math.sqrt(len(finite) / len(series)), 8, 36))
+    edges = np.linspace(low - room, high + room, bars + 1)
+    for label, (own, colour) in series.items():
+        inside = np.clip(own, edges[0], edges[-1])
+        axes.hist(inside, edges, histtype='stepfilled', color=colour, alpha=0.25)
+        axes.hist(inside, edges, histtype='step', color=colour, linewidth=1.4, label=label)
+
+
+def draw_map(columns: Columns, across: str, up: str, sheet: Sheet) -> None:
     """Plot which flights passed over two parameters, for each controller."""
     controllers = columns.labels('controller')
     passed = columns.has_passed()
     x, x_ticks = _scale(columns, across)
     y, y_ticks = _scale(columns, up)
     facets = list(enumerate(controllers.values))[:_FACETS]
-    figure, axes = _subplots(1, len(facets), 4.6 if len(facets) < 3 else 3.6, shared=True)
+    height = 3.0 if sheet.narrow else 4.6 if len(facets) < 3 else 3.6
+    lines, wide = (len(facets), 1) if sheet.narrow else (1, len(facets))
+    figure, axes = _subplots(sheet, lines, wide, height * lines, shared=True)
     known = ~(np.isnan(x) | np.isnan(y))
     in_cells = len(x) > _POINTS or (
         len(np.unique(x)) <= _FEW and len(np.unique(y)) <= _FEW)
@@ -194,20 +251,21 @@ def draw_map(columns: Columns, across: str, up: str, files: Files) -> None:
         else:
             _draw_points(axis, x[own], y[own], passed[own])
         share = f'{passed[own].mean():.1%} passed, ' if own.any() else ''
-        axis.set_title(textwrap.fill(f'{controller}: {share}{_count([int(own.sum())])}', 40),
-                       fontsize=10)
+        axis.set_title(
+            sheet.wrapped(f'{controller}: {share}{_count([int(own.sum())])}', max(40, 80 // wide)),
+            fontsize=10)
         axis.set_xlabel(_with_unit(across, parameter_unit(across)))
         for ticks, put in ((x_ticks, axis.set_xticks), (y_ticks, axis.set_yticks)):
             if ticks:
                 put(*ticks)
-    axes[0].set_ylabel(_with_unit(up, parameter_unit(up)))
+    for axis in axes[::wide]:
+        axis.set_ylabel(_with_unit(up, parameter_unit(up)))
     if image is not None:
         figure.colorbar(image, ax=list(axes), label='flights that passed', format='{x:.0%}',
                         shrink=0.85)
     else:
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc='outside upper right', ncols=2, frameon=False)
-    drawing.save(figure, files)
+        _legend(figure, axes[0], sheet)
+    drawing.save(figure, sheet.files)
 
 
 def _draw_points(axes: Any, x: Array, y: Array, passed: NDArray[np.bool_]) -> None:
@@ -254,7 +312,7 @@ def _scale(columns: Columns, parameter: str) -> tuple[Array, tuple[Sequence[Any]
     return codes.astype(np.float64), (range(len(words)), [str(word) for word in words])
 
 
-def draw_sensitivity(columns: Columns, found: Sequence[Sensitivity], files: Files) -> None:
+def draw_sensitivity(columns: Columns, found: Sequence[Sensitivity], sheet: Sheet) -> None:
     """Plot how strongly each parameter moves the smallest margin, ranked."""
     parameters = list({each.parameter: 0 for each in found})
     controllers = list({each.controller: 0 for each in found})[:_MOST]
@@ -262,7 +320,8 @@ def draw_sensitivity(columns: Columns, found: Sequence[Sensitivity], files: File
     counts = dict(zip(map(str, flown.values), np.bincount(flown.codes).tolist(), strict=True))
     colours = _colours(columns, controllers)
     figure, (axes,) = _subplots(
-        1, 1, 1.5 + len(parameters) * (0.25 + 0.22 * len(controllers)))
+        sheet, 1, 1, 1.5 + len(parameters) * (0.25 + 0.22 * len(controllers))
+        + sheet.legend_room(len(controllers)))
     thick = 0.8 / len(controllers)
     for index, controller in enumerate(controllers):
         own = [each for each in found if each.controller == controller
@@ -279,11 +338,13 @@ def draw_sensitivity(columns: Columns, found: Sequence[Sensitivity], files: File
     axes.set_yticks(range(len(parameters)), parameters)
     axes.set(ylim=(len(parameters) - 0.5, -0.5), xlim=(-1.05, 1.05))
     axes.axvline(0.0, color='#333333', linewidth=0.8)
-    axes.set_xlabel('rank correlation with the smallest margin, with the 95% interval\n'
-                    '← more of it is worse          more of it is better →')
+    axes.set_xlabel(
+        sheet.wrapped('rank correlation with the smallest margin, with the 95% interval', 80)
+        + ('\n← worse      better →' if sheet.narrow else
+           '\n← more of it is worse          more of it is better →'))
     axes.grid(axis='x', alpha=0.3)
-    figure.legend(loc='outside upper right', ncols=len(controllers), frameon=False)
-    drawing.save(figure, files)
+    _legend(figure, axes, sheet)
+    drawing.save(figure, sheet.files)
 
 
 def _colours(columns: Columns, called: Iterable[str]) -> dict[str, str]:
@@ -323,14 +384,22 @@ def _merged(found: Sequence[Group], names: Sequence[str]) -> dict[str, NDArray[n
     return {label: np.concatenate(own) for label, own in rows.items()}
 
 
+def _legend(figure: Any, axes: Any, sheet: Sheet) -> None:
+    """Put the legend of axes above all of them: in one line, or below one another."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc='outside upper right', frameon=False,
+                  ncols=1 if sheet.narrow else len(labels))
+
+
 def _subplots(
-    rows: int, across: int, height: float, heights: Sequence[float] = (), shared: bool = False
+    sheet: Sheet, rows: int, across: int, height: float, heights: Sequence[float] = (),
+    shared: bool = False,
 ) -> tuple[Any, Any]:
-    """Return a figure of the common width, and its axes in one list."""
+    """Return a figure, ``height`` in inches, and its axes in one list."""
     pyplot = drawing.pyplot()
     figure, axes = pyplot.subplots(
         rows, across, squeeze=False, layout='constrained', sharey=shared,
-        figsize=(_WIDTH, height), height_ratios=heights or None)
+        figsize=(sheet.width or _WIDTH, height), height_ratios=heights or None)
     for axis in axes.flat:
         axis.spines[['top', 'right']].set_visible(False)
     return figure, axes.reshape(-1)

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 import math
 from pathlib import Path
@@ -24,17 +24,20 @@ from typing import NamedTuple
 
 from xplane_bridge.campaigns.report import paper, pictures
 from xplane_bridge.campaigns.report.html_page import code, heading, page, paragraph, picture, table
+from xplane_bridge.campaigns.report.options import Options, PLAIN
 from xplane_bridge.campaigns.report.outcomes import Group, groups, INPUTS, Rate, varying
 from xplane_bridge.campaigns.report.paper import Line
+from xplane_bridge.campaigns.report.pictures import Sheet
 from xplane_bridge.campaigns.report.sensitivity import sensitivities, Sensitivity
 from xplane_bridge.campaigns.report.statistics import Interval
 from xplane_bridge.campaigns.report.worst import left_by, Worst, worst_flights
 from xplane_bridge.campaigns.table.columns import Columns
 from xplane_bridge.campaigns.table.folder import PLAN
-from xplane_bridge.campaigns.table.labels import keep
+from xplane_bridge.campaigns.table.look import keep, kept, Look
 from xplane_bridge.campaigns.table.rows import OUTCOMES
 from xplane_bridge.common import plain_files, plain_yaml
 from xplane_bridge.common.drawing import FORMATS
+from xplane_bridge.common.text import counted
 
 FILE = 'report.html'
 # The picture that every report has: its formats are those of the report.
@@ -44,24 +47,23 @@ Draw = Callable[[Worst, Path], None]
 """Draws a flight to a PNG file; ValueError or OSError with the reason if that is not possible."""
 
 
-def write(
-    folder: Path, draw: Draw | None = None, form: str = 'png',
-    labels: Mapping[str, str] | None = None,
-) -> Path:
+def write(folder: Path, draw: Draw | None = None, options: Options = PLAIN) -> Path:
     """
     Write report.html and its pictures into a campaign's folder; return the page's path.
 
     ``draw`` draws those of the worst flights that left no picture themselves. The page has its
-    pictures as PNG; in ``form``, one of drawing.FORMATS, and in those of the report before, they
-    lie beside it too. ``labels`` are those of Columns, and are kept in the folder. Raises
-    ValueError, with a sentence, if there is no table in it, and ImportError for a missing package.
+    pictures as PNG; in the format of ``options``, and in those of the report before, they lie
+    beside it too. The folder keeps labels and width. Raises ValueError, with a sentence, if there
+    is no table in it, and ImportError for a missing package.
     """
-    columns = Columns(folder, labels)
+    columns = Columns(folder, options.labels, options.controllers)
     if not columns.flights:
         raise ValueError(f'{folder}: its table has no flights')
     found = groups(columns)
-    to = _Pictures(folder, [each for each in FORMATS if each in ('png', form)
-                            or (folder / f'{_PASS_RATE}.{each}').exists()])
+    look = Look(columns.given_labels, options.width or kept(folder).width)
+    to = _Pictures(
+        folder, [each for each in FORMATS if each in ('png', options.form)
+                 or (folder / f'{_PASS_RATE}.{each}').exists()], look.width)
     parts = [
         *_summary(columns, found),
         *_rates(columns, found, to),
@@ -76,22 +78,23 @@ def write(
     new = path.with_suffix('.new')
     new.write_text(page(f'Campaign {folder.resolve().name}', parts), encoding='utf-8')
     new.replace(path)
-    keep(folder, columns.given_labels)
+    keep(folder, look)
     return path
 
 
 class _Pictures(NamedTuple):
-    """Where the pictures of a report go, and as what: PNG first."""
+    """Where the pictures of a report go, and as what: PNG first, so many inches wide."""
 
     folder: Path
     forms: Sequence[str]
+    width: float
 
-    def drawn(self, name: str, what: str, draw: Callable[[pictures.Files], object]) -> str:
+    def drawn(self, name: str, what: str, draw: Callable[[Sheet], object]) -> str:
         """Return a picture for the page, or why there is none: the report does without."""
         self.clear(name)
         files = [self.folder / f'{name}.{form}' for form in self.forms]
         try:
-            draw(files)
+            draw(Sheet(files, self.width))
         except Exception as error:
             # Whatever matplotlib, or what it draws, objects to.
             reason = str(error) if isinstance(error, ImportError | OSError) else repr(error)
@@ -113,11 +116,14 @@ def _summary(columns: Columns, found: Sequence[Group]) -> list[str]:
     alike = ', '.join(f'{name} {found[0].inputs[name] or "default"}' for name in INPUTS
                       if name not in names)
     seeds = len(columns.labels('seed').values)
+    flown = columns.labels('controller').values
+    omitted = [name for name in columns.controllers() if name not in flown]
     outcomes = [name for name in OUTCOMES if any(name in group.outcomes for group in found)]
     return [
         paragraph(
-            f'{columns.flights} flights with {seeds} seed{"s" * (seeds > 1)}'
-            + (f'; {alike}' if alike else '') + f'. Flown with {versions}.', 'note'),
+            f'{counted(columns.flights, "flight")} with {counted(seeds, "seed")}'
+            + (f'; {alike}' if alike else '') + f'. Flown with {versions}.'
+            + (f' Not in this report: {", ".join(omitted)}.' if omitted else ''), 'note'),
         table([*names, 'flights', *outcomes, 'pass rate, %', '95% interval, %'], [
             [*(str(group.inputs[name] or 'default') for name in names),
              str(group.together.flights),
@@ -137,7 +143,7 @@ def _rates(columns: Columns, found: Sequence[Group], to: _Pictures) -> list[str]
     return [
         heading('Pass rates'),
         to.drawn(_PASS_RATE, 'Pass rate of each criterion with its interval',
-                 lambda files: pictures.draw_pass_rates(columns, found, files)),
+                 lambda sheet: pictures.draw_pass_rates(columns, found, sheet)),
         table([*names, 'criterion', 'passed', 'of', 'pass rate, %', '95% interval, %'], [
             [*line.group, line.criterion, str(line.rate.passed), str(line.rate.flights),
              *_share(line.rate)] for line in lines]),
@@ -149,7 +155,7 @@ def _distributions(columns: Columns, found: Sequence[Group], to: _Pictures) -> l
     notes = []
     drawn = to.drawn(
         'distributions', 'Histograms of the value of each criterion',
-        lambda files: notes.append(pictures.draw_distributions(columns, found, files)))
+        lambda sheet: notes.append(pictures.draw_distributions(columns, found, sheet)))
     if drawn.endswith('</p>') and 'src=' in drawn:
         notes.append('The outermost bars also count what is further out.')
     return [drawn, *(paragraph(text, 'note') for text in notes if text)]
@@ -169,7 +175,7 @@ def _parameters(columns: Columns, to: _Pictures) -> list[str]:
     if len(strongest) > 1:
         parts.append(to.drawn(
             'map', f'Passes over {strongest[0]} and {strongest[1]}',
-            lambda files: pictures.draw_map(columns, strongest[0], strongest[1], files)))
+            lambda sheet: pictures.draw_map(columns, strongest[0], strongest[1], sheet)))
     else:
         parts.append(paragraph(
             f'The plan varies {strongest[0]} only; over two parameters there is a map.', 'note'))
@@ -180,7 +186,7 @@ def _parameters(columns: Columns, to: _Pictures) -> list[str]:
     return [
         *parts, to.drawn(
             'sensitivity', 'Rank correlation of each parameter with the smallest margin',
-            lambda files: pictures.draw_sensitivity(columns, known, files)),
+            lambda sheet: pictures.draw_sensitivity(columns, known, sheet)),
         _correlations(columns, known),
         paragraph(
             'Spearman rank correlation of a parameter with the smallest margin of a flight, and '

@@ -29,7 +29,7 @@ from xplane_bridge.campaigns.plan.sections import MOST_FLIGHTS
 from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.table.criteria import Limits
 from xplane_bridge.campaigns.table.folder import TABLE
-from xplane_bridge.campaigns.table.labels import kept
+from xplane_bridge.campaigns.table.look import kept
 from xplane_bridge.campaigns.table.rows import JUDGED, NOT_FLOWN, PASSED, VALUE
 from xplane_bridge.common import optional
 from xplane_bridge.flights.scenario.flown_by import without_folders
@@ -52,14 +52,16 @@ class Columns:
     judged and varied, in the order of the columns. ``given_labels`` are by the table's names.
     """
 
-    def __init__(self, path: Path, labels: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, path: Path, labels: Mapping[str, str] | None = None, only: Sequence[str] = ()
+    ) -> None:
         """
         Open a campaign's folder, or a table by itself.
 
         ``labels`` are by the names of controllers, short or as in the table, and of criteria; they
-        add to those that the folder keeps. Raises ImportError without pyarrow, and ValueError,
-        with a sentence, for anything else than a campaign's table, for a label of what is not in
-        it, and one of two.
+        add to those that the folder keeps. ``only`` are the controllers whose rows are seen, all
+        if empty. Raises ImportError without pyarrow, and ValueError, with a sentence, for anything
+        else than a campaign's table, for a label of what is not in it, and one of two.
         """
         optional.require('a table of flights', 'pyarrow', extra='campaign')
         from pyarrow import ArrowException, parquet
@@ -84,16 +86,34 @@ class Columns:
         self.criteria = self._named(JUDGED)
         self.parameters = self._named(PARAMETER)
         self.given_labels: dict[str, str] = {}
-        known = self._known_names()
-        found = {name: label for name, label in kept(self.folder).items() if name in known}
-        for name, label in (labels or {}).items():
-            own = known.get(name) or known.get(without_folders(name))
-            if own is None:
+        self._seen: NDArray[np.int64] | None = None
+        every = self._encoded('controller')
+        short = [without_folders(str(name)) for name in every.values]
+        unique = len(set(short)) == len(short)
+        # By the names of the table, in the order in which they first appear.
+        self._short = {name: own if unique else str(name)
+                       for name, own in zip(every.values, short, strict=True)}
+        self._label(labels or {})
+        if only:
+            wanted = {self.full_name(name) for name in only}
+            own = [code for code, name in enumerate(every.values) if str(name) in wanted]
+            self._seen = np.flatnonzero(np.isin(every.codes, own))
+            self.flights = len(self._seen)
+
+    def _label(self, labels: Mapping[str, str]) -> None:
+        """Take the labels that the folder keeps, and these."""
+        known = {name: name for name in (*map(str, self._short), *self.criteria)} | (
+            self.controllers())
+        found = {name: label for name, label in kept(self.folder).labels.items()
+                 if name in known}
+        for name, label in labels.items():
+            full = known.get(name) or known.get(without_folders(name))
+            if full is None:
                 raise ValueError(f'there is no controller {name!r} to label: expected one of '
                                  f'{", ".join(self.controllers())}, or a criterion')
-            found[own] = label
+            found[full] = label
         self.given_labels = found
-        for what, called in (('controllers', self.labels('controller').values),
+        for what, called in (('controllers', [*map(self._called, self._short)]),
                              ('criteria', [*map(self.called, self.criteria)])):
             if twice := next((label for label, n in Counter(called).items() if n > 1), ''):
                 raise ValueError(f'two {what} are labelled {twice!r}')
@@ -116,25 +136,28 @@ class Columns:
         Controllers have their labels, unless ``labelled`` is false, or their short names as far
         as these tell them apart.
         """
-        column = self._read(name).combine_chunks().dictionary_encode(null_encoding='encode')
-        values = column.dictionary.to_pylist()
+        codes, values = self._encoded(name)
         if name == 'controller':
-            own, short = values, [without_folders(str(value)) for value in values]
-            if len(set(short)) == len(values):
-                values = short
-            if labelled:
-                values = [self.given_labels.get(full, value)
-                          for full, value in zip(own, values, strict=True)]
-        return Labels(
-            np.asarray(column.indices.to_numpy(zero_copy_only=False), dtype=np.int64), values)
+            values = [self._called(value) if labelled else self._short[value] for value in values]
+        return Labels(codes, values)
 
     def controllers(self) -> dict[str, str]:
-        """Return the controllers as the table has them, by what they are called here."""
-        codes, called = self.labels('controller')
-        first = [int(np.flatnonzero(codes == code)[0]) for code in range(len(called))]
-        column = self._read('controller')
-        return {str(name): str(column[row].as_py())
-                for name, row in zip(called, first, strict=True)}
+        """Return all controllers of the table, seen or not, by what they are called here."""
+        return {self._called(name): str(name) for name in self._short}
+
+    def full_name(self, controller: str) -> str:
+        """
+        Return what the table calls a controller, by its label, its short name or that itself.
+
+        Raises ValueError, with a sentence, if it has no flight.
+        """
+        names = {str(name): str(name) for name in self._short} | {
+            short: str(name) for name, short in self._short.items()} | self.controllers()
+        found = names.get(controller) or names.get(without_folders(controller))
+        if found is None:
+            raise ValueError(f'no flight of controller {controller!r}: expected one of '
+                             f'{", ".join(self.controllers())}')
+        return found
 
     def is_number(self, name: str) -> bool:
         """Return whether a column has numbers, not words or truth values."""
@@ -145,6 +168,8 @@ class Columns:
     def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Return rows by their numbers, 0 the first."""
         found: dict[int, dict[str, Any]] = {}
+        if self._seen is not None:
+            numbers = self._seen[list(numbers)].tolist()
         begin = 0
         for group in range(self._file.num_row_groups):
             end = begin + self._file.metadata.row_group(group).num_rows
@@ -181,13 +206,18 @@ class Columns:
         codes, values = self.labels('outcome')
         return np.asarray([value in NOT_FLOWN for value in values], dtype=bool)[codes]
 
-    def _known_names(self) -> dict[str, str]:
-        """Return what may be labelled, by each name that it may be given: as in the table."""
-        controllers = self.controllers()
-        return {name: name for name in (*controllers.values(), *self.criteria)} | controllers
+    def _called(self, controller: Any) -> str:
+        return self.given_labels.get(str(controller), self._short[controller])
+
+    def _encoded(self, name: str) -> Labels:
+        column = self._read(name).combine_chunks().dictionary_encode(null_encoding='encode')
+        return Labels(
+            np.asarray(column.indices.to_numpy(zero_copy_only=False), dtype=np.int64),
+            column.dictionary.to_pylist())
 
     def _read(self, name: str) -> Any:
-        return self._file.read(columns=[name]).column(0)
+        column = self._file.read(columns=[name]).column(0)
+        return column if self._seen is None else column.take(self._seen)
 
     def _named(self, prefix: str) -> tuple[str, ...]:
         return tuple(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What controllers and criteria are called in reports: kept in the campaign's folder."""
+"""How the reports of a folder look: kept there, so that the next one looks as the last one."""
 
 from __future__ import annotations
 
@@ -20,12 +20,26 @@ import argparse
 from collections.abc import Mapping
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 from xplane_bridge.common import plain_files
+from xplane_bridge.common.drawing import WIDTHS
 
-FILE = 'labels.json'
+FILE = 'look.json'
 
 _LARGEST = 64 * 1024
+
+
+class Look(NamedTuple):
+    """
+    How a report looks.
+
+    ``labels`` are what controllers and criteria are called, by the names of the table; ``width``
+    is that of its pictures in inches, 0 for that of the page.
+    """
+
+    labels: Mapping[str, str]
+    width: float = 0.0
 
 
 def label(text: str) -> tuple[str, str]:
@@ -36,23 +50,29 @@ def label(text: str) -> tuple[str, str]:
     return name, label.strip()
 
 
-def kept(folder: Path) -> dict[str, str]:
-    """Return the labels of a folder, by the names of its table; ValueError for a bad file."""
+def kept(folder: Path) -> Look:
+    """Return how the last report of a folder looked; ValueError for a bad file."""
     file = folder / FILE
     try:
         found = json.loads(plain_files.read(file, _LARGEST))
     except FileNotFoundError:
-        return {}
+        return Look({})
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f'{file}: cannot be read: {error}; delete it') from None
-    if not isinstance(found, dict) or not all(
-            isinstance(label, str) and label for label in found.values()):
+    if not isinstance(found, dict) or found.keys() != {*Look._fields}:
+        raise ValueError(f'{file}: expected {" and ".join(Look._fields)}; delete it')
+    labels, width = (found[name] for name in Look._fields)
+    if not isinstance(labels, dict) or not all(
+            isinstance(label, str) and label for label in labels.values()):
         raise ValueError(f'{file}: expected a label for each name; delete it')
-    return found
+    if type(width) not in (int, float) or width and not WIDTHS[0] <= width <= WIDTHS[1]:
+        raise ValueError(f'{file}: width: expected {WIDTHS[0]:g} to {WIDTHS[1]:g} inches or 0; '
+                         'delete it')
+    return Look(labels, width)
 
 
-def keep(folder: Path, labels: Mapping[str, str]) -> None:
-    """Keep the labels of a folder, by the names of its table."""
-    if labels:
+def keep(folder: Path, look: Look) -> None:
+    """Keep how a folder's reports look, if it is not as they all do."""
+    if look.labels or look.width:
         (folder / FILE).write_text(
-            json.dumps(labels, indent=2, ensure_ascii=False) + '\n', encoding='utf-8')
+            json.dumps(look._asdict(), indent=2, ensure_ascii=False) + '\n', encoding='utf-8')
