@@ -245,7 +245,7 @@ def test_program_answers_each_line_at_once():
             COMMAND, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True) as process:
         for line, answer in (('474554430003', '{"message": "GETC", "aircraft": 3}'),
-                             ('47', '{"error": "header: 1 bytes left at offset 0, need 5"}')):
+                             ('47', '{"error": "header: 1 byte left at offset 0, need 5"}')):
             process.stdin.write(line + '\n')
             process.stdin.flush()
             assert process.stdout.readline() == answer + '\n'

@@ -352,7 +352,7 @@ def test_what_cannot_be_exported_is_said(recording, tmp_path, capsys):
     assert len(lines) == 3
     assert any('/json is skipped, type unknown: its definition is json' in line for line in lines)
     assert any('/odd is skipped, type odd/msg/Odd' in line for line in lines)
-    assert any('/broken: 1 messages do not fit their type' in line for line in lines)
+    assert any('/broken: not of its type: 1 message' in line for line in lines)
 
 
 @pytest.mark.parametrize(('options', 'sentence'), [

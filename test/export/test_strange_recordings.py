@@ -423,7 +423,8 @@ def test_messages_that_say_more_than_they_hold_are_counted(tmp_path):
     tables, err = exported(tmp_path, path)
     assert tables == {'  good': '1'}
     for n, (_, _, why) in enumerate(MESSAGES, 2):
-        line, = (line for line in err.splitlines() if f'/bad{n}: 1 messages do not fit' in line)
+        line, = (line for line in err.splitlines()
+                 if f'/bad{n}: not of its type: 1 message' in line)
         assert why in line
 
 
@@ -507,4 +508,4 @@ def test_packets_of_a_publisher_say_no_more_than_they_hold(tmp_path):
             good(), topic(2, '/u/packets', 'xplane_bridge/msg/UlyssixPacket', fields, data)))
     for code, tables, err in exported_each(tmp_path, paths):
         assert (code, tables) == (1, {'  good': '1'})
-        assert '/u/packets: 1 messages do not fit their type' in err
+        assert '/u/packets: not of its type: 1 message' in err

@@ -47,6 +47,7 @@ from typing import (
 )
 
 from xplane_bridge.common.command_line import program
+from xplane_bridge.common.text import counted
 from xplane_bridge.links.captures.capture import CaptureError, is_capture, read_datagrams
 from xplane_bridge.protocols.base import Message, Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side
@@ -189,7 +190,7 @@ def _tuple_from_json(
     if hints[-1] is Ellipsis:
         hints = (hints[0],) * len(values)
     if len(hints) != len(values):
-        raise ValueError(f'{where}: got {len(values)} items, expected {len(hints)}')
+        raise ValueError(f'{where}: got {counted(len(values), "item")}, expected {len(hints)}')
     return tuple(_from_json(hint, value, f'{where} {number}')
                  for number, (hint, value) in enumerate(zip(hints, values, strict=True), 1))
 

@@ -32,7 +32,7 @@ from xplane_bridge.common.command_line import (
     without_ros_arguments,
 )
 from xplane_bridge.common.plain_files import open_regular
-from xplane_bridge.common.text import printable
+from xplane_bridge.common.text import counted, printable
 from xplane_bridge.export import captures, recordings, resampling, writers
 from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
 from xplane_bridge.export.ulyssix import quality_report
@@ -104,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
               'or parquet', file=sys.stderr)
         return 2
     print('\n'.join((
-        f'{output}: {sum(counts.values())} rows of {len(counts)} tables',
+        f'{output}: {counted(sum(counts.values()), "row")} of {counted(len(counts), "table")}',
         *(f'  {printable(name, _LONGEST_SENTENCE)}: {count}' for name, count in counts.items()))))
     return 1 if warnings else 0
 

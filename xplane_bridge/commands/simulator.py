@@ -33,6 +33,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.common.command_line import program, refuse_old_option, without_ros_arguments
 from xplane_bridge.common.signals import calling_on_signal
+from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.protocols.registry import PeerProtocol, PROTOCOLS
 from xplane_bridge.simulators import options
@@ -163,8 +164,8 @@ def _chosen(arguments: Namespace) -> list[Namespace]:
 
 def _summary(server: Server, seconds: float) -> str:
     counters = [frontend.counters for frontend in server.simulation.frontends]
-    return (f'stopped after {seconds:.1f} s: {server.simulation.frames} frames, '
-            f'{sum(c.received for c in counters)} datagrams received, '
+    return (f'stopped after {seconds:.1f} s: {counted(server.simulation.frames, "frame")}, '
+            f'{counted(sum(c.received for c in counters), "datagram")} received, '
             f'{sum(c.sent for c in counters)} sent')
 
 

@@ -25,7 +25,7 @@ import shutil
 import sys
 from typing import Any
 
-from xplane_bridge.common.text import aligned
+from xplane_bridge.common.text import aligned, counted
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.flights.analysis import verdict
 from xplane_bridge.flights.analysis.series import History
@@ -135,12 +135,12 @@ def _lines(
             lines.append(
                 f'latency, datagram in the kernel to {until} {what}: median '
                 f'{found["median"] * 1e3:.2f} ms, p99 {found["p99"] * 1e3:.2f} ms, '
-                f'p99.9 {found["p999"] * 1e3:.2f} ms ({found["samples"]} samples, '
+                f'p99.9 {found["p999"] * 1e3:.2f} ms ({counted(found["samples"], "sample")}, '
                 f'load average {figures["load"]["average"]:.1f} on {figures["load"]["cores"]} '
                 'cores)')
     if (route := figures.get('route')) is not None:
         lines.append(
-            f'route: {route["reached"]} waypoints reached, cross-track at most '
+            f'route: {counted(route["reached"], "waypoint")} reached, cross-track at most '
             f'{route["cross_track"]:.1f} m, rms {route["cross_track_rms"]:.1f} m')
     link = [f'{key} {figures["link"][key]}' for key in ('requests', 'replies', 'lost')
             if key in figures['link']]
@@ -161,7 +161,8 @@ def _recorded(files: Files, flight: History) -> str:
         for line in log:
             if line.startswith(f'{files.recording}: '):
                 return line.split(': ', 1)[1].strip()
-    return f'{sum(flight.counts.values())} messages of {len(flight.counts)} topics'
+    return (f'{counted(sum(flight.counts.values()), "message")} of '
+            f'{counted(len(flight.counts), "topic")}')
 
 
 def _draw(

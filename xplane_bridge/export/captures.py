@@ -31,6 +31,7 @@ from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints, Literal, Union
 
 from xplane_bridge.common.plain_files import open_regular
+from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.export import parameters
 from xplane_bridge.export.tables import Batch, Column, is_named, Rows, TIME_COLUMNS, Warn
@@ -184,7 +185,7 @@ class _Faults:
 
     def sentences(self) -> Iterator[str]:
         if self.count:
-            yield f'{self.count} datagrams are not exported, the first: {self.first}'
+            yield f'not exported: {counted(self.count, "datagram")}, the first: {self.first}'
 
 
 class _Packets(_Faults):

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge.common import optional
-from xplane_bridge.common.text import printable
+from xplane_bridge.common.text import counted, printable
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.export.fields import Layout, layout
 from xplane_bridge.export.parameters import NAMES, PACKET, Parameters, SAMPLES
@@ -97,7 +97,7 @@ class _Reading:
 
     def _tell_what_is_missing(self, seen: set[str]) -> None:
         sentences = [f'{name} is skipped, {why}' for name, why in self._skipped.items()] + [
-            f'{topic}: {count} messages do not fit their type, the first: {text}'
+            f'{topic}: not of its type: {counted(count, "message")}, the first: {text}'
             for topic, (count, text) in self._faults.items()]
         for name in self._wanted:
             if not any(is_named(topic, name) for topic in seen):
@@ -106,7 +106,7 @@ class _Reading:
         for sentence in islice(sentences, _SENTENCES):
             self._warn(sentence)
         if len(sentences) > _SENTENCES:
-            self._warn(f'{len(sentences) - _SENTENCES} more topics are skipped')
+            self._warn(f'skipped besides: {counted(len(sentences) - _SENTENCES, "topic")}')
 
     def _find_start(self, recording: Recording) -> None:
         """Find the time that times are relative to, and the names of parameters."""

@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.common.text import counted
+
 TIMES = ('time', 'stamp', 'log_time')
 
 # A batch of a table is written at this many rows, or with this much data; all tables are when
@@ -165,7 +167,7 @@ def numbered(batches: Iterator[Batch], warn: Warn) -> Iterator[Batch]:
         warn(f'{name} is left out, {rows} rows: there are more than {_MOST_TABLES} tables; '
              '--topics selects some')
     if len(left_out) > _NAMED:
-        warn(f'{len(left_out) - _NAMED} more tables are left out')
+        warn(f'left out besides: {counted(len(left_out) - _NAMED, "table")}')
 
 
 def joined(batches: Iterator[Batch]) -> list[Batch]:

@@ -39,6 +39,7 @@ from numbers import Integral, Real
 import struct
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols.errors import ProtocolError
 
 Sender: TypeAlias = Literal['bridge', 'peer']
@@ -342,7 +343,8 @@ class Body(Generic[MessageT]):
     def unpack(self, data: bytes | bytearray | memoryview) -> MessageT:
         """Return the message in bytes of the layout's size; raise ProtocolError otherwise."""
         if len(data) != self.size:
-            raise ProtocolError(f'{self._kind.tag}: {len(data)} bytes, expected {self.size}')
+            raise ProtocolError(f'{self._kind.tag}: '
+                                f'{counted(len(data), "byte")}, expected {self.size}')
         values = self._struct.unpack(data)
         if not self._plain:
             values = tuple(

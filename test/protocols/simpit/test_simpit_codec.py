@@ -84,7 +84,7 @@ WITH_FRAMES = [name for name, vector in VECTORS.items() if frames(vector)]
 NOT_DECODED = {
     'b1_rotation_short_payload': '2 payload bytes, need 7',     # reads past its array
     'b2_rotation_short_payload': '2 payload bytes, need 7',
-    'b1_throttle_one_byte': '1 payload bytes, need 2',          # throws and ignores it
+    'b1_throttle_one_byte': '1 payload byte, need 2',          # throws and ignores it
 }
 ENCODED_OTHERWISE = {
     # The plugin reads the first byte only.

@@ -53,7 +53,7 @@ def test_packets_are_found_across_lines(run):
     lines = run('v2', 'aa5008 # the head\n0800509a44\n00808642 aa50010b\n07\n')
     assert [json.loads(line) for line in lines] == [
         {'message': 'altitude', 'sea_level_m': 1234.5, 'surface_m': 67.25},
-        {'error': 'v2 plugin channel 11 (liquid_fuel_stage): 1 payload bytes, need 8'}]
+        {'error': 'v2 plugin channel 11 (liquid_fuel_stage): 1 payload byte, need 8'}]
 
 
 def test_a_bad_packet_costs_no_other_of_its_line(run):
@@ -62,11 +62,11 @@ def test_a_bad_packet_costs_no_other_of_its_line(run):
 
 
 @pytest.mark.parametrize(('profile', 'line', 'reason'), [
-    ('v2', '0102030405', '5 bytes belong to no packet'),
-    ('v2', 'aa500008', '4 bytes belong to no packet: no payload'),
-    ('v2', 'aa510108 07', '5 bytes belong to no packet: another version'),
-    ('cobs', '010401373700', '6 bytes belong to no packet: wrong checksum'),
-    ('cobs', '010901373600', '6 bytes belong to no packet: bad COBS'),
+    ('v2', '0102030405', '5 bytes outside any packet'),
+    ('v2', 'aa500008', '4 bytes outside any packet: no payload'),
+    ('v2', 'aa510108 07', '5 bytes outside any packet: another version'),
+    ('cobs', '010401373700', '6 bytes outside any packet: wrong checksum'),
+    ('cobs', '010901373600', '6 bytes outside any packet: bad COBS'),
 ])
 def test_a_line_without_any_packet_says_so(run, profile, line, reason):
     assert [json.loads(said) for said in run(profile, line)] == [{'error': reason}]

@@ -801,7 +801,7 @@ def test_what_does_not_fit_is_refused(arguments, error, complaint):
         ('integer_width', 8, 'integer_width and the control byte'),
         ('counts', np.array([2]), 'expected a sum of 1, got 2'),
         ('counts', np.array([-1, 2]), 'expected a sum of 1'),
-        ('bcd_hex_on_wire', '00', '1 bytes, expected 8'),
+        ('bcd_hex_on_wire', '00', '1 byte, expected 8'),
     ],
 )
 def test_fields_that_contradict_each_other_are_refused(field, value, complaint):

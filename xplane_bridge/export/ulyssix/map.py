@@ -23,6 +23,7 @@ import sys
 import numpy as np
 
 from xplane_bridge.common.command_line import add_force_option, refuse_existing
+from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions import ulyssix as maps
 from xplane_bridge.conversions.ulyssix.first_map import first_map, Seen, summary
@@ -125,8 +126,8 @@ class Survey:
                 *([session.statistics.last_error] if session.statistics.malformed else []))))
         if not self._seen:
             raise ValueError(
-                f'{source.where}: packets have no names: give them in order with --names; there '
-                f'are {session.parameter_count} parameters')
+                f'{source.where}: packets have no names: give them in order with --names; they '
+                f'have {counted(session.parameter_count or 0, "parameter")}')
         return [*source.problems(), *(
             [mixed(session.mixed, 'for a map of one, give --sender')] if session.mixed else [])]
 

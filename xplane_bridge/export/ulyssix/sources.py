@@ -26,6 +26,7 @@ import time
 from typing import Protocol
 
 from xplane_bridge.common import plain_files
+from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.links.captures.capture import Address, CaptureError, read_datagrams
 from xplane_bridge.links.peer import ANY_PORT
@@ -137,16 +138,17 @@ class Network:
         counters = self._socket.counters
         found = []
         if self._dropped:
-            found.append(f'{self._dropped} datagrams were dropped because writing cannot keep up: '
+            found.append(f'dropped because writing cannot keep up: '
+                         f'{counted(self._dropped, "datagram")}; '
                          'record fewer parameters, or to a faster disk')
         if counters.kernel_drops:
             found.append(
-                f'{counters.kernel_drops} datagrams were dropped by the kernel, whose receive '
+                f'the kernel dropped {counted(counters.kernel_drops, "datagram")}: its receive '
                 f'buffer has {self.granted} bytes (asked for {self._asked}); allow more: '
                 f'sysctl -w net.core.rmem_max={self._asked}')
         if counters.dropped:
-            found.append(f'{counters.dropped} datagrams of others than the sender {self._sender} '
-                         'were dropped')
+            found.append(f'dropped {counted(counters.dropped, "datagram")} of others than the '
+                         f'sender {self._sender}')
         return found
 
     def close(self) -> None:
@@ -198,7 +200,7 @@ class Capture:
     def problems(self) -> list[str]:
         """Return what is wrong with the file."""
         return [*self._problems, *([
-            f'{self._cut} datagrams are not whole in the capture: capture whole packets '
+            f'not whole in the capture: {counted(self._cut, "datagram")}; capture whole packets '
             '(tcpdump -s 0)'] if self._cut else [])]
 
     def close(self) -> None:

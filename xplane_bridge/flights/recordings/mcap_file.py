@@ -26,6 +26,7 @@ import struct
 import sys
 from typing import Any
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.flights.recordings.bounds import (
     Budget,
     MAX_CHUNK,
@@ -134,7 +135,7 @@ class McapFile:
         while length:
             found = len(self._read(min(length, _BLOCK)))
             if not found:
-                raise ValueError(f'{what}: {length} bytes of it are missing')
+                raise ValueError(f'{what}: it lacks {counted(length, "byte")}')
             length -= found
 
     def _unpacked(self, body: bytes, what: str) -> bytes:
@@ -167,7 +168,7 @@ class McapFile:
         while at < end:
             record(1)
             if end - at < 9:
-                raise ValueError(f'{what}: {end - at} bytes are behind its last record')
+                raise ValueError(f'{what}: {counted(end - at, "byte")} behind its last record')
             kind, length = head(records, at)
             at += 9
             if length > end - at:

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols.base import Body, Message, Sender
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.fdmdata.messages import (
@@ -54,7 +55,8 @@ def _decode_request(data: bytes | bytearray | memoryview) -> Request | Controls:
         return _CONTROLS.unpack(data)
     if len(data) != 1:
         raise ProtocolError(
-            f'{len(data)} bytes, expected 1 of a request or {_CONTROLS.size} of controls')
+            f'{counted(len(data), "byte")}, expected 1 of a request or {_CONTROLS.size} of '
+            'controls')
     if data[0] not in _REPLIES:
         raise ProtocolError(f'request: unknown command 0x{data[0]:02x}, expected 0x00 to 0x07')
     return Request(Command(data[0]))
@@ -67,7 +69,7 @@ def _decode_reply(data: bytes | bytearray | memoryview) -> SensorReply | ErrorRe
         return ErrorReply()
     if data[0] != _OK:
         raise ProtocolError(
-            f'reply: response code 0x{data[0]:02x} in {len(data)} bytes, '
+            f'reply: response code 0x{data[0]:02x} in {counted(len(data), "byte")}, '
             'expected 0x00 or the single byte 0xff')
     if len(data) < 2:
         raise ProtocolError('reply: 0 bytes left at offset 1, need the command')

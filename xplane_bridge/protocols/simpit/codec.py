@@ -21,6 +21,7 @@ packets; decode() takes one packet.
 
 from __future__ import annotations
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols.base import Sender
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.simpit import commands, messages
@@ -81,7 +82,8 @@ def encode_packet(
         packet = Packet(channel.id, payload)
     if sender == 'peer' and len(packet.payload) > profile.plugin_payload_limit:
         raise ValueError(
-            f'channel {packet.channel}: {len(packet.payload)} payload bytes, a plugin of '
+            f'channel {packet.channel}: '
+            f'{counted(len(packet.payload), "payload byte")}, a plugin of '
             f'profile {profile.name} sends at most {profile.plugin_payload_limit}')
     return packet
 
@@ -93,7 +95,7 @@ def _place(profile: Profile, channel: Channel) -> str:
 
 def _wrong_size(profile: Profile, channel: Channel, payload: bytes) -> str:
     need = ' or '.join(map(str, channel.sizes))
-    return f'{_place(profile, channel)}: {len(payload)} payload bytes, need {need}'
+    return f'{_place(profile, channel)}: {counted(len(payload), "payload byte")}, need {need}'
 
 
 def _check_profile(message: Message, profile: Profile, agx: bool) -> None:

@@ -22,6 +22,7 @@ from dataclasses import replace
 from functools import partial
 from types import ModuleType
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols import dialect
 from xplane_bridge.protocols.base import Message, Sender, SENDERS
 from xplane_bridge.protocols.dialect import other_side
@@ -59,7 +60,7 @@ class Dialect(dialect.Dialect):
                 text for name, text in _FAULTS.items()
                 if getattr(decoder.counters, name) > getattr(before, name))
             raise ProtocolError(
-                f'{noise} bytes belong to no packet{": " if faults else ""}{faults}')
+                f'{counted(noise, "byte")} outside any packet{": " if faults else ""}{faults}')
         return self._understood(packets, sender)
 
     def finish(self) -> Iterable[object]:

@@ -33,6 +33,7 @@ from operator import xor
 import re
 from typing import ClassVar, Literal
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols.base import Message
 
 Framing = Literal['aa50', 'cobs']
@@ -281,7 +282,8 @@ def encode_frame(framing: Framing, packet: Packet) -> bytes:
         raise ValueError(f'channel {channel}: must be 0..{MAX_CHANNEL}')
     if not 1 <= len(payload) <= MAX_PAYLOAD:
         raise ValueError(
-            f'channel {channel}: {len(payload)} payload bytes, must be 1..{MAX_PAYLOAD}')
+            f'channel {channel}: '
+            f'{counted(len(payload), "payload byte")}, must be 1..{MAX_PAYLOAD}')
     if framing == 'aa50':
         return bytes((0xaa, 0x50, len(payload), channel)) + payload
     body = bytes((channel,)) + payload

@@ -26,6 +26,7 @@ from collections.abc import Callable
 import struct
 from typing import Any, ClassVar, Generic, TypeVar
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols import base
 from xplane_bridge.protocols.base import Body, Codec, declared, Form, forms
 from xplane_bridge.protocols.errors import ProtocolError
@@ -133,7 +134,8 @@ class Payload(Generic[MessageT]):
         """Return the message in a payload, or raise ProtocolError."""
         if len(data) < self._struct.size:
             raise ProtocolError(
-                f'{self._kind.tag}: {len(data)} bytes, need {self._struct.size} or more')
+                f'{self._kind.tag}: '
+                f'{counted(len(data), "byte")}, need {self._struct.size} or more')
         if self._plain:
             return self._kind(*self._told, *self._struct.unpack_from(data))
         values = [

@@ -27,6 +27,7 @@ import struct
 
 import numpy as np
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols.base import checked_int, Message, Sender
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.ulyssix.columns import read_columns, SAMPLE_LAYOUTS, write_columns
@@ -97,7 +98,7 @@ def _decode(
 ) -> Packet:
     """Walk through a datagram, and learn its layout."""
     if len(view) < _HEADER.size:
-        raise ProtocolError(f'header: {len(view)} bytes, need {_HEADER.size}')
+        raise ProtocolError(f'header: {counted(len(view), "byte")}, need {_HEADER.size}')
     counter, control = _HEADER.unpack_from(view)
     names, payload, odd = _read_names(view) if control & _NAMES else (None, _HEADER.size, ())
     try:
@@ -105,7 +106,7 @@ def _decode(
             _PAYLOAD_HEADER.unpack_from(view, payload))
     except struct.error:
         raise ProtocolError(
-            f'payload header: {len(view) - payload} bytes left at offset {payload}, '
+            f'payload header: {counted(len(view) - payload, "byte")} left at offset {payload}, '
             f'need {_PAYLOAD_HEADER.size}') from None
     end, flags = _read_frame(view, payload, start_string, size)
     flags += odd
@@ -145,20 +146,22 @@ def _read_names(
     at = _HEADER.size
     if len(view) < at + _NAMES_LENGTH.size:
         raise ProtocolError(
-            f'names length: {len(view) - at} bytes left at offset {at}, need {_NAMES_LENGTH.size}'
+            'names length: '
+            f'{counted(len(view) - at, "byte")} left at offset {at}, need {_NAMES_LENGTH.size}'
         )
     (length,) = _NAMES_LENGTH.unpack_from(view, at)
     at += _NAMES_LENGTH.size
     if len(view) - at < length:
-        raise ProtocolError(f'names: {len(view) - at} bytes left at offset {at}, need {length}')
+        raise ProtocolError(
+            f'names: {counted(len(view) - at, "byte")} left at offset {at}, need {length}')
     if length == 0:
         return None, at, ()
     end = at + length
     if view[end:end + len(START)] not in _START_STRINGS:
-        counted = _end_of_characters(view, at, length)
-        if counted is not None:
-            names = _split_names(bytes(view[at:counted]))
-            return names, counted, (PacketFlag.NAMES_LENGTH_IN_CHARACTERS,)
+        end_of_characters = _end_of_characters(view, at, length)
+        if end_of_characters is not None:
+            names = _split_names(bytes(view[at:end_of_characters]))
+            return names, end_of_characters, (PacketFlag.NAMES_LENGTH_IN_CHARACTERS,)
     return _split_names(bytes(view[at:end])), end, ()
 
 
@@ -206,7 +209,8 @@ def _read_frame(
     left = len(view) - end
     if left < len(END):
         raise ProtocolError(
-            f'end string: {max(0, left)} bytes left at offset {end}, where payload size {size} '
+            'end string: '
+            f'{counted(max(0, left), "byte")} left at offset {end}, where payload size {size} '
             f'puts it, need {len(END)}'
         )
     (found,) = _END_STRING.unpack_from(view, end)
@@ -267,7 +271,7 @@ def encode(message: Message) -> bytes:
         if not message.packet_type:
             raise ValueError('packet_type is 0, expected another in a skipped packet')
         if len(payload) < SIZE_WITHOUT_DATA - 8:
-            raise ValueError(f'payload: {len(payload)} bytes, expected at least 20')
+            raise ValueError(f'payload: {counted(len(payload), "byte")}, expected at least 20')
     elif isinstance(message, DataPacket):
         packet_type, payload = bytes(4), _data(message)
     else:
@@ -277,7 +281,8 @@ def encode(message: Message) -> bytes:
         _unsigned(message, 'counter', 4), _unsigned(message, 'control', 1), _names(message),
         start, (8 + len(payload)).to_bytes(4, 'little'), packet_type, payload, end))
     if len(datagram) > MAX_DATAGRAM:
-        raise ValueError(f'packet: {len(datagram)} bytes, expected at most {MAX_DATAGRAM}')
+        raise ValueError('packet: '
+                         f'{counted(len(datagram), "byte")}, expected at most {MAX_DATAGRAM}')
     return datagram
 
 
@@ -300,7 +305,7 @@ def _names(packet: Packet) -> bytes:
         raise ValueError('names: the separator 0x1f cannot be part of a name')
     raw = NAME_SEPARATOR.join(names).encode()
     if not 0 < len(raw) < 2**16:
-        raise ValueError(f'names: {len(raw)} bytes, expected at most 65535' if raw else
+        raise ValueError(f'names: {counted(len(raw), "byte")}, expected at most 65535' if raw else
                          'names: one empty name reads as no names')
     return _NAMES_LENGTH.pack(len(raw)) + raw
 
@@ -316,7 +321,7 @@ def _data(packet: DataPacket) -> bytes:
         raise ValueError(f'integer_width is {packet.integer_width}, expected 4, 8 or None')
     bcd = bytes.fromhex(packet.bcd_hex_on_wire)
     if len(bcd) != 8:
-        raise ValueError(f'bcd_hex_on_wire: {len(bcd)} bytes, expected 8')
+        raise ValueError(f'bcd_hex_on_wire: {counted(len(bcd), "byte")}, expected 8')
     return b''.join((
         _unsigned(packet, 'samples_in_payload', 4), _unsigned(packet, 'total_samples', 8), bcd,
         write_columns(packet.counts, packet.values, packet.times,

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols.errors import ProtocolError
 
 COUNT = np.dtype('<u4')
@@ -93,10 +94,11 @@ def _overrun(parameter: int, count: int, size: int, begin: int, end: int) -> Pro
     if begin > end:
         at = begin - _COUNT.size
         return ProtocolError(
-            f'{where}: {end - at} bytes left at offset {at}, need {_COUNT.size} for its count'
+            f'{where}: '
+            f'{counted(end - at, "byte")} left at offset {at}, need {_COUNT.size} for its count'
         )
     return ProtocolError(
-        f'{where}: {end - begin} bytes left at offset {begin}, '
+        f'{where}: {counted(end - begin, "byte")} left at offset {begin}, '
         f'need {count * size} for {count} samples'
     )
 

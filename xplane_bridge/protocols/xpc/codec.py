@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols.base import Codec, Message, Sender
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.xpc.messages import MESSAGES, REQUEST_LIMIT
@@ -48,7 +49,8 @@ def decode(data: bytes | bytearray | memoryview, sender: Sender) -> Message:
     """
     raw = bytes(data)
     if len(raw) < HEADER_SIZE:
-        raise ProtocolError(f'header: {len(raw)} bytes left at offset 0, need {HEADER_SIZE}')
+        raise ProtocolError('header: '
+                            f'{counted(len(raw), "byte")} left at offset 0, need {HEADER_SIZE}')
     codec = _BY_TAG[sender].get(raw[:4])
     if codec is None:
         raise ProtocolError(
@@ -83,5 +85,5 @@ def encode(message: Message) -> bytes:
 
 
 def _too_long(tag: str, size: int) -> str:
-    return (f'{tag}: {size} bytes, expected at most {REQUEST_LIMIT}: '
+    return (f'{tag}: {counted(size, "byte")}, expected at most {REQUEST_LIMIT}: '
             'the plugin truncates longer ones')

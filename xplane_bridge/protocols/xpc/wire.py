@@ -19,6 +19,7 @@ from __future__ import annotations
 import struct
 from typing import Any, TypeVar
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols.base import Body, Message, Pair
 from xplane_bridge.protocols.errors import ProtocolError
 
@@ -73,7 +74,7 @@ def check_size(data: bytes, *sizes: int) -> None:
     if len(data) not in sizes:
         *others, last = map(str, sizes)
         expected = f'{", ".join(others)} or {last}' if others else last
-        raise ProtocolError(f'{tag_of(data)}: {len(data)} bytes, expected {expected}')
+        raise ProtocolError(f'{tag_of(data)}: {counted(len(data), "byte")}, expected {expected}')
 
 
 def need(data: bytes, what: str, offset: int, size: int) -> None:
@@ -81,13 +82,14 @@ def need(data: bytes, what: str, offset: int, size: int) -> None:
     left = len(data) - offset
     if left < size:
         raise ProtocolError(
-            f'{tag_of(data)} {what}: {left} bytes left at offset {offset}, need {size}')
+            f'{tag_of(data)} {what}: {counted(left, "byte")} left at offset {offset}, need {size}')
 
 
 def check_end(data: bytes, what: str, offset: int) -> None:
     """Raise ProtocolError if the datagram does not end here."""
     if offset != len(data):
-        raise ProtocolError(f'{tag_of(data)}: {len(data)} bytes, expected {offset} for {what}')
+        raise ProtocolError(f'{tag_of(data)}: '
+                            f'{counted(len(data), "byte")}, expected {offset} for {what}')
 
 
 def need_floats(data: bytes, what: str, offset: int) -> None:

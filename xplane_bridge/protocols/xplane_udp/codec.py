@@ -26,6 +26,7 @@ from functools import cache, partial
 import struct
 from typing import Any, TypeVar
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols.base import (
     Body,
     checked_float32,
@@ -149,7 +150,7 @@ def decode(
     if tag == b'DATA':
         return decode_data(data, layout, previous, version, sender)
     if len(data) < HEADER_SIZE:
-        raise ProtocolError(f'{len(data)} bytes, a datagram has at least {HEADER_SIZE}')
+        raise ProtocolError(f'{counted(len(data), "byte")}, a datagram has at least {HEADER_SIZE}')
     kind = MESSAGES[sender].get(tag.decode('latin-1'))
     if kind is None:
         raise ProtocolError(f'label {tag!r} is not a message of X-Plane')
@@ -198,7 +199,7 @@ def _codecs(version: int | None) -> Mapping[type[Any], Codec[Any]]:
 
 def _need(tag: str, data: bytes, size: int) -> None:
     if len(data) != size:
-        raise ProtocolError(f'{tag}: {len(data)} bytes, expected {size}')
+        raise ProtocolError(f'{tag}: {counted(len(data), "byte")}, expected {size}')
 
 
 # Datarefs and commands.
@@ -220,7 +221,8 @@ def _pack_rref_reply(version: int | None, message: RrefReply) -> bytes:
 
 def _unpack_rref_reply(data: bytes) -> RrefReply:
     if (len(data) - HEADER_SIZE) % _RREF_VALUE.size:
-        raise ProtocolError(f'RREF: {len(data)} bytes, expected 5 + {_RREF_VALUE.size} n')
+        raise ProtocolError('RREF: '
+                            f'{counted(len(data), "byte")}, expected 5 + {_RREF_VALUE.size} n')
     return RrefReply(tuple(_RREF_VALUE.iter_unpack(data[HEADER_SIZE:])))
 
 
@@ -282,7 +284,7 @@ def _unpack_radr_reply(version: int | None, data: bytes) -> RadrReply:
     is_12 = size % _RADR_12.size == 0 if version is None else version >= 12
     body: Body[Any] = _RADR_12 if is_12 else _RADR_11
     if size % body.size:
-        raise ProtocolError(f'RADR: {len(data)} bytes, expected 5 + 13 n (X-Plane 11) '
+        raise ProtocolError(f'RADR: {counted(len(data), "byte")}, expected 5 + 13 n (X-Plane 11) '
                             'or 5 + 24 n (12)')
     return RadrReply(tuple(
         body.unpack(data[offset:offset + body.size])
@@ -311,7 +313,8 @@ def _pack_becn(message: Becn) -> bytes:
 def _unpack_becn(data: bytes) -> Becn:
     start = HEADER_SIZE + _BECN.size
     if len(data) < start:
-        raise ProtocolError(f'BECN: {len(data)} bytes, the fixed part alone has {start}')
+        raise ProtocolError('BECN: '
+                            f'{counted(len(data), "byte")}, the fixed part alone has {start}')
     major, minor, host_id, simulator, role, port = _BECN.unpack_from(data, HEADER_SIZE)
     if major != 1:
         raise ProtocolError(f'BECN: major version {major}, only 1 is known')
@@ -323,7 +326,7 @@ def _unpack_becn(data: bytes) -> Becn:
         # The vendor documents the name as char[500]; on the wire its length varies.
         rest = data[start + _BECN_NAME_SIZE:]
     if len(rest) not in (0, _UINT16.size):
-        raise ProtocolError(f'BECN: {len(rest)} bytes after the name, expected 0 or 2')
+        raise ProtocolError(f'BECN: {counted(len(rest), "byte")} after the name, expected 0 or 2')
     return Becn(major, minor, host_id, simulator, role, port, shown_text(data[start:]),
                 _UINT16.unpack(rest)[0] if rest else None)
 
@@ -339,7 +342,7 @@ def _unpack_veh1(data: bytes) -> Veh1:
     for body in (_VEH1_PACKED, _VEH1_ALIGNED):
         if len(data) == body.size:
             return body.unpack(data)
-    raise ProtocolError(f'VEH1: {len(data)} bytes, expected 57 or 61')
+    raise ProtocolError(f'VEH1: {counted(len(data), "byte")}, expected 57 or 61')
 
 
 def _pack_acpr(message: Acpr) -> bytes:

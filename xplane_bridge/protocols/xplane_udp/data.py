@@ -44,6 +44,7 @@ from dataclasses import dataclass
 import struct
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols.base import (
     checked_float,
     checked_int,
@@ -357,7 +358,8 @@ def _layout_of(data: bytes | bytearray | memoryview, tag: str, size: int, layout
         layout = _recognised(data, tag, size, previous, version)
     end = len(data) - layout.trailer
     if end < layout.header_size or (end - layout.header_size) % size:
-        raise ProtocolError(f'{tag}: {len(data)} bytes, expected {layout.overhead} + {size} n')
+        raise ProtocolError(f'{tag}: '
+                            f'{counted(len(data), "byte")}, expected {layout.overhead} + {size} n')
     if layout.trailer:
         expected = data[5] if layout.framing == 6 else 0
         if data[-1] != expected:
@@ -370,12 +372,12 @@ def _recognised(data: bytes | bytearray | memoryview, tag: str, size: int,
                 previous: Layout | None, version: int | None) -> Layout:
     surplus = (len(data) - HEADER_SIZE) % size
     if len(data) < HEADER_SIZE or surplus > 2:
-        raise ProtocolError(f'{tag}: {len(data)} bytes, expected 5, 6 or 7 + {size} n')
+        raise ProtocolError(f'{tag}: {counted(len(data), "byte")}, expected 5, 6 or 7 + {size} n')
     candidates = [c for c in _candidates(data, size, surplus)
                   if version is None or _fits(c, version)]
     if not candidates:
         raise ProtocolError(
-            f'{tag}: {len(data)} bytes are not a datagram of X-Plane {version or "6 to 12"}: '
+            f'{tag}: {counted(len(data), "byte")}, no datagram of X-Plane {version or "6 to 12"}: '
             f'platform bytes {bytes(data[4:6])!r} .. {bytes(data[-1:])!r} or row numbers, '
             f'expected 0..{HIGHEST_PLAUSIBLE_ROW}, do not match')
     if previous is not None and previous in candidates:

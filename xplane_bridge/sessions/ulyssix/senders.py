@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 import math
 from typing import NamedTuple
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.protocols.ulyssix import COUNTER_MODULUS, DataPacket
 from xplane_bridge.sessions.base import Address
 from xplane_bridge.sessions.ulyssix.counting import PacketCounting, WINDOW
@@ -168,7 +169,7 @@ def mixed(senders: Sequence[Sender], how: str) -> str:
 
     ``how`` precedes one of them, as the parameter sender takes it.
     """
-    shown = [f'{one.address} ({one.packets} packets, {one.lost} lost)'
+    shown = [f'{one.address} ({counted(one.packets, "packet")}, {one.lost} lost)'
              for one in senders[:_MOST_NAMED]]
     if len(senders) > len(shown):
         shown.append(f'{len(senders) - len(shown)} more')

@@ -34,6 +34,7 @@ import math
 import time
 
 from xplane_bridge.aircraft.geometry import Vector
+from xplane_bridge.common.text import counted
 from xplane_bridge.simulators.server import Server
 from xplane_bridge.simulators.standard.entities import BadPoseError, UnknownNameError
 from xplane_bridge.simulators.standard.filters import Box, Sphere, UnsupportedBoundsError
@@ -254,7 +255,8 @@ class StandardControl:
         if stepping.completed < stepping.wanted:
             raise RefusedError(
                 Result.OPERATION_FAILED,
-                f'{stepping.ended}, after {stepping.completed} of {stepping.wanted} steps')
+                f'{stepping.ended}, after {stepping.completed} of '
+                f'{counted(stepping.wanted, "step")}')
 
     def end_stepping(self, reason: str) -> None:
         """Run no more of the requested frames, if there are any."""
