@@ -67,6 +67,16 @@ def no_reports(monkeypatch):
     monkeypatch.setattr(campaign, 'report', lambda *_: True)
 
 
+def test_the_reason_of_a_failed_flight_names_the_file_and_no_folder(plan, tmp_path):
+    (tmp_path / 'law.py').write_text(LAW.replace('return 0.0,', 'return nothing,'))
+    row = fly(load(plan).task(1))
+    assert row['controller'].startswith('policy:')
+    assert row['outcome'] == 'failed'
+    assert "the policy raised NameError: name 'nothing' is not defined (law.py, line 3)" in (
+        row['reason'])
+    assert str(tmp_path) not in row['reason']
+
+
 class InThisProcess:
     """An engine that is interrupted after some flights."""
 

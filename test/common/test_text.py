@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from xplane_bridge.common.text import printable, two_numbers
+from xplane_bridge.common.text import counted, known, printable, two_numbers
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,11 @@ def test_any_text_becomes_short_and_printable(text, limit):
 ])
 def test_two_numbers_have_the_digits_that_tell_them_apart(least, most, shown):
     assert two_numbers(least, most) == shown
+
+
+def test_one_thing_is_counted_as_one_and_what_is_not_known_is_a_word():
+    assert [counted(n, 'byte') for n in (0, 1, 2)] == ['0 bytes', '1 byte', '2 bytes']
+    assert counted(2, 'property', 'properties') == '2 properties'
+    assert known(1.25, '{:.1f} m') == '1.2 m'
+    assert known(math.nan, '{:.1f} m') == known(math.inf, '{:.1f} m') == 'unknown'
+    assert known(math.nan, '{:.1f} m', 'never') == 'never'

@@ -24,6 +24,7 @@ from xplane_bridge.campaigns.plan.plan import Plan
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
+from xplane_bridge.common.text import known
 from xplane_bridge.experiments.settings import MISSED
 from xplane_bridge.flights.flight import State
 from xplane_bridge.flights.order import CORE
@@ -47,7 +48,7 @@ def again(plan: Plan, flight: int, folder: Path) -> int:
         if name.startswith(JUDGED):
             criterion = name.removeprefix(JUDGED)
             print(f'  {"met   " if passed else "MISSED"}  {criterion}: '
-                  f'{row[f"{VALUE}{criterion}"]:.4g}')
+                  f'{known(row[f"{VALUE}{criterion}"], "{:.4g}", "never")}')
     why = f': {row["reason"]}' if row['reason'] else ''
     print(f'{row["outcome"]}{why}, in {row["seconds"]:.2f} s')
     code = int(row['exit'])

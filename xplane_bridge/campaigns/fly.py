@@ -19,11 +19,13 @@ from __future__ import annotations
 from dataclasses import replace
 import hashlib
 import math
+import os
 import time
 
 import numpy as np
 
 from xplane_bridge.campaigns.engines import isolated
+from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.plan import order_of as planned
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.plan.versions import jsbsim_version, package_version
@@ -50,8 +52,16 @@ def fly(task: Task) -> Row:
     begin = time.monotonic()
     # Through ROS a flight has processes, which must end with it, and a domain of its own.
     found = _in_core(task) if task.simulator == CORE else isolated.fly(task)
+    found['reason'] = _without_folder(found['reason'], task)
     return found | {'version': package_version(), 'jsbsim': jsbsim_version(),
                     'seconds': time.monotonic() - begin}
+
+
+def _without_folder(reason: str, task: Task) -> str:
+    """Return a reason in which a policy's files are called as beside it: tables travel."""
+    file, _, attribute = task.flown_by.removeprefix(POLICY).rpartition(':')
+    folder = os.path.dirname(file or attribute) if task.flown_by.startswith(POLICY) else ''
+    return reason.replace(f'{folder}/', '') if folder else reason
 
 
 def _in_core(task: Task) -> Row:

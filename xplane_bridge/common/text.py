@@ -83,6 +83,11 @@ def counted(number: int, noun: str, several: str = '') -> str:
     return f'{number} {noun}' if number == 1 else f'{number} {several or f"{noun}s"}'
 
 
+def known(value: float, form: str, unknown: str = 'unknown') -> str:
+    """Return a number in a form such as '{:.1f} m', or the word for one that is not known."""
+    return form.format(value) if math.isfinite(value) else unknown
+
+
 def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return up to three known names that begin so, else the one that is nearest, if any."""
     names = {one.lower(): one for one in known}

@@ -23,7 +23,7 @@ from typing import Any
 
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import terminal
-from xplane_bridge.common.text import printable, printable_lines
+from xplane_bridge.common.text import known, printable, printable_lines
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.experiments.live import Live
 from xplane_bridge.flights.flight import Flight
@@ -118,10 +118,14 @@ class View:
             self._live.update(self._panel(phase, progress, last))
         else:
             print(
-                f'{progress * 100.0:4.0f} %  altitude {last["altitude"]:7.1f} m  '
-                f'heading {last["heading"] / DEGREE % 360.0:5.1f} deg  '
-                f'airspeed {last["airspeed"]:5.1f} m/s  roll {last["roll"] / DEGREE:5.1f} deg  '
-                f'pitch {last["pitch"] / DEGREE:5.1f} deg  {phase}', flush=True)
+                f'{progress * 100.0:4.0f} %  ' + '  '.join(
+                    f'{name} {known(value, form)}' for name, value, form in (
+                        ('altitude', last['altitude'], '{:7.1f} m'),
+                        ('heading', last['heading'] / DEGREE % 360.0, '{:5.1f} deg'),
+                        ('airspeed', last['airspeed'], '{:5.1f} m/s'),
+                        ('roll', last['roll'] / DEGREE, '{:5.1f} deg'),
+                        ('pitch', last['pitch'] / DEGREE, '{:5.1f} deg'))) + f'  {phase}',
+                flush=True)
 
     def _panel(self, phase: str, progress: float, last: dict[str, float]) -> Any:
         from rich.console import Group
@@ -146,18 +150,19 @@ class View:
             if name == 'heading':
                 value, target = value % 360.0, target % 360.0
             table.add_row(
-                label, f'{value:.1f} {unit}', '' if math.isnan(target) else f'{target:.1f} {unit}',
-                control, f'{last[control]:+.3f}' if control else '',
+                label, known(value, f'{{:.1f}} {unit}'), known(target, f'{{:.1f}} {unit}', ''),
+                control, known(last[control], '{:+.3f}') if control else '',
                 _bar(last[control]) if control else '')
         rates = '   '.join(f'{topic} {rate:.0f}/s' for topic, rate in sorted(self._rates.items())
                            if rate > 2.0)
         return Panel(Group(
             ProgressBar(total=1.0, completed=progress), '', table, '',
-            f'position  {last["east"]:.0f} m east, {last["north"]:.0f} m north of the datum',
+            'position  ' + known(last['east'] + last['north'], (
+                f'{last["east"]:.0f} m east, {last["north"]:.0f} m north of the datum')),
             f'topics    {rates}',
-            'latency   ' + (
-                'unknown: stamps are simulated time' if math.isnan(last['latency'])
-                else f'{last["latency"] * 1e3:.2f} ms from the datagram to this subscriber'),
+            'latency   ' + known(
+                last['latency'] * 1e3, '{:.2f} ms from the datagram to this subscriber',
+                'unknown: stamps are simulated time'),
         ), title=escape(printable(phase)))
 
 

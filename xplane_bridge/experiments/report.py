@@ -25,7 +25,7 @@ import shutil
 import sys
 from typing import Any
 
-from xplane_bridge.common.text import aligned, counted
+from xplane_bridge.common.text import aligned, counted, known
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.flights.analysis import verdict
 from xplane_bridge.flights.analysis.series import History
@@ -118,7 +118,7 @@ def _lines(
     tracking = []
     for name, found in figures['tracking'].items():
         unit, factor = verdict.UNITS[name]
-        tracking.append(f'{name} {found["rms"] / factor:.2f} {unit}')
+        tracking.append(f'{name} {known(found["rms"] / factor, f"{{:.2f}} {unit}")}')
     if tracking:
         lines.append(f'tracking error, rms: {", ".join(tracking)}')
     if travels := [f'{name} {found["travel"]:.3f}/s' for name, found in figures['activity'].items()
@@ -126,7 +126,7 @@ def _lines(
         lines.append(f'command travel: {", ".join(travels)}')
     lines.append('rates: ' + ', '.join(
         f'{topic} {found["rate"]:.1f}/s' for topic, found in figures['rates'].items()
-        if found['messages'] > 1))
+        if math.isfinite(found['rate'])))
     until = {rosbag2.RECEIVED: 'receipt', rosbag2.HANDLED: 'callback'}.get(
         flight.log_time, 'recording')
     for name, what in (('telemetry', 'in another process'), ('loop', 'of the command made of it')):
@@ -140,8 +140,9 @@ def _lines(
                 'cores)')
     if (route := figures.get('route')) is not None:
         lines.append(
-            f'route: {counted(route["reached"], "waypoint")} reached, cross-track at most '
-            f'{route["cross_track"]:.1f} m, rms {route["cross_track_rms"]:.1f} m')
+            f'route: {counted(route["reached"], "waypoint")} reached, cross-track '
+            + known(route['cross_track'],
+                    f'at most {{:.1f}} m, rms {route["cross_track_rms"]:.1f} m', 'not measured'))
     link = [f'{key} {figures["link"][key]}' for key in ('requests', 'replies', 'lost')
             if key in figures['link']]
     return lines + ([f'link: {", ".join(link)}'] if link else [])

@@ -24,6 +24,7 @@ from typing import Protocol
 import numpy as np
 
 from xplane_bridge.common.controls import SURFACES
+from xplane_bridge.common.text import known
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.path import PathFollower
@@ -298,7 +299,8 @@ class Script:
         self._phase = f'route, leg {at.leg + 1}' if not route.path.done else 'route complete'
         for number, across in enumerate(route.passed[passed:], start=passed + 1):
             self._display.say(
-                f'{self.flown:5.1f} s  waypoint {number}, cross-track at most {across:.1f} m')
+                f'{self.flown:5.1f} s  waypoint {number}, cross-track '
+                + known(across, 'at most {:.1f} m', 'not measured'))
         if self._guidance:
             wanted = route.course(at, now) if self._guidance == 'course' else (
                 route.heading(at, now))

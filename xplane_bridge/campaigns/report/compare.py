@@ -40,7 +40,7 @@ from xplane_bridge.campaigns.table.criteria import criterion_unit, Limits
 from xplane_bridge.campaigns.table.look import label
 from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
 from xplane_bridge.common.command_line import program
-from xplane_bridge.common.text import aligned, counted, printable
+from xplane_bridge.common.text import aligned, counted, known, printable
 from xplane_bridge.flights.analysis.verdict import plain
 
 Rows = NDArray[np.int64]
@@ -276,12 +276,14 @@ def _cells(
 ) -> tuple[str, ...]:
     """Return both numbers, their difference with its interval, and in words what it says."""
     first, second = (form.format(factor * number) for number in (each.first, each.second))
-    value, low, high = (form.replace(':', ':+').format(factor * number)
-                        for number in each.difference)
+    signed = form.replace(':', ':+')
+    value, low, high = (factor * number for number in each.difference)
     said = {'': 'no difference can be told', 'different': 'they differ'}.get(
         each.verdict, f'{each.verdict} {what}')
     of = f' ({counted(each.pairs, "pair")})' if each.pairs != pairs else ''
-    return first, second, value, f'{low} to {high}', f'{said}{of}'
+    # One pair says nothing of its interval.
+    interval = known(high - low, f'{signed.format(low)} to {signed.format(high)}')
+    return first, second, signed.format(value), interval, f'{said}{of}'
 
 
 def _answer(together: Comparison, first: Side, second: Side) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.common.text import known
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.flights.analysis.history import quantity, statistic
@@ -57,8 +58,7 @@ class Judgement:
     form: str = '{:.4g}'
 
     def __str__(self) -> str:
-        found = 'never' if math.isnan(self.value) else self.form.format(self.value)
-        return f'{self.criterion}: {found}'
+        return f'{self.criterion}: {known(self.value, self.form, "never")}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class FlownStep:
         unit, factor = UNITS[self.quantity]
         response = self.response
         rise, settling = (
-            _NOT_REACHED if math.isnan(time) else f'{time:.1f}'
+            known(time, '{:.1f}', _NOT_REACHED)
             for time in (response.rise, response.settling))
         return (
             self.quantity, f'{(self.target - self.start) / factor:+.1f} {unit}', rise,

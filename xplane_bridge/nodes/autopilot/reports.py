@@ -23,6 +23,7 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 from std_msgs.msg import String
 
+from xplane_bridge.common.text import known
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.cascade import Cascade, Level
 from xplane_bridge.control.path import PathFollower
@@ -48,11 +49,10 @@ def autopilot_status(
     return Status('autopilot', level, text if fresh else f'{text}; no telemetry arrives', (
         *values,
         ('lockstep waits for', ', '.join(telemetry.waits_for)),
-        ('target altitude, m', f'{target.altitude:.1f}'),
-        ('target true heading, deg', f'{target.heading / DEGREE:.1f}'),
-        ('target course, deg', f'{target.course / DEGREE:.1f}'),
-        ('target airspeed, m/s', f'{target.airspeed:.1f}'),
-        ('target climb rate, m/s', f'{target.climb_rate:.1f}')))
+        *((f'target {name}', known(value, '{:.1f}', 'none')) for name, value in (
+            ('altitude, m', target.altitude), ('true heading, deg', target.heading / DEGREE),
+            ('course, deg', target.course / DEGREE), ('airspeed, m/s', target.airspeed),
+            ('climb rate, m/s', target.climb_rate)))))
 
 
 def envelope_status(limits: Sequence[str], limited: int) -> Status:

@@ -22,6 +22,7 @@ import math
 import time
 from typing import Any
 
+from xplane_bridge.common.text import known
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.conversions.air import (
     calibrated_to_true_airspeed,
@@ -116,9 +117,9 @@ def _wait(vehicle: Vehicle, initial: Mapping[str, Any]) -> None:
             raise ExperimentError(vehicle.why())
         if time.monotonic() > deadline:
             raise ExperimentError(
-                f'X-Plane accepted initial, but {_LOADED_WITHIN:.0f} s later it is at an altitude '
-                f'of {monitor.last("altitude"):.0f} m, heading '
-                f'{monitor.last("heading") / DEGREE % 360.0:.0f} deg')
+                f'X-Plane accepted initial, but {_LOADED_WITHIN:.0f} s later its altitude is '
+                f'{known(monitor.last("altitude"), "{:.0f} m")}, its heading '
+                f'{known(monitor.last("heading") / DEGREE % 360.0, "{:.0f} deg")}')
 
 
 def _is_there(vehicle: Vehicle, initial: Mapping[str, Any]) -> bool:
