@@ -71,7 +71,7 @@ def _main() -> int | None:
               f'{", ".join(COMMANDS)}', file=sys.stderr)
         return _WRONG
     # For the usage that a command prints; a node goes by its own name.
-    own = f'{PACKAGE} {command}' if module.startswith('commands.') else command
+    own = command if command.endswith('_node') else f'{PACKAGE} {command}'
     sys.argv = [own, *arguments]
     try:
         code: int | None = import_module(f'xplane_bridge.{module}').main()

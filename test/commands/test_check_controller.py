@@ -60,8 +60,17 @@ def test_one_without_target_learns_that_from_its_list(tmp_path):
             'subscribes to /experiment/controls, /experiment/imu/data, and publishes '
             '/experiment/command/controls; use relative names; one that has its own '
             'goals') in output
-    assert '✗ subscribes does not subscribe to target: use relative names' in output
+    assert '✗ subscribes does not subscribe to target: use a relative name, or --no' in output
     assert '– publishes  not tried: it has a publisher on command/controls' in output
+
+
+def test_one_with_its_own_goals_is_judged_by_the_rest(tmp_path):
+    code, output = check(
+        tmp_path, f'{sys.executable} -P {FAULTY} own', '--no-target', '--lockstep')
+    assert code == 0, output
+    assert '✓ subscribes imu/data, controls; not fix, odom, air_data' in output
+    assert '– heading    not tried: it has its own goals' in output
+    assert 'it keeps the contract of one with its own goals' in output
 
 
 def test_without_a_controller_it_says_what_it_wants(tmp_path):

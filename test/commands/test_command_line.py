@@ -25,6 +25,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
+from xplane_bridge.__main__ import _main, COMMANDS
 from xplane_bridge.common.command_line import without_ros_arguments
 from xplane_bridge.nodes.managed.parameter_texts import parse
 from xplane_bridge.nodes.managed.parameters import BadParameterError, describe
@@ -61,6 +62,15 @@ def test_it_explains_itself_and_ends(executable, capsys):
     else:
         # Its description, between usage and options.
         assert len(out.split('\n\n')) > 2
+
+
+@pytest.mark.parametrize('command', [*(name for name in COMMANDS if not name.endswith('_node')),
+                                     'campaign report', 'campaign compare'])
+def test_the_usage_has_the_command_as_it_was_started(command, monkeypatch, capsys):
+    monkeypatch.setattr('sys.argv', ['xplane-bridge', *command.split(), '--help'])
+    with pytest.raises(SystemExit):
+        _main()
+    assert capsys.readouterr().out.startswith(f'usage: xplane-bridge {command} [-h]')
 
 
 def test_it_refuses_what_is_no_argument(executable, capsys):

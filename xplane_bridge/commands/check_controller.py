@@ -23,6 +23,7 @@ import os
 import sys
 import tempfile
 
+from xplane_bridge.commands.options import add_no_target_option
 from xplane_bridge.common.command_line import (
     add_force_option,
     program,
@@ -81,14 +82,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Check a controller; 0 if it keeps its contract, 1 if not, 2 if it could not be flown."""
     arguments = _parser().parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
-    scenario = checklist.scenario()
+    targets = not arguments.no_target
+    scenario = checklist.scenario(targets)
     try:
         if not (arguments.controller or arguments.controller_launch):
             raise ScenarioError('expected a command line, external, or --controller-launch')
         order = Order(
             scenario, arguments.sim, flown_by_of(
                 scenario, arguments.controller, tuple(arguments.controller_launch),
-                timeout=arguments.controller_timeout),
+                timeout=arguments.controller_timeout, targets=targets),
             sensors=arguments.sensors,
             link=Link(lockstep=arguments.lockstep, namespace=arguments.namespace))
         if sentences := refusals(order):
@@ -103,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = conduct(
             flight, view, Experiment(order, Files(), ''), Interrupts(), 'check_controller')
     if isinstance(flight.error, NotReadyError):
-        return _not_ready(flight.error.ends, flight.order.link.namespace, keep)
+        return _not_ready(flight.error.ends, flight.order, keep)
     account = flight.script.account if flight.flown else None
     if account is None or code == INTERRUPTED:
         return code
@@ -115,7 +117,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return [value for time, value in zip(times, measured, strict=True)
                 if time <= script.begin + end]
 
-    found = checklist.findings(account, view.heard, script.begin, script.flown, values)
+    found = checklist.findings(
+        account, view.heard, script.begin, script.flown, values, targets)
     print(f'\n{account.name}, on {arguments.sim}'
           + (' in lockstep' if arguments.lockstep else '')
           + (f' behind sensors ({arguments.sensors})' if order.sensed_by else ''))
@@ -125,18 +128,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'  logs: {keep.log}, {keep.controller_log}', flush=True)
         return MISSED
     if code == PASSED:
-        print('  it keeps the contract (docs/reference/controllers.md)', flush=True)
+        print(f'  it keeps the contract{"" if targets else " of one with its own goals"} '
+              '(docs/reference/controllers.md)', flush=True)
     return code
 
 
-def _not_ready(ends: Ends | None, namespace: str, keep: Keep) -> int:
+def _not_ready(ends: Ends | None, order: Order, keep: Keep) -> int:
     """Print the list of a controller that was not flown; return the exit code."""
-    base = f'{namespace}/'
+    base = f'{order.link.namespace}/'
     subscribed, published = (
         {topic.removeprefix(base) for topic in topics if topic.startswith(base)}
         for topics in ((ends.subscribed, ends.published) if ends else ((), ())))
     print()
-    for one in checklist.not_flown(subscribed, published):
+    for one in checklist.not_flown(subscribed, published, order.flown_by.targets):
         print(f'  {one}')
     print(f'  logs: {keep.log}, {keep.controller_log}', flush=True)
     return MISSED
@@ -163,6 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--controller-timeout', type=float, default=controller.TIMEOUT,
                         metavar='S',
                         help='silence, in seconds, that ends the flight (%(default)g)')
+    add_no_target_option(parser)
     parser.add_argument('--sim', default='xpc', metavar='SIM',
                         help=f'simulator: {", ".join((*SIMULATORS, DIRECT))} (%(default)s)')
     parser.add_argument('--lockstep', action='store_true',

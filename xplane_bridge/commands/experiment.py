@@ -27,6 +27,7 @@ from xplane_bridge.common.command_line import (
     add_force_option,
     add_launch_option,
     dated,
+    program,
     refuse_existing,
     without_ros_arguments,
 )
@@ -122,7 +123,7 @@ def _files(arguments: argparse.Namespace, order: Order) -> Files:
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog='experiment',
+        prog=program('experiment'),
         description='Fly a scenario on a simulator, record it, and evaluate it.')
     parser.add_argument('--scenario', default='steps',
                         help='name or file of the scenario (%(default)s)')

@@ -90,12 +90,17 @@ def add_controller_options(parser: ArgumentParser) -> None:
     parser.add_argument('--controller-timeout', type=float, default=0.0, metavar='S',
                         help='silence of your controller, in seconds, that ends the flight '
                         f'({controller.TIMEOUT:g})')
-    parser.add_argument('--no-target', action='store_true',
-                        help='your controller has its own goals: it is told none, and what needs '
-                        'them is not judged')
+    add_no_target_option(parser)
     parser.add_argument('--guidance', default='', choices=controller.GUIDANCE,
                         help='by what your controller is given a route '
                         f'({controller.GUIDANCE[0]})')
+
+
+def add_no_target_option(parser: ArgumentParser) -> None:
+    """Add the option for a controller that has its own goals."""
+    parser.add_argument('--no-target', action='store_true',
+                        help='your controller has its own goals: it is told none, and what needs '
+                        'them is not judged')
 
 
 def order_of(arguments: Namespace, scenario: Scenario) -> Order:

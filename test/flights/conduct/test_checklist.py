@@ -39,13 +39,14 @@ def flown(lockstep=True, count=50, values=GOOD, stamp=lambda n: 1.0 + n, answer=
     return conduct
 
 
-def found(conduct, heard=TOPICS, end=10.5, change=(1.0, 1.0, 1.0)):
+def found(conduct, heard=TOPICS, end=10.5, change=(1.0, 1.0, 1.0), targets=True):
     def values(quantity, begin, end):
         (step,) = [one for one in STEPS if one.quantity == quantity]
         return [5.0, 5.0 + change[STEPS.index(step)] * 10.0 * step.factor]
 
     account = Account('mine', conduct, 1.0, 'a.log', ('the end',))
-    return {one.name: one for one in findings(account, heard, 0.0, end, values)}
+    return {one.name: one for one in findings(
+        account, heard, 0.0, end, values, targets)}
 
 
 def missed(*given, **named):
@@ -62,12 +63,27 @@ def test_the_scenario_steps_each_target_when_the_list_looks_at_it():
 def test_one_that_was_not_flown_is_told_what_it_lacks():
     found = {one.name: one for one in not_flown({'imu/data'}, {'command/controls'})}
     assert [name for name, one in found.items() if one.passed is False] == ['subscribes']
-    assert found['subscribes'].sentence.endswith('with its own goals: experiment --no-target')
+    assert found['subscribes'].sentence.endswith('or --no-target if it has its own goals')
     found = {one.name: one for one in not_flown((), ())}
     assert [name for name, one in found.items() if one.passed is False] == [
         'subscribes', 'publishes']
     assert found['subscribes'].sentence.startswith('does not subscribe to imu/data, target: use')
     assert not any(one.passed for one in found.values())
+
+
+def test_one_with_its_own_goals_is_told_nothing_and_judged_by_the_rest():
+    events = [(event.at, event.action, event.value) for event in scenario(targets=False).events]
+    assert events == [(0.0, 'engage', True)]
+    items = found(flown(), TOPICS[:-1], targets=False)
+    assert all(item.passed for name, item in items.items() if items[name].passed is not None)
+    assert [name for name, item in items.items() if item.passed is None] == [
+        'rate', 'airspeed', 'heading', 'altitude', 'releases']
+    assert items['heading'].sentence == 'not tried: it has its own goals'
+    assert 'target' not in items['subscribes'].sentence
+    assert not found(flown(), {'fix'}, targets=False)['subscribes'].passed
+    lacking = {one.name: one for one in not_flown({'imu/data'}, (), targets=False)}
+    assert lacking['subscribes'].passed
+    assert lacking['publishes'].sentence.endswith('for each imu/data')
 
 
 @pytest.mark.parametrize('lockstep', [True, False])
@@ -83,7 +99,7 @@ def test_each_fault_is_one_line_with_what_to_do():
     assert 'does not subscribe to imu/data: use relative names' in missed(
         flown(), heard={'target'})['subscribes']
     assert 'publish on command/controls' in missed(flown(values=None))['publishes']
-    assert '0 of 50 states were answered' in missed(flown(values=None))['lockstep']
+    assert 'answered 0 of 50 states' in missed(flown(values=None))['lockstep']
     assert missed(flown(stamp=lambda n: 0.0))['stamps'] == (
         '50 commands without a stamp (stamp 0.000 s): copy header.stamp of the imu/data to that '
         'of the command')
@@ -93,6 +109,8 @@ def test_each_fault_is_one_line_with_what_to_do():
 
 
 def test_the_rate_counts_in_real_time():
+    assert missed(flown(values=GOOD | {'elevator': 1.2}, count=1))['saturates'].startswith(
+        '1 command out of range (elevator is 1.2')
     assert '10.' in missed(flown(False, count=10, period=0.1))['rate']
     assert '50 of them late: compute faster' in missed(flown(False, answer=0.2))['rate']
 

@@ -20,8 +20,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 import math
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.flights.conduct.conduct import Account, Conduct, REMEDIES, SAYS
+from xplane_bridge.flights.conduct.conduct import Account, Conduct, how_many, REMEDIES
 from xplane_bridge.flights.scenario.scenario import parse, Scenario
 
 TOPICS = ('imu/data', 'fix', 'odom', 'air_data', 'controls', 'target')
@@ -47,10 +48,6 @@ class Finding:
     def __str__(self) -> str:
         mark = {True: '✓', False: '✗', None: '–'}[self.passed]
         return f'{mark} {self.name:<10} {self.sentence}'
-
-
-_SILENT = Finding('publishes', False, 'no command was heard: publish on command/controls (a '
-                  'relative name) for each imu/data after the first target')
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +81,12 @@ STEPS = (
 )
 
 
-def scenario() -> Scenario:
-    """Return the flight: steps of each target, then a large one of all, then a release."""
+def scenario(targets: bool = True) -> Scenario:
+    """
+    Return the flight: steps of each target, then a large one of all, then a release.
+
+    Without ``targets`` it is for a controller that has its own goals: it is only watched.
+    """
     return parse('check_controller', {
         'duration': _END,
         'events': [
@@ -94,40 +95,54 @@ def scenario() -> Scenario:
             {'at': _HEADING, 'change': {'heading_deg': 30.0}},
             {'at': _ALTITUDE, 'change': {'altitude': 30.0}},
             {'at': _LARGE, 'change': {'altitude': 1000.0, 'heading_deg': 150.0, 'airspeed': 30.0}},
-            {'at': _RELEASED, 'engage': False}],
+            {'at': _RELEASED, 'engage': False}] if targets else [{'at': 0.0, 'engage': True}],
         'criteria': [{'quantity': 'altitude', 'statistic': 'first', 'at_least': -1000.0}]})
 
 
 def findings(
-    account: Account, heard: Collection[str], begin: float, flown: float, values: Values
+    account: Account, heard: Collection[str], begin: float, flown: float, values: Values,
+    targets: bool = True,
 ) -> list[Finding]:
     """
-    Return what was found in a flight of scenario() that got to ``flown`` (s).
+    Return what was found in a flight of scenario(targets) that got to ``flown`` (s).
 
     ``heard`` are the topics that the controller subscribes to; ``values(quantity, begin, end)``
     returns what was measured.
     """
     conduct = account.conduct
     return [
-        _ends(account, begin), _subscribes(heard), _publishes(conduct), _rate(account, begin),
+        _ends(account, begin), _subscribes(heard, targets), _publishes(conduct, targets),
+        _rate(account, begin),
         _of_counts('stamps', conduct, 'are those of imu/data', 'unstamped', 'unknown',
                    'backwards', *(('duplicate',) if conduct.lockstep else ())),
         _of_counts('controls', conduct, 'set elevator, aileron, rudder and throttle',
                    'mask', 'incomplete'),
         _lockstep(conduct),
-        *(_follows(step, flown, values) for step in STEPS),
-        _saturates(conduct, flown), _releases(conduct, flown)]
+        *(_follows(step, flown, values) if targets else _untold(step.name) for step in STEPS),
+        _saturates(conduct, flown, targets),
+        _releases(conduct, flown) if targets else _untold('releases')]
 
 
-def not_flown(subscribed: Collection[str], published: Collection[str]) -> list[Finding]:
+def not_flown(
+    subscribed: Collection[str], published: Collection[str], targets: bool = True
+) -> list[Finding]:
     """Return what is missing of a controller that is not ready to fly, by relative names."""
     names = ('rate', 'stamps', 'controls', 'lockstep', *(step.name for step in STEPS),
              'saturates', 'releases')
     return [
-        _subscribes(subscribed),
+        _subscribes(subscribed, targets),
         Finding('publishes', None, 'not tried: it has a publisher on command/controls')
-        if 'command/controls' in published else _SILENT,
+        if 'command/controls' in published else _silent(targets),
         *(Finding(name, None, 'not tried: nothing was flown') for name in names)]
+
+
+def _untold(name: str) -> Finding:
+    return Finding(name, None, 'not tried: it has its own goals')
+
+
+def _silent(targets: bool) -> Finding:
+    return Finding('publishes', False, 'no command was heard: publish on command/controls (a '
+                   f'relative name) for each imu/data{" after the first target" * targets}')
 
 
 def _ends(account: Account, begin: float) -> Finding:
@@ -142,21 +157,24 @@ def _ends(account: Account, begin: float) -> Finding:
     return Finding('runs', True, 'to the end of the flight')
 
 
-def _subscribes(heard: Collection[str]) -> Finding:
-    missing = [name for name in NEEDED if name not in heard]
+def _subscribes(heard: Collection[str], targets: bool) -> Finding:
+    topics = TOPICS if targets else [name for name in TOPICS if name != 'target']
+    missing = [name for name in NEEDED if name in topics and name not in heard]
+    if missing == ['target']:
+        return Finding('subscribes', False, 'does not subscribe to target: use a relative name, '
+                       'or --no-target if it has its own goals')
     if missing:
         return Finding('subscribes', False, f'does not subscribe to {", ".join(missing)}: use '
-                       'relative names, in the namespace that __ns gives'
-                       + ('; one with its own goals: experiment --no-target'
-                          if missing == ['target'] else ''))
-    absent = [name for name in TOPICS if name not in heard]
+                       'relative names, in the namespace that __ns gives')
+    absent = [name for name in topics if name not in heard]
     return Finding('subscribes', True, ', '.join(name for name in TOPICS if name in heard)
                    + (f'; not {", ".join(absent)}' if absent else ''))
 
 
-def _publishes(conduct: Conduct) -> Finding:
+def _publishes(conduct: Conduct, targets: bool) -> Finding:
     commands = conduct.counts['commands']
-    return Finding('publishes', True, f'{commands} commands') if commands else _SILENT
+    return (Finding('publishes', True, counted(commands, 'command')) if commands
+            else _silent(targets))
 
 
 def _rate(account: Account, begin: float) -> Finding:
@@ -186,7 +204,7 @@ def _of_counts(name: str, conduct: Conduct, good: str, *kinds: str) -> Finding:
     if not wrong:
         return Finding(name, True, f'of all commands {good}')
     return Finding(name, False, '; '.join(
-        f'{conduct.counts[kind]} {SAYS[kind]} ({conduct.first[kind][1]}): {REMEDIES[kind]}'
+        f'{how_many(kind, conduct.counts[kind])} ({conduct.first[kind][1]}): {REMEDIES[kind]}'
         for kind in wrong))
 
 
@@ -195,9 +213,10 @@ def _lockstep(conduct: Conduct) -> Finding:
         return Finding('lockstep', None, 'not tried: add --lockstep')
     states, answered = conduct.counts['states'], conduct.counts['answered']
     if states and states == answered:
-        return Finding('lockstep', True, f'each of {states} states was answered')
-    return Finding('lockstep', False, f'{answered} of {states} states were answered: command once '
-                   'for each stamp of imu/data, even if nothing has changed')
+        return Finding('lockstep', True, f'each of {counted(states, "state")} was answered')
+    return Finding(
+        'lockstep', False, f'answered {answered} of {counted(states, "state")}: command once for '
+        'each stamp of imu/data, even if nothing has changed')
 
 
 def _follows(step: Step, flown: float, values: Values) -> Finding:
@@ -205,6 +224,8 @@ def _follows(step: Step, flown: float, values: Values) -> Finding:
         return Finding(step.name, None, 'not tried: the flight ended before')
     found = values(step.quantity, step.begin, step.end)
     change = (found[-1] - found[0]) / step.factor if len(found) else math.nan
+    if math.isnan(change):
+        return Finding(step.name, None, f'not tried: {step.quantity} was not measured')
     text = f'{step.told}: {change:+.1f} {step.unit} in {step.end - step.begin:g} s'
     if change >= step.least:
         return Finding(step.name, True, text)
@@ -213,10 +234,12 @@ def _follows(step: Step, flown: float, values: Values) -> Finding:
     return Finding(step.name, False, f'{text}: it does not follow target; {step.wrong}')
 
 
-def _saturates(conduct: Conduct, flown: float) -> Finding:
+def _saturates(conduct: Conduct, flown: float, targets: bool) -> Finding:
     kinds = [kind for kind in ('not_finite', 'out_of_range') if conduct.counts[kind]]
     if kinds:
         return _of_counts('saturates', conduct, '', *kinds)
+    if not targets:
+        return Finding('saturates', True, 'commands stay in range')
     if flown < _RELEASED:
         return Finding('saturates', None, 'not tried: the flight ended before')
     return Finding('saturates', True, 'commands stay in range after a large step')
@@ -226,7 +249,7 @@ def _releases(conduct: Conduct, flown: float) -> Finding:
     unasked = conduct.counts['unasked']
     if unasked > conduct.limits.unasked:
         return Finding('releases', False,
-                       f'{unasked} {SAYS["unasked"]}: {REMEDIES["unasked"]}')
+                       f'{how_many("unasked", unasked)}: {REMEDIES["unasked"]}')
     if flown < _END:
         return Finding('releases', None, 'not tried: the flight ended before')
     return Finding('releases', True, 'silent before the first target, and after RELEASE')

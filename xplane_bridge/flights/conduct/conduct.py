@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from xplane_bridge.common.controls import FLOWN, LIMITS
+from xplane_bridge.common.text import counted
 from xplane_bridge.flights.analysis.verdict import Judgement
 
 # States and answers that are remembered: twenty seconds at 50 per second.
@@ -39,7 +40,7 @@ _REMEMBERED = 1000
 _GRACE = 0.5
 
 SAYS = {
-    'not_finite': 'commands that are not finite',
+    'not_finite': 'commands not finite',
     'out_of_range': 'commands out of range',
     'mask': 'commands whose fields are 0 or undefined',
     'incomplete': 'commands without all of elevator, aileron, rudder, throttle',
@@ -50,7 +51,7 @@ SAYS = {
     'unasked': 'commands while released',
     'late': 'late commands',
 }
-"""What can be wrong with a command, by the name of its count."""
+"""What can be wrong with commands, by the name of its count."""
 REMEDIES = {
     'not_finite': 'limit every value, and check for NaN, before it is published',
     'out_of_range': 'limit the surfaces to -1..1 and the throttle to 0..1',
@@ -65,6 +66,11 @@ REMEDIES = {
     'unasked': 'command nothing before the first target, nor after one with RELEASE',
     'late': 'compute faster, or answer the newest imu/data only',
 }
+
+
+def how_many(kind: str, number: int) -> str:
+    """Return how many commands were wrong in one of the ways of SAYS."""
+    return counted(number, SAYS[kind].replace('commands', 'command', 1), SAYS[kind])
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +381,7 @@ class Account:
         elif any(' silent ' in one.criterion for one in missed):
             found.append(f'silent for {conduct.gap[0]:.1f} s')
         return ', '.join(found + [
-            f'{conduct.counts[name]} {words}' for name, words in SAYS.items()
+            how_many(name, conduct.counts[name]) for name, words in SAYS.items()
             if any(f' {words} ' in one.criterion for one in missed)])
 
     def line(self, begin: float) -> str:
@@ -383,8 +389,8 @@ class Account:
         found = self.figures(begin)
         latency = found['latency']
         return (
-            f'controller: {found["commands"]} commands, {found["answered"]} of '
-            f'{found["states"]} states answered' + (
+            f'controller: {counted(found["commands"], "command")}, {found["answered"]} of '
+            f'{counted(found["states"], "state")} answered' + (
                 f' after {latency["median"] * 1e3:.2f} ms (p99 {latency["p99"] * 1e3:.2f} ms, '
                 f'longest {latency["max"] * 1e3:.1f} ms)' if latency else '')
             + f'; {self.wrong(begin) or "nothing against its contract"}'

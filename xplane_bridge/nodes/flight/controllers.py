@@ -30,7 +30,7 @@ from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.flights.analysis.quantities import ORDERED, RELAYED, stamp_of
-from xplane_bridge.flights.conduct.conduct import Account, Conduct, SAYS
+from xplane_bridge.flights.conduct.conduct import Account, Conduct, how_many, SAYS
 from xplane_bridge.flights.conduct.relay import Relay
 from xplane_bridge.flights.order import FlownBy
 from xplane_bridge.flights.script import ControllerError, ExperimentError
@@ -282,7 +282,7 @@ class ControlledVehicle(Vehicle):
                 f'the controller {what} for {self._flown_by.timeout:g} s{self._wrong()}{behind}')
 
     def _wrong(self) -> str:
-        wrong = [f'{self.conduct.counts[name]} {words}' for name, words in SAYS.items()
+        wrong = [how_many(name, self.conduct.counts[name]) for name in SAYS
                  if self.conduct.counts[name]]
         return f', but sent {", ".join(wrong)}' if wrong else ''
 

@@ -28,7 +28,8 @@ from xplane_bridge.common.supervised import Supervised
 from xplane_bridge.common.text import printable
 from xplane_bridge.flights.analysis.quantities import ORDERED
 from xplane_bridge.flights.script import ExperimentError
-from xplane_bridge.nodes.flight.vehicle import is_used_by_another, NODE, RECORDERS
+from xplane_bridge.nodes.flight.vehicle import is_used_by_another, RECORDERS
+from xplane_bridge.nodes.vehicle.controls import EXPERIMENT
 
 COMMAND = 'command/controls'
 START_TIMEOUT = 60.0
@@ -145,7 +146,7 @@ def ends_in(node: Node, namespace: str) -> Ends | None:
 def _nodes(node: Node, namespace: str) -> list[tuple[str, str]]:
     """Return the nodes in a namespace, but for those of an experiment."""
     return [(name, space) for name, space in node.get_node_names_and_namespaces()
-            if f'{space}/'.startswith(f'{namespace}/') and name not in (NODE, *RECORDERS)
+            if f'{space}/'.startswith(f'{namespace}/') and name not in (EXPERIMENT, *RECORDERS)
             and not name.startswith('_')]
 
 
@@ -156,7 +157,7 @@ def _lacking(topic: str, targets: bool, ends: Ends | None) -> str:
     text = (f'the controller does not {"subscribe to" if targets else "publish"} {topic}; it '
             f'subscribes to {_shown(ends.subscribed)}, and publishes {_shown(ends.published)}; '
             'use relative names')
-    return text + ('; one that has its own goals is flown by experiment with --no-target'
+    return text + ('; one that has its own goals is flown with --no-target'
                    if targets else '')
 
 

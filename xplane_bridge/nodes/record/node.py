@@ -37,10 +37,12 @@ from rclpy.task import Future
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
+    program,
     refuse_existing,
     without_ros_arguments,
 )
 from xplane_bridge.common.signals import call_on_signal
+from xplane_bridge.common.text import counted
 from xplane_bridge.flights.recordings import rosbag2
 from xplane_bridge.nodes.common.spinning import spin_until
 from xplane_bridge.nodes.record import absent, draining
@@ -206,7 +208,8 @@ class Recorder:
         """Return one line: how many messages of how many topics, how many are missing."""
         topics = [topic for topic in self._topics.values() if topic.messages]
         text = (
-            f'{sum(topic.messages for topic in topics)} messages of {len(topics)} topics, '
+            f'{counted(sum(topic.messages for topic in topics), "message")} of '
+            f'{counted(len(topics), "topic")}, '
             f'{sum(topic.lost for topic in topics)} lost, '
             f'{sum(topic.numbers.before for topic in topics)} published before discovery')
         unknown = sorted(topic.name for topic in topics if not topic.numbers.known)
@@ -365,7 +368,7 @@ class Recorder:
 def main(argv: Sequence[str] | None = None) -> int:
     """Record until SIGINT or SIGTERM; return the process's exit code."""
     parser = argparse.ArgumentParser(
-        prog='record', description='Record topics to an MCAP file that ros2 bag can play.')
+        program('record'), description='Record topics to an MCAP file that ros2 bag plays.')
     parser.add_argument('-o', '--output', required=True, help='file to write, such as flight.mcap')
     add_force_option(parser)
     parser.add_argument('-n', '--namespace', default='/', help='namespace whose topics to record')
