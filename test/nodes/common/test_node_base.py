@@ -617,7 +617,7 @@ class Played:
     (Progress(), 5, DiagnosticStatus.OK, 'played to its end'),
     (Progress(), 0, DiagnosticStatus.WARN, 'nothing in it was for this node'),
     (Progress(incomplete=2, untimely=1, fault='packet 7 ...'), 5, DiagnosticStatus.WARN,
-     '3 datagrams could not be played: packet 7 ...'),
+     '3 datagrams not played: packet 7 ...'),
     (Progress(error='capture ...: packet 7 ...', incomplete=1), 5, DiagnosticStatus.ERROR,
      'ended early: capture ...: packet 7 ...'),
 ])

@@ -24,8 +24,10 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from masked import masked
 from nav_msgs.msg import Odometry
+from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, NavSatFix
 from std_msgs.msg import Float64
@@ -36,6 +38,7 @@ from xplane_bridge.conversions import simulated
 from xplane_bridge.msg import AirData, EngineControls, FlightControls
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.simulator import SimulatorNode
+from xplane_bridge.nodes.vehicle.controls import EXPERIMENT
 from xplane_bridge.srv import GetProperties, ListProperties, SetProperties
 
 AIRCRAFT = Path(__file__).resolve().parents[3] / 'xplane_bridge' / 'data' / 'aircraft'
@@ -106,7 +109,7 @@ def test_commands_are_watched_refused_and_given_back(ros):
     assert ros.messages['/datum'][0].altitude == pytest.approx(50.0, abs=0.1)
     commands = ros.publisher(FlightControls, '/command/controls')
     commands.publish(masked(FlightControls, elevator=2.0))
-    ros.diagnosed('refused', lambda level, message, _: '1 commands refused' in message, node)
+    ros.diagnosed('refused', lambda level, message, _: '1 command refused' in message, node)
     commands.publish(masked(
         FlightControls, elevator=0.25, throttle=0.9, brake_left=0.5, elevator_trim=0.125))
     moved = ros.next('/controls', where=lambda message: message.elevator == 0.25)
@@ -141,6 +144,29 @@ def test_commands_are_watched_refused_and_given_back(ros):
     ros.next('/controls', where=lambda message: message.aileron == 0.5)
     ros.run_in(node, node.trigger_deactivate)
     assert node.server.state().aileron == 0.0
+
+
+def test_two_nodes_that_command_at_once_are_named(ros):
+    ros.subscribe(FlightControls, '/controls')
+    node = ros.start(SimulatorNode, telemetry='direct', command_timeout=0.0)
+    ros.next('/controls')
+    command = masked(FlightControls, elevator=0.25)
+    mine = ros.publisher(FlightControls, '/command/controls')
+    # What a scenario commands itself is no controller's.
+    others = [Node(name, context=ros.context) for name in (EXPERIMENT, 'other')]
+    for one in others:
+        one.create_publisher(FlightControls, '/command/controls', 1)
+    ros.wait_for(lambda: node.count_publishers('/command/controls') == 3, 'three publishers')
+    # Before the first command there is nothing to undo.
+    assert ros.diagnosed('commands', node=node)[1] == 'watched'
+    mine.publish(command)
+    ros.diagnosed('commands', lambda level, message, _: (level, message) == (
+        DiagnosticStatus.WARN, '2 nodes publish command/controls: /observer, /other; each undoes '
+        'what the others command: stop all but one'), node)
+    for one in others:
+        one.destroy_node()
+    ros.diagnosed('commands', lambda level, message, _: message == 'watched', node)
+
 
 
 @pytest.mark.parametrize(('parameters', 'sentence'), [

@@ -31,7 +31,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-from xplane_bridge.common.text import LONGEST_LINE, printable
+from xplane_bridge.common.text import counted, LONGEST_LINE, printable
 from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes.common.audience import Audience
 from xplane_bridge.nodes.common.diagnostics import diagnostic_array, ERROR, OK, STALE, Status, WARN
@@ -366,8 +366,8 @@ class BridgeNode(ManagedParameters[Parameters]):
             lines = list(self.diagnose())
             if self.refused:
                 values = tuple((what, str(count)) for what, count in sorted(self.refused.items()))
-                lines.append(
-                    Status('refused', WARN, f'{self.refused.total} commands refused', values))
+                lines.append(Status(
+                    'refused', WARN, f'{counted(self.refused.total, "command")} refused', values))
             if self._throttle.suppressed:
                 lines.append(self._diagnose_log())
             if self.stamps.simulated:

@@ -22,6 +22,7 @@ from typing import Any
 
 from rclpy.task import Future
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.links.captures.replay import ReplayLoop
 from xplane_bridge.links.udp import Counters, RECEIVE_BUFFER
 from xplane_bridge.nodes.common.base import BridgeNode
@@ -101,7 +102,7 @@ class LinkReport:
             text = (f'another program is sending here and is ignored, from {address}:{port}, '
                     f"which is not the simulator's port: stop it{advice}")
         elif bad:
-            level, text = WARN, f'{bad} malformed datagrams: {last_error}'
+            level, text = WARN, f'{counted(bad, "malformed datagram")}: {last_error}'
         if too_much := overload(counters, before):
             text = too_much if level == OK else f'{too_much}; {text}'
             level = WARN
@@ -122,13 +123,14 @@ def overload(now: Counters, before: Counters) -> str:
     count, strangers = now.kernel_drops - before.kernel_drops, now.dropped - before.dropped
     if count <= 0:
         return ''
+    dropped = counted(count, 'datagram')
     if strangers > now.received - before.received:
         return (
-            f'the kernel dropped {count} datagrams because the receive buffer was full: most of '
-            f'the traffic is not from the peer ({strangers} datagrams in the last second); stop '
-            'its sender, or block it with a firewall')
+            f'the kernel dropped {dropped} because the receive buffer was full: most of the '
+            f'traffic is not from the peer ({counted(strangers, "datagram")} in the last second); '
+            'stop its sender, or block it with a firewall')
     return (
-        f'the kernel dropped {count} datagrams because the receive buffer was full: this computer '
+        f'the kernel dropped {dropped} because the receive buffer was full: this computer '
         'is too busy, or the traffic is more than the node can handle; allow a larger buffer: '
         f'sysctl -w net.core.rmem_max={RECEIVE_BUFFER}')
 
@@ -173,7 +175,7 @@ def capture_status(link: ReplayLoop) -> Status:
         level, text = ERROR, f'ended early: {progress.error}'
     elif unplayed:
         level = WARN
-        text = f'{unplayed} datagrams could not be played: {progress.fault}'
+        text = f'{counted(unplayed, "datagram")} not played: {progress.fault}'
     elif link.finished and not link.counters().received:
         level = WARN
         text = ('nothing in it was for this node: check the ports and addresses, and the counts '

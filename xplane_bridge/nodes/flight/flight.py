@@ -56,8 +56,9 @@ from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.namespace import check_namespace
 from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.simulation import observing, start_simulation
-from xplane_bridge.nodes.flight.vehicle import NODE, Vehicle
+from xplane_bridge.nodes.flight.vehicle import Vehicle
 from xplane_bridge.nodes.flight.ways import ByActions, ByTheClock, InLockstep, Way
+from xplane_bridge.nodes.vehicle.controls import EXPERIMENT
 
 _flights = count()
 
@@ -155,7 +156,8 @@ class RosFlight(Flight):
     def _start(self) -> State:
         order, use = self.order, self._resources.enter_context
         link = order.link
-        node, monitor = use(observing(NODE, link.namespace, order.follows_clock, self._monitor_of))
+        node, monitor = use(observing(
+            EXPERIMENT, link.namespace, order.follows_clock, self._monitor_of))
         self.telemetry = self._monitor = monitor
         # Left before the node is: these end in order.
         processes = use(Processes(order.keep.log or os.path.join(

@@ -43,13 +43,13 @@ from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.flight.bridges import KEPT
 from xplane_bridge.nodes.flight.monitor import MEASURED, Monitor
 from xplane_bridge.nodes.flight.processes import Processes
+from xplane_bridge.nodes.vehicle.controls import EXPERIMENT
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.srv import StartFlight, Trim
 
 LONGEST_SILENCE = 5.0
 """An unexpected gap in the telemetry longer than this (s) ends an experiment."""
 _START_TIMEOUT = 30.0
-NODE = 'experiment'
 """The name of an experiment's own node."""
 RECORDERS = ('record', 'rosbag2_recorder')
 _NEEDED = ('fix', 'imu/data', 'air_data')
@@ -68,7 +68,7 @@ _TRIM_MASK = Mask(Trim.Request)
 
 def is_used_by_another(ends: Sequence[TopicEndpointInfo]) -> bool:
     """Return whether a topic's publishers or subscribers are not only those of an experiment."""
-    return any(one.node_name not in (NODE, *RECORDERS) for one in ends)
+    return any(one.node_name not in (EXPERIMENT, *RECORDERS) for one in ends)
 
 
 class Vehicle:

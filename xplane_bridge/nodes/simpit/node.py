@@ -22,6 +22,7 @@ import time
 from typing import Any
 
 from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.common.text import counted
 from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.links.ports import check_port
@@ -247,7 +248,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
             level = WARN
         elif malformed or framing.bad_checksum:
             level = WARN
-            text = (f'{malformed + framing.bad_checksum} damaged packets'
+            text = (counted(malformed + framing.bad_checksum, 'damaged packet')
                     + (f': {statistics.last_error}' if malformed else ''))
         return Status('link', level, text, (
             ('port', self.parameters.port),

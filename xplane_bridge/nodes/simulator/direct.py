@@ -217,6 +217,10 @@ class Direct:
         """Return whether commands came, and stopped arriving."""
         return self._gate.watchdog.expired
 
+    def rivalry(self) -> str:
+        """Return in a sentence which nodes command it at the same time, '' for one at most."""
+        return self._gate.rivalry()
+
     def values(self) -> Sequence[tuple[str, str]]:
         """Return what is said of its commands, by topic if it has a namespace of its own."""
         before = f'{self.name}: ' if self.name else ''
@@ -234,12 +238,13 @@ def diagnose(fleet: Sequence[Direct]) -> Sequence[Status]:
     """Return the status of telemetry, commands and plausibility of all aircraft."""
     stopped = [one for one in fleet if one.stopped]
     whose = ', '.join(one.name for one in stopped if one.name)
+    fault = ('commands stopped arriving' + (f' for {whose}' if whose else '') if stopped
+             else next(filter(None, (one.rivalry() for one in fleet)), ''))
     return (
         Status('telemetry', OK, 'direct', (
             ('states published', str(fleet[0].frontend.counters.sent)),)),
-        Status('commands', WARN if stopped else OK,
-               'commands stopped arriving' + (f' for {whose}' if whose else '') if stopped
-               else 'watched', tuple(value for one in fleet for value in one.values())),
+        Status('commands', WARN if fault else OK, fault or 'watched',
+               tuple(value for one in fleet for value in one.values())),
         plausibility_status(dict(one.plausibility for one in fleet)))
 
 

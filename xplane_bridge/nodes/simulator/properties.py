@@ -25,6 +25,7 @@ from typing import Any
 from std_msgs.msg import Float64
 
 from xplane_bridge.aircraft.properties import parse
+from xplane_bridge.common.text import counted
 from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode
 from xplane_bridge.nodes.common.lists import check_count, named
 from xplane_bridge.nodes.managed.parameters import parameter
@@ -154,7 +155,7 @@ def offer_properties(node: BridgeNode[Any], server: Server) -> None:
 
         server.call(look)
         response.success = True
-        response.message = f'{len(response.names)} properties'
+        response.message = counted(len(response.names), 'property', 'properties')
 
     node.make_service(GetProperties, 'get_properties', get)
     node.make_service(SetProperties, 'set_properties', put)

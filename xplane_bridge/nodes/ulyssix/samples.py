@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.conversions.topics import topic_names
 from xplane_bridge.msg import UlyssixPacket, UlyssixSamples
 from xplane_bridge.nodes.common.base import BridgeNode
@@ -200,7 +201,7 @@ class SampleTopics:
         if not self._patterns:
             return ()
         made = len(self._publishers)
-        level, text = OK, f'{made} parameters have a topic'
+        level, text = OK, f'topics of {counted(made, "parameter")}'
         if self._fitting > self._limit:
             level = WARN
             text = (f'{self._fitting} parameters match sample_topics, but only the first '

@@ -345,10 +345,8 @@ class Bridge(BridgeNode[P], Generic[P, S]):
 
     def _commanders(self) -> str:
         """Return which nodes publish command/controls."""
-        return ', '.join(sorted(
-            f'{one.node_namespace.rstrip("/")}/{one.node_name}' for prefix in self.gates
-            for one in self.get_publishers_info_by_topic(
-                self.resolve_topic_name(f'{prefix}command/controls')))[:_MOST_COMMANDERS])
+        return ', '.join([
+            name for gate in self.gates.values() for name in gate.commanders()][:_MOST_COMMANDERS])
 
     def fresh_for(self) -> float:
         """Return how old telemetry may be to count as fresh, in seconds."""
@@ -371,6 +369,8 @@ class Bridge(BridgeNode[P], Generic[P, S]):
             level, text = WARN, named(wrong, '; ')
         elif any(watchdog.expired for watchdog in self.watchdogs()):
             level, text = WARN, 'commands stopped arriving'
+        elif rivalry := next(filter(None, (gate.rivalry() for gate in self.gates.values())), ''):
+            level, text = WARN, rivalry
         return (Status('commands', level, text, (
             *self.command_values(),
             ('publishers of command/controls', printable(self._commanders()) or 'none'),

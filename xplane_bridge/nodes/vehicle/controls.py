@@ -27,8 +27,12 @@ from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import AircraftPose, FlightControls
 from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode
+from xplane_bridge.nodes.common.lists import named
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.vehicle.watchdog import CommandWatchdog
+
+EXPERIMENT = 'experiment'
+"""The node of an experiment: it commands what its scenario commands itself, and no more."""
 
 CONTROLS_MASK = Mask(FlightControls)
 POSE_MASK = Mask(AircraftPose)
@@ -128,6 +132,22 @@ class CommandGate:
         self.commands = 0
         self.watchdog = CommandWatchdog(node, node.parameters.command_timeout, self._expired)
         node.make_command(FlightControls, self._topic, self._take)
+
+    def commanders(self) -> list[str]:
+        """Return the nodes that publish its topic, one for each publisher, in order."""
+        return sorted(
+            f'{one.node_namespace.rstrip("/")}/{one.node_name}'
+            for one in self._node.get_publishers_info_by_topic(
+                self._node.resolve_topic_name(self._topic)))
+
+    def rivalry(self) -> str:
+        """Return in a sentence which nodes command at the same time, '' if it is one at most."""
+        if not self.commands or self.watchdog.expired:
+            return ''
+        rivals = [name for name in self.commanders() if name.rpartition('/')[2] != EXPERIMENT]
+        return '' if len(rivals) < 2 else (
+            f'{len(rivals)} nodes publish {self._topic}: {named(rivals)}; each undoes what the '
+            'others command: stop all but one')
 
     def _take(self, message: FlightControls) -> None:
         controls = checked_controls(message, clamp=self._clamp)

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 import time
 from typing import Any
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.conversions.plausibility import Plausibility, Withheld
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
@@ -46,7 +47,7 @@ def plausibility_status(gates: Mapping[str, Plausibility]) -> Status:
         (prefix + name, what) for prefix, gate in gates.items()
         for name, what in gate.withheld.items()]
     recent = [
-        f'{name} {what.value:g} ({what.count} times, {_when(what, now)})'
+        f'{name} {what.value:g} ({counted(what.count, "time")}, {_when(what, now)})'
         for name, what in found if now - what.at < _ANNOUNCED]
     more = f' and {len(recent) - _NAMED} more' if len(recent) > _NAMED else ''
     return Status(
