@@ -41,6 +41,7 @@ _WITH_ROS = {
     'demo': 'commands.demo',
     'check_controller': 'commands.check_controller',
     'record': 'nodes.record.node',
+    'diagnose': 'nodes.diagnose.node',
     **{f'{name}_node': f'nodes.{name}' for name in (
         'xpc', 'xplane_udp', 'fdmdata', 'ulyssix', 'simpit', 'simulator', 'autopilot', 'policy',
         'sensors', 'view')},
