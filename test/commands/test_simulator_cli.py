@@ -93,7 +93,7 @@ def test_it_says_where_it_listens_answers_and_ends_on_a_signal(number):
         process.send_signal(number)
         rest, errors = process.communicate(timeout=DEADLINE)
         assert process.returncode == 0
-        assert re.fullmatch(r'stopped after [0-9.]+ s: \d+ frames, 1 datagrams received, 1 sent\n',
+        assert re.fullmatch(r'stopped after [0-9.]+ s: \d+ frames?, 1 packet received, 1 sent\n',
                             rest)
         assert errors == ''
 
@@ -273,7 +273,7 @@ def test_faults_by_options():
                 client.recv(4096)
         process.send_signal(signal.SIGTERM)
         rest, _ = process.communicate(timeout=DEADLINE)
-        assert ' 1 datagrams received, 0 sent' in rest
+        assert ' 1 packet received, 0 sent' in rest
 
 
 def test_all_serves_several_faces_of_one_aircraft():

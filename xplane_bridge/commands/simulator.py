@@ -165,7 +165,7 @@ def _chosen(arguments: Namespace) -> list[Namespace]:
 def _summary(server: Server, seconds: float) -> str:
     counters = [frontend.counters for frontend in server.simulation.frontends]
     return (f'stopped after {seconds:.1f} s: {counted(server.simulation.frames, "frame")}, '
-            f'{counted(sum(c.received for c in counters), "datagram")} received, '
+            f'{counted(sum(c.received for c in counters), "packet")} received, '
             f'{sum(c.sent for c in counters)} sent')
 
 

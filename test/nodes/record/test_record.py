@@ -339,7 +339,7 @@ def test_a_recorder_without_processor_time_still_completes_its_file(ros, tmp_pat
         assert not publisher.wait_for_all_acked(Duration(seconds=0.4))
         child.send_signal(signal.SIGCONT)
         output, _ = child.communicate(timeout=90)
-    assert '901 messages of 1 topics, 0 lost' in output
+    assert '901 messages of 1 topic, 0 lost' in output
 
 
 def test_what_was_published_before_discovery_is_counted(ros, tmp_path):
@@ -349,7 +349,7 @@ def test_what_was_published_before_discovery_is_counted(ros, tmp_path):
         publisher.publish(controls(number))
     with recording(path, '--namespace', 'uav') as child:
         publish_until_recorded(ros, publisher, [controls(8)])
-        assert '1 messages of 1 topics, 0 lost, 7 published before discovery' in finish(child)
+        assert '1 message of 1 topic, 0 lost, 7 published before discovery' in finish(child)
 
 
 def test_signals_while_the_file_is_completed_change_nothing(ros, tmp_path):
@@ -370,7 +370,7 @@ def test_signals_while_the_file_is_completed_change_nothing(ros, tmp_path):
         ended.set()
         insisting.join()
     assert child.returncode == 0
-    assert '100 messages of 1 topics' in output
+    assert '100 messages of 1 topic,' in output
     assert 'Traceback' not in output
     channels, _ = channels_of(path)
     assert set(channels) == {'/uav/controls'}

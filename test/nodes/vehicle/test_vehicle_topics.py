@@ -92,7 +92,7 @@ def test_an_impossible_position_withholds_fix_and_odom_alone():
     assert {'fix', 'odom', 'datum'} <= set(node.said)
     status = plausibility_status({'': vehicle.plausibility})
     assert status.level == WARN
-    assert 'longitude 1e+300 (1 times, for 0 s)' in status.message
+    assert 'longitude 1e+300 (1 time, for 0 s)' in status.message
     assert status.values == (('longitude, withheld', '1'),)
 
 
@@ -288,7 +288,7 @@ def test_diagnostics_name_five_impossible_values_and_count_the_others():
     assert (none.name, none.level, none.message) == ('plausibility', OK, 'nothing impossible')
     assert (five.level, seven.level) == (WARN, WARN)
     assert five.message.startswith(
-        'impossible values received, not published: uav/value 0 1e+38 (1 times, ')
+        'impossible values received, not published: uav/value 0 1e+38 (1 time, ')
     assert five.message.count('uav/') == 5
     assert 'more' not in five.message
     assert seven.message.count('uav/') == 5

@@ -487,7 +487,7 @@ def test_command_prints_its_ports_and_ends_on_sigterm(path):
             device.wait_for(lambda: 'altitude' in device.telemetry, 'altitude')
         child.send_signal(signal.SIGTERM)
         assert child.wait(DEADLINE) == 0
-        assert re.search(r'[1-9]\d* datagrams received, [1-9]\d* sent', child.stdout.read())
+        assert re.search(r'[1-9]\d* packets received, [1-9]\d* sent', child.stdout.read())
     assert not os.path.lexists(path)
 
 

@@ -35,8 +35,9 @@ LEVELS = {ERROR: 'ERROR', WARN: 'WARN', STALE: 'STALE'}
 
 # Anybody may publish there, as much as they like.
 _MOST = 2000
-# Every node reports once per second.
-_LISTENS = 2.5
+# How long the first report is awaited; discovery may take seconds on a busy machine. From then on
+# for how long others are: every node reports once per second.
+_AWAITS, _LISTENS = 10.0, 2.5
 
 
 def lines(found: Iterable[DiagnosticStatus]) -> list[str]:
@@ -77,17 +78,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         node.create_subscription(DiagnosticArray, '/diagnostics', heard, 100)
         executor = SingleThreadedExecutor()
         executor.add_node(node)
-        end = time.monotonic() + _LISTENS
+        end, is_listening = time.monotonic() + _AWAITS, False
         while (left := end - time.monotonic()) > 0.0:
             executor.spin_once(left)
+            if found and not is_listening:
+                end, is_listening = time.monotonic() + _LISTENS, True
     except (KeyboardInterrupt, ExternalShutdownException):
         return 130
     finally:
         node.destroy_node()
         rclpy.try_shutdown()
     if not found:
-        print(f'diagnose: no node below {inside} reports: is one running, with the same '
-              'ROS_DOMAIN_ID?', file=sys.stderr)
+        print(f'diagnose: no node below {inside} reports within {_AWAITS:g} s: is one running, '
+              'with the same ROS_DOMAIN_ID?', file=sys.stderr)
         return 2
     print('\n'.join(lines(found.values())), flush=True)
     return int(any(status.level != OK for status in found.values()))
