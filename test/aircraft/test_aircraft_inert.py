@@ -21,9 +21,9 @@ import pytest
 
 jsbsim = pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
-from xplane_bridge.aircraft import inert as aircraft_inert  # noqa: E402
 from xplane_bridge.aircraft.aircraft import Aircraft  # noqa: E402
-from xplane_bridge.aircraft.files import find  # noqa: E402
+from xplane_bridge.aircraft.loading import inert as aircraft_inert  # noqa: E402
+from xplane_bridge.aircraft.loading.files import find  # noqa: E402
 
 _C172P = Path(jsbsim.get_default_root_dir(), 'aircraft/c172p/c172p.xml')
 

@@ -27,18 +27,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import product
 import math
 
 from xplane_bridge.aircraft import limits, steady, terrain
 from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.geometry import matrix_ned_body, transform, transpose
+from xplane_bridge.aircraft.hangar import Kind
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.limits import check_finite, clamp, value_or
-from xplane_bridge.aircraft.model import Model
 from xplane_bridge.aircraft.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler, Seen
 from xplane_bridge.aircraft.state import AircraftState, KNOT
+from xplane_bridge.aircraft.trims import Wanted
 from xplane_bridge.aircraft.weather import calm, Weather
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import PHYSICS_RATE
@@ -64,9 +64,9 @@ class Aircraft:
 
         model is a name in JSBSim's aircraft folder, or in aircraft_path, laid out like it; dt the
         step in s (with more than 0.02 landing gears are unstable); seed (0..2**31 - 1) is for the
-        turbulence; settings are JSBSim properties that each model begins with; outputs opens the
-        files and sockets that it names. Raises ValueError for a model that does not load or an
-        initial state that cannot be trimmed, ImportError if JSBSim is not installed.
+        turbulence; settings are JSBSim properties that it begins with; outputs opens the files
+        and sockets that it names. Raises ValueError if it cannot be loaded or trimmed,
+        ImportError if JSBSim is not installed.
         """
         if not 0.0 < dt <= 0.02:
             raise ValueError(f'dt is {dt} s, must be above 0 and at most 0.02')
@@ -79,10 +79,20 @@ class Aircraft:
         self.commanded: set[str] = set()
         self._state: AircraftState | None = None
         self.initial.check()
-        self.reset()
+        self._begin()
 
     def reset(self) -> None:
         """Return to the initial state: position, time, controls, weather, faults, seed."""
+        self.retire()
+        self._begin()
+
+    def retire(self) -> None:
+        """Fly no more: a later aircraft may have its model. Only its last state can be read."""
+        self._state = self.state
+        self._kind.keep(self._model)
+        del self._model, self._cockpit, self.sampler
+
+    def _begin(self) -> None:
         self._steps, self._remainder, self._weather = 0, 0.0, Weather()
         self._build()
         if self.initial.parked:
@@ -274,10 +284,9 @@ class Aircraft:
         The velocity through the air keeps its body components, so the aircraft flies on with its
         speed and angle of attack along the new heading; speed (m/s, true, 0..400) rescales it,
         and velocity_ned (m/s over ground) replaces it. rates are the body rates p, q, r in rad/s.
-        An altitude below the ground becomes standing height: teleport(altitude_msl=0.0,
-        pitch_deg=0.0, roll_deg=0.0, speed=0.0) with the brakes set parks it. Engine (unless
-        settled: then as its throttle leaves it), fuel, controls and weather are unchanged.
-        Latitude and pitch beyond 89.9 and altitude above 25 km are clamped.
+        An altitude below the ground becomes standing height: at no speed, with the brakes set, it
+        is parked. Engine (unless settled: then as its throttle leaves it), fuel, controls and
+        weather are unchanged. Latitude and pitch beyond 89.9, altitude above 25 km are clamped.
         """
         now, (p, q, r) = self.state, rates
         check_finite(
@@ -321,19 +330,23 @@ class Aircraft:
         """
         check_finite(latitude=lat_deg, longitude=lon_deg, altitude_msl=altitude_msl,
                      heading=heading_deg, speed=speed)
-        now = self.state
-        if not all(engine.running for engine in now.engines):
+        if not all(engine.running for engine in self.state.engines):
             raise ValueError(f'{self.model} cannot be trimmed with an engine stopped')
-        place = (lat_deg, lon_deg, altitude_msl, heading_deg)
+        how = ((lat_deg, lon_deg, altitude_msl, heading_deg), self._rest_height, 'ic/vt-kts',
+               speed / KNOT)
         # On a copy first: a failed trim leaves the model in disorder.
         for by_jsbsim in steady.ways(self._model):
-            failure = self._twin()._trim_level(place, 'ic/vt-kts', speed / KNOT, by_jsbsim)
+            twin = self._twin()
+            steady.place(twin._model, *how)
+            failure = steady.trim_level(twin._model, twin._cockpit, by_jsbsim=by_jsbsim)
             if not failure:
                 break
         else:
             raise ValueError(steady.untrimmed(self.model, speed / KNOT, altitude_msl, failure))
         calm(self._model)
-        self._trim_level(place, 'ic/vt-kts', speed / KNOT, by_jsbsim)
+        steady.place(self._model, *how)
+        steady.trim_level(self._model, self._cockpit, by_jsbsim=by_jsbsim)
+        self._state = None
         s, (north, east, down) = self.state, self.wind
         self.teleport(pitch_deg=math.degrees(s.theta), roll_deg=math.degrees(s.phi),
                       velocity_ned=(s.v_north + north, s.v_east + east, s.v_down + down))
@@ -341,9 +354,9 @@ class Aircraft:
     # Inside
 
     def _build(self) -> None:
-        """Load a fresh model, not placed yet."""
-        self._model = Model(self.model, self.dt, self.seed, self.aircraft_path, self.settings,
-                            outputs=self.outputs)
+        """Take a new model, or one as good as new, not placed yet."""
+        self._kind = Kind.of(self.model, self.dt, self.aircraft_path, self.settings)
+        self._model = self._kind.load(self.seed, outputs=self.outputs)
         # Reads a few values of the current state.
         self.sampler: Sampler = self._model.sampler
         self._cockpit = Cockpit(self._model)
@@ -369,26 +382,15 @@ class Aircraft:
     def _start_in_the_air(self) -> None:
         start = self.initial
         place = (start.lat_deg, start.lon_deg, start.altitude_msl, start.heading_deg)
-        speeds = (steady.usual_airspeeds(self._model) if start.airspeed_kt is None
-                  else [start.airspeed_kt])
-        ways, failures = steady.ways(self._model), []
-        for speed, by_jsbsim in product(speeds, ways):
-            failure = self._trim_level(place, 'ic/vc-kts', speed, by_jsbsim, start=True)
-            if not failure:
-                return
-            failures.append(steady.untrimmed(self.model, speed, start.altitude_msl, failure))
+        wanted = Wanted(self._kind, self._model.origin, place, start.airspeed_kt)
+        trim = wanted.known
+        if trim is None:
+            # The first time too it is set up on a model that is as good as new.
+            self.retire()
+            trim = wanted.find()
             self._build()
-        # At the most usual speed, by the means that says the most.
-        raise ValueError(failures[len(ways) - 1])
-
-    def _trim_level(self, place: steady.Place, airspeed: str, airspeed_kt: float,
-                    by_jsbsim: bool, start: bool = False) -> str:
-        """Trim in still air at the property ``airspeed``; return '' or what failed."""
+        trim.set_up(self._model, self._cockpit, place)
         self._state = None
-        steady.place(self._model, place, self._rest_height, airspeed, airspeed_kt)
-        if start:
-            steady.into_the_air(self._model, self._cockpit)
-        return steady.trim_level(self._model, self._cockpit, by_jsbsim=by_jsbsim)
 
     def _park(self, lat_deg: float, lon_deg: float, heading_deg: float,
               engines: bool = True) -> None:

@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 
 from xplane_bridge.aircraft import terrain
-from xplane_bridge.aircraft.files import AircraftFiles, find
 from xplane_bridge.aircraft.geometry import Vector
-from xplane_bridge.aircraft.inert import inert, NOWHERE
 from xplane_bridge.aircraft.limits import clamp, MAX_SPEED
+from xplane_bridge.aircraft.loading.files import AircraftFiles, find, Origin
+from xplane_bridge.aircraft.loading.inert import inert, NOWHERE
+from xplane_bridge.aircraft.loading.renewal import Renewal
 from xplane_bridge.aircraft.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler
 from xplane_bridge.aircraft.state import AircraftState, FOOT, POUND, StateReader
@@ -77,10 +78,11 @@ class Model:
             self._fdm.set_output_path(NOWHERE)
         self._fdm.set_dt(dt)
         self._text = self.files.text()
+        self.origin = Origin.of(self.files)
         self.set = self._fdm.set_property_value
         self.get = self._fdm.get_property_value
-        self.set('simulation/randomseed', seed)
-        self.set('atmosphere/randomseed', seed)
+        self._seed(seed)
+        self._renewal: Renewal | None = None
         manager = self._fdm.get_property_manager()
         node = manager.get_node
         self._has_node = manager.hasNode
@@ -113,6 +115,35 @@ class Model:
                 self.properties.write(values)
             except ValueError as error:
                 raise ValueError(f'property_values: {error}') from error
+        self.properties.are_written, self._outputs = False, outputs
+
+    @property
+    def is_renewable(self) -> bool:
+        """Return whether renew() may be tried: what was written may hide from its check."""
+        return not (self._outputs or self.properties.are_written)
+
+    def renew(self, seed: int) -> bool:
+        """
+        Return to the state of a model that has just been loaded, with a new seed.
+
+        False if it cannot be returned to, to the last bit: then load another one. Whoever is to
+        be equal to a renewed model calls it once after loading.
+        """
+        if self._renewal is None:
+            self._renewal = Renewal(self._fdm)
+        is_new = self._renewal.run(self._forget)
+        self._seed(seed)
+        return is_new
+
+    def _forget(self) -> None:
+        """Undo what neither JSBSim's reset nor a property does."""
+        self._seed(0)
+        for engine in range(self.reader.engine_count):
+            self._supply(engine, on=False)
+
+    def _seed(self, seed: int) -> None:
+        self.set('simulation/randomseed', seed)
+        self.set('atmosphere/randomseed', seed)
 
     def setter(self, name: str) -> Callable[[float], object]:
         """Return a function that sets a property: eight times as fast as by name."""
@@ -243,15 +274,15 @@ class Model:
         """Return the derivatives of u, v, w in m/s2 and of p, q, r in rad/s2."""
         return tuple(get() * factor for get, factor in self._accelerations)
 
-    def equilibrate(self) -> None:
+    def equilibrate(self, *, by_jsbsim: bool = False) -> None:
         """
         Apply the initial conditions, with engines and surfaces as these controls leave them.
 
         The aircraft stays where it is while engines reach the speed that belongs to their
-        throttles, and surfaces their positions.
+        throttles, and surfaces their positions. ``by_jsbsim``: engines as in JSBSim's own trim.
         """
         self._fdm.run_ic()
-        if self.has_pistons:
+        if self.has_pistons and not by_jsbsim:
             # JSBSim's own steady state takes steps of half a second, in which the governor of a
             # propeller stalls the engine.
             self._run_engines()

@@ -42,6 +42,7 @@ class Properties:
     The properties of one loaded model, by name, in JSBSim's own units.
 
     Names are those of JSBSim's catalogue, below /fdm/jsbsim; 'engine[0]' is 'engine'.
+    ``are_written``: somebody has written one.
     """
 
     def __init__(self, fdm: Any) -> None:
@@ -50,6 +51,7 @@ class Properties:
         self._manager = fdm.get_property_manager()
         # By name, whether it can be written.
         self._known: dict[str, bool] = {}
+        self.are_written = False
         self._nodes: dict[str, Any] = {}
 
     def names(self, contains: str = '') -> list[str]:
@@ -89,6 +91,7 @@ class Properties:
     def write(self, values: Mapping[str, float]) -> None:
         """Write values, all or none. Raises ValueError with the reason."""
         self.check(values)
+        self.are_written = True
         for name, value in values.items():
             if not self._node(name).set_double_value(float(value)):
                 raise ValueError(f'{name} is read-only: JSBSim did not take {value:g}')

@@ -132,14 +132,13 @@ def hold(model: Model, steady: Steady) -> Steady:
     stick: that surface stays commanded. Raises TrimError where the flight does not last, since
     such a system works otherwise while time passes. On return the model is in this state.
     """
-    before = np.array(model.accelerations())
+    before = model.accelerations()
 
     def moves(wheels: Sequence[str]) -> Steady | None:
         tried = replace(steady, wheels=tuple(wheels))
         _command(model, tried)
         model.equilibrate()
-        same = not _beyond(np.array(model.accelerations()) - before, _ACCEPTED)
-        return tried if same else None
+        return None if differ(model.accelerations(), before) else tried
 
     there = [axis for axis in SURFACES if model.has_trim(axis)]
     held = moves(there) or moves([axis for axis in there if moves([axis])])
@@ -152,6 +151,11 @@ def hold(model: Model, steady: Steady) -> Steady:
         raise TrimError(f'it does not last, as its flight control system moves on: {over}')
     model.equilibrate()
     return held
+
+
+def differ(some: Sequence[float], others: Sequence[float]) -> str:
+    """Return by how much six accelerations differ, '' if not by more than a trim leaves."""
+    return _beyond(np.subtract(some, others), _ACCEPTED)
 
 
 def _command(model: Model, steady: Steady) -> None:

@@ -249,7 +249,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
     def close(self) -> None:
         """End the flight."""
         if self._flight is not None:
-            self._flight.close()
+            self._flight.retire()
 
     def _begin(self, start: Start) -> Flight:
         """Begin an episode; return its flight, in which no action has counted yet."""

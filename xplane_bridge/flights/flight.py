@@ -202,6 +202,14 @@ class Flight(ABC):
             self._end()
             self.state = State.CLOSED
 
+    def retire(self) -> None:
+        """
+        Close it, and let a later flight of this process have its aircraft.
+
+        What was measured can still be asked for: history() and result().
+        """
+        self.close()
+
     @abstractmethod
     def _start(self) -> State:
         """Begin; return whether it is READY or OVER."""

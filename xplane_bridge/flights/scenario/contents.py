@@ -24,7 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 import re
 
-from xplane_bridge.aircraft import files as aircraft_files
+from xplane_bridge.aircraft.loading import files as aircraft_files
 from xplane_bridge.control import gains
 from xplane_bridge.control.policy.contents import Files
 from xplane_bridge.sensors import specification

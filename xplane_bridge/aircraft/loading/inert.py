@@ -30,7 +30,7 @@ from tempfile import TemporaryDirectory
 import threading
 from xml.etree import ElementTree
 
-from xplane_bridge.aircraft.files import AircraftFiles
+from xplane_bridge.aircraft.loading.files import AircraftFiles
 
 LARGEST_FILE = 16 * 1024 * 1024
 """Size of an aircraft's file, in bytes, beyond which it is refused."""

@@ -21,14 +21,19 @@ allows, in <model>/Engines and <model>/Systems. Without a folder engine, JSBSim'
 and likewise its systems.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from difflib import get_close_matches
+import os
 from pathlib import Path
 import re
 
 _AIRCRAFT = 'aircraft'
+_REFERENCE = re.compile(r'\bfile\s*=\s*"([^"]+)"')
 _SYSTEM = re.compile(r'<system\s[^>]*file\s*=\s*"([^"]+)"')
 _OWN_SYSTEMS = ('Systems', 'systems')
+_OWN_ENGINES = ('Engines', 'engines')
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,44 @@ class AircraftFiles:
             place.read_text(errors='replace') for name in _SYSTEM.findall(text)
             for place in (folder / f'{name.removesuffix(".xml")}.xml' for folder in folders)
             if place.is_file())
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The files that an aircraft is made of, and their folders, as they were at its loading."""
+
+    known: tuple[tuple[str, int, int], ...]
+
+    @classmethod
+    def of(cls, files: AircraftFiles) -> Origin:
+        """Return them: its own file, and all that these refer to."""
+        own = files.file.parent
+        folders = [folder for folder in (
+            own, *(own / name for name in (*_OWN_ENGINES, *_OWN_SYSTEMS)), files.engine,
+            files.systems) if folder.is_dir()]
+        found = {files.file: None}
+        waiting = [files.file]
+        while waiting:
+            text = waiting.pop().read_text(errors='replace')
+            for name in _REFERENCE.findall(text):
+                for file in (folder / f'{name.removesuffix(".xml")}.xml' for folder in folders):
+                    if file not in found and file.is_file():
+                        found[file] = None
+                        waiting.append(file)
+        return cls(tuple(map(_seen, map(str, (*folders, *found)))))
+
+    @property
+    def is_current(self) -> bool:
+        """Return whether none of them has changed since."""
+        try:
+            return all(_seen(seen[0]) == seen for seen in self.known)
+        except OSError:
+            return False
+
+
+def _seen(path: str) -> tuple[str, int, int]:
+    now = os.stat(path)
+    return path, now.st_mtime_ns, now.st_size
 
 
 def find(model: str, path: str, root: Path) -> AircraftFiles:
