@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from xplane_bridge.aircraft import terrain
 from xplane_bridge.aircraft.geometry import Vector
 from xplane_bridge.aircraft.limits import clamp, MAX_SPEED
 from xplane_bridge.aircraft.loading.files import AircraftFiles, find, Origin
@@ -33,6 +32,7 @@ from xplane_bridge.aircraft.loading.renewal import Renewal
 from xplane_bridge.aircraft.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler
 from xplane_bridge.aircraft.state import AircraftState, FOOT, POUND, StateReader
+from xplane_bridge.aircraft.terrain import elevation_m
 from xplane_bridge.common.optional import missing
 
 # JSBSim's trim mode for all six degrees of freedom.
@@ -86,13 +86,12 @@ class Model:
         manager = self._fdm.get_property_manager()
         node = manager.get_node
         self._has_node = manager.hasNode
-        self.lat_deg = node('position/lat-geod-deg').get_double_value
-        self.lon_deg = node('position/long-gc-deg').get_double_value
-        self._phi = node('attitude/phi-rad').get_double_value
         self._agl = node('position/h-agl-ft').get_double_value
-        self._altitude = node('position/h-sl-ft').get_double_value
-        self._speed = node('velocities/vt-fps').get_double_value
-        self._terrain = node('position/terrain-elevation-asl-ft').set_double_value
+        self._flown = (
+            self._fdm.run, jsbsim.BaseError, *(node(name).get_double_value for name in (
+                'position/lat-geod-deg', 'position/long-gc-deg', 'velocities/vt-fps',
+                'attitude/phi-rad', 'position/h-sl-ft')),
+            node('position/terrain-elevation-asl-ft').set_double_value)
         self.reader = StateReader(self._fdm)
         self.sampler = Sampler(self._fdm, self.reader)
         self._accelerations = tuple(
@@ -185,22 +184,21 @@ class Model:
 
         ``place`` is then where it was before that one (deg).
         """
-        run, broken = self._fdm.run, self._jsbsim.BaseError
-        lat_deg, lon_deg, set_terrain = self.lat_deg, self.lon_deg, self._terrain
-        speed, phi, altitude, elevation_m = (
-            self._speed, self._phi, self._altitude, terrain.elevation_m)
+        run, broken, lat_deg, lon_deg, speed, phi, altitude, set_terrain = self._flown
         lat, lon = lat_deg(), lon_deg()
         for flown in range(steps):
-            self.place = lat, lon
+            before = lat, lon
             try:
                 run()
             except broken:
+                self.place = before
                 return flown
             lat, lon = lat_deg(), lon_deg()
             ground = elevation_m(lat, lon) / FOOT
             set_terrain(ground)
             if not (speed() < _MAX_MODEL_SPEED_FPS and -math.tau < phi() < math.tau
                     and altitude() > ground - _MAX_MODEL_DEPTH_FT):
+                self.place = before
                 return flown
         return steps
 

@@ -33,9 +33,10 @@ _FLAT_RADIUS = 8e3
 _HILLS_RADIUS = 20e3
 _METRES_PER_DEGREE = 111_320.0
 _COS_HOME_LAT = math.cos(math.radians(HOME_LAT_DEG))
-# Half the sides (degrees) of a box within the flat part: there nothing is computed.
-_FLAT_LAT = 0.7 * _FLAT_RADIUS / _METRES_PER_DEGREE
-_FLAT_LON = _FLAT_LAT / _COS_HOME_LAT
+# The sides (degrees) of a box within the flat part: there nothing is computed.
+_FLAT = 0.7 * _FLAT_RADIUS / _METRES_PER_DEGREE
+_SOUTH, _NORTH = HOME_LAT_DEG - _FLAT, HOME_LAT_DEG + _FLAT
+_WEST, _EAST = HOME_LON_DEG - _FLAT / _COS_HOME_LAT, HOME_LON_DEG + _FLAT / _COS_HOME_LAT
 # A probe's arm for the normal: well below the shortest hill, well above rounding.
 _NORMAL_ARM = 20.0
 
@@ -46,7 +47,7 @@ def elevation_m(lat_deg: float, lon_deg: float) -> float:
 
     lat_deg is in -90..90; lon_deg may be any finite number, with period 360.
     """
-    if abs(lat_deg - HOME_LAT_DEG) < _FLAT_LAT and abs(lon_deg - HOME_LON_DEG) < _FLAT_LON:
+    if _SOUTH < lat_deg < _NORTH and _WEST < lon_deg < _EAST:
         return HOME_ELEVATION
     flatness = _flatness(lat_deg, lon_deg)
     if flatness == 1.0:

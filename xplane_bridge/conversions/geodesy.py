@@ -163,9 +163,14 @@ class LocalFrame:
 
     def geodetic_to_enu(self, latitude_deg: float, longitude_deg: float, height: float) -> Vector:
         """Return (east, north, up) in metres from the datum."""
-        x, y, z = geodetic_to_ecef(latitude_deg, longitude_deg, height)
+        # geodetic_to_ecef, without calls: this is done in each frame.
+        latitude, longitude = math.radians(latitude_deg), math.radians(longitude_deg)
+        sin_latitude = math.sin(latitude)
+        n = SEMI_MAJOR_AXIS / math.sqrt(1.0 - ECCENTRICITY_SQUARED * sin_latitude * sin_latitude)
+        p = (n + height) * math.cos(latitude)
         x0, y0, z0 = self._origin
-        x, y, z = x - x0, y - y0, z - z0
+        x, y = p * math.cos(longitude) - x0, p * math.sin(longitude) - y0
+        z = (n * (1.0 - ECCENTRICITY_SQUARED) + height) * sin_latitude - z0
         outward = self._cos_lon * x + self._sin_lon * y
         return (
             self._cos_lon * y - self._sin_lon * x,

@@ -222,9 +222,13 @@ class PackagedGrid:
             square = self._knots[row:row + 4, column:column + 4].tolist()
             self._cell = place, square
         a, b, c, d = _weights(x - column)
-        return sum(
-            weight * (a * p + b * q + c * r + d * s)
-            for weight, (p, q, r, s) in zip(_weights(y - row), square, strict=True))
+        e, f, g, h = _weights(y - row)
+        south, below, above, north = square
+        return (
+            e * (a * south[0] + b * south[1] + c * south[2] + d * south[3])
+            + f * (a * below[0] + b * below[1] + c * below[2] + d * below[3])
+            + g * (a * above[0] + b * above[1] + c * above[2] + d * above[3])
+            + h * (a * north[0] + b * north[1] + c * north[2] + d * north[3]))
 
     def samples(self, per_knot: int) -> NDArray[np.float64]:
         """Return the undulation at ``per_knot`` points per knot each way, for comparison."""
@@ -254,6 +258,11 @@ def basis(distance: float) -> float:
 
 def _weights(part: float) -> tuple[float, float, float, float]:
     """Return the weights of four knots for a position between the second and the third."""
+    if 0.0 < part < 1.0:
+        # The same, in a third of the time.
+        rest = 1.0 - part
+        return ((2.0 - (part + 1.0)) ** 3 / 6.0, 2.0 / 3.0 + part ** 2 * (0.5 * part - 1.0),
+                2.0 / 3.0 + rest ** 2 * (0.5 * rest - 1.0), (2.0 - (2.0 - part)) ** 3 / 6.0)
     return basis(part + 1.0), basis(part), basis(1.0 - part), basis(2.0 - part)
 
 

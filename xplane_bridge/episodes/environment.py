@@ -265,12 +265,13 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         self._reward = self._given_reward or TrackingReward(scenario)
         self._termination = self._given_termination or EnvelopeLeft(scenario)
         self._start, self._flown = start, array('d')
+        self._is_sensed = bool(flight.order.sensed_by)
         return flight
 
     def _told(self, flight: Flight) -> Vector:
         """Return what is observed, an array of its own."""
         # Without sensors that is the truth, which is needed in any case.
-        known = numbers(flight.observation()) if flight.order.sensed_by else flight.truth()
+        known = numbers(flight.observation()) if self._is_sensed else flight.truth()
         if self._columns is None:
             return vector(known)
         return np.array([known[column] for column in self._columns])

@@ -67,7 +67,7 @@ class CoreFlight(Flight):
     @property
     def time(self) -> float:
         """Return the time of the scenario in s."""
-        return self.vehicle.time if self.began else 0.0
+        return self.vehicle.time if self.state is State.READY or self.began else 0.0
 
     def observation(self) -> Vector:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
@@ -77,7 +77,8 @@ class CoreFlight(Flight):
     def truth(self) -> Numbers:
         """Return the observation as it would be without sensors."""
         if self._truth is None:
-            self._check_began()
+            if self.state is not State.READY:
+                self._check_began()
             self._truth = self.vehicle.truth()
         return self._truth
 

@@ -52,7 +52,7 @@ from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.flights import observed
 from xplane_bridge.flights.analysis.history import make_flight
-from xplane_bridge.flights.analysis.measured import Measured, Row
+from xplane_bridge.flights.analysis.measured import Measured, Row, Rows
 from xplane_bridge.flights.analysis.quantities import EACH_FRAME, TARGET
 from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
 from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
@@ -64,7 +64,7 @@ from xplane_bridge.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.sensors.imu import Motion
 from xplane_bridge.sensors.specification import Figures
 
-_COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN, start=1)}
+_COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN)}
 _TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 # The controls that no law commands.
 NO_OTHERS = (None,) * (len(CONTROLS) - len(FLOWN))
@@ -123,7 +123,7 @@ class CoreVehicle(FlownByLaw):
         self._now: Measurement | None = None
         self._known_target: tuple[Target | None, tuple[float, ...]] = (None, ())
         self._measured = Measured(self._row, 0 if rounding else len(Sample._fields))
-        self._commanded: list[tuple[float | None, ...]] = []
+        self._commanded = Rows(len(FLOWN))
         self._wanted: list[tuple[float, ...]] = []
 
     # A frame.
@@ -232,19 +232,26 @@ class CoreVehicle(FlownByLaw):
 
     def fly_on(self, command: Controls, frames: int = 1) -> None:
         """Fly frames with a command; all but the last are measured, and not looked at."""
-        aircraft, commanded, measure = self.aircraft, self._commanded.append, self._measured.add
-        flown = elevator, aileron, rudder, throttle = command[:len(FLOWN)]
-        is_usual = command[len(FLOWN):] == NO_OTHERS
+        aircraft, commanded, measure = self.aircraft, self._commanded.add, self._measured.add
+        elevator, aileron, rudder, throttle = command[:len(FLOWN)]
+        usual: tuple[float, float, float, float] | None = None
+        if (elevator is not None and aileron is not None and rudder is not None
+                and throttle is not None and command[len(FLOWN):] == NO_OTHERS):
+            usual = elevator, aileron, rudder, throttle
+        known = usual or [math.nan if value is None else value for value in command[:len(FLOWN)]]
+        crashes = -1
         for left in range(frames - 1, -1, -1):
-            commanded((self.time, *flown))
+            commanded(self.time, known)
             if self._rounding is not None:
                 self._rounding.fly_on(command, FRAME)
             else:
-                if (is_usual and elevator is not None and aileron is not None
-                        and rudder is not None and throttle is not None):
-                    aircraft.fly_by(elevator, aileron, rudder, throttle)
-                else:
-                    aircraft.set_controls(**command.given())
+                # An aircraft that was put back on the ground has controls of its own.
+                if crashes != aircraft.crashes:
+                    crashes = aircraft.crashes
+                    if usual:
+                        aircraft.fly_by(*usual)
+                    else:
+                        aircraft.set_controls(**command.given())
                 aircraft.advance(FRAME)
             self.time += FRAME
             if left:
@@ -341,8 +348,7 @@ class CoreVehicle(FlownByLaw):
         if name in _TARGETS:
             return self._wanted[-1][1 + _TARGETS.index(name)] if self._wanted else math.nan
         if name in _COMMANDS:
-            value = self._commanded[-1][_COMMANDS[name]] if self._commanded else None
-            return math.nan if value is None else value
+            return self._commanded.last(_COMMANDS[name])
         return self._measured.last(name)
 
     def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
@@ -354,10 +360,10 @@ class CoreVehicle(FlownByLaw):
         times, series = self._measured.series()
         topics = _arrivals(times, EACH_FRAME)
         for rows, names, of in (
-            (self._commanded, tuple(f'command_{name}' for name in FLOWN), 'command/controls'),
+            (self._commanded.rows(), tuple(_COMMANDS), 'command/controls'),
             (_last_of_each(self._wanted), _TARGETS, TARGET),
         ):
-            if rows:
+            if len(rows):
                 times, *columns = np.array(rows, dtype=np.float64).T
                 series |= {
                     name: Series(times, column)

@@ -96,7 +96,9 @@ class Frames:
         """Fly frames with the command for the observed state."""
         vehicle, script = self._vehicle, self._script
         if script.engaged:
-            command = self._checked(vehicle.command_of_law())
+            command = vehicle.command_of_law()
+            if self._conduct is not None:
+                command = self._checked(self._conduct, command)
             if script.excitations:
                 command = command._replace(**script.excited(command.given(), vehicle.time))
         else:
@@ -105,11 +107,9 @@ class Frames:
             command = vehicle.own_command(script.held_controls(vehicle.time) or {})
         vehicle.fly_on(command, frames)
 
-    def _checked(self, command: Controls) -> Controls:
+    def _checked(self, conduct: Conduct, command: Controls) -> Controls:
         """Return a command of the law; what a bridge would refuse, as it was before."""
-        if self._conduct is None:
-            return command
-        if self._conduct.law(command.given(), self._vehicle.time):
+        if conduct.law(command.given(), self._vehicle.time):
             self._passed = command
         elif self._passed is None:
             self._passed = self._vehicle.own_command({})

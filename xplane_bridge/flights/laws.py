@@ -23,12 +23,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.policy.action import Action
 from xplane_bridge.control.policy.observation import Vector
 from xplane_bridge.control.targets import Attitude, Target
 from xplane_bridge.conversions.vehicle import Controls
+
+# What no action of this level commands.
+_NO_OTHERS = (None,) * (len(Controls._fields) - len(FLOWN))
 
 
 class Actor(Protocol):
@@ -78,7 +82,7 @@ class ActionLaw:
         """Return the controls that it is given."""
         given, controls = self._commanded
         if given is not self.given:
-            controls = Controls(*self.given)
+            controls = Controls._make((*self.given, *_NO_OTHERS))
             self._commanded = self.given, controls
         return controls
 

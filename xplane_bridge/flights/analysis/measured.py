@@ -24,8 +24,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import math
+from struct import Struct
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -47,33 +48,63 @@ Row = tuple[float, ...]
 Kept = TypeVar('Kept')
 
 
+class Rows:
+    """
+    Rows of plain numbers, each with a time; ``width`` is how many a row has.
+
+    They are kept in one array: objects that stay in memory drive JSBSim out of the cache.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._columns = 1 + width
+        self._numbers = array('d')
+        # A fifth of the time that array.extend takes.
+        self._pack, self._append = Struct(f'{1 + width}d').pack, self._numbers.frombytes
+
+    def add(self, time: float, row: Iterable[float]) -> None:
+        """Keep the row of a time."""
+        self._append(self._pack(time, *row))
+
+    def __len__(self) -> int:
+        return len(self._numbers) // self._columns
+
+    @property
+    def times(self) -> array[float]:
+        """Return the time of each row."""
+        return self._numbers[::self._columns]
+
+    def last(self, column: int) -> float:
+        """Return the newest value of a column, NaN if there is none."""
+        return self._numbers[1 + column - self._columns] if self._numbers else math.nan
+
+    def rows(self, first: int = 0) -> Array:
+        """Return the rows from one on, each with its time in front."""
+        return np.array(self._numbers[first * self._columns:]).reshape(-1, self._columns)
+
+
 class Measured(Generic[Kept]):
     """
     What was measured so far, by the names of QUANTITIES; ``derive`` makes a row of a frame.
 
-    ``width`` is how many plain numbers are kept of a frame, 0 if it is an object. Numbers are kept
-    in one array: a frame whose objects stay in memory drives JSBSim out of the cache.
+    ``width`` is how many plain numbers are kept of a frame, 0 if it is an object. ``add`` keeps
+    what was read of a frame at a time.
     """
 
     def __init__(self, derive: Callable[[Kept], Row], width: int = 0) -> None:
         self._derive, self._width = derive, width
-        self._times = array('d')
-        self._numbers = array('d')
+        self._rows = Rows(width)
         self._objects: list[Kept] = []
-        self._keep_time = self._times.append
-        self._keep: Callable[[Any], None] = (
-            self._numbers.extend if width else self._objects.append)
+        self.add: Callable[[float, Any], None] = self._rows.add if width else self._add_object
         # The newest row, and of how many frames it is the last.
         self._newest: tuple[int, Row] = (0, ())
 
-    def add(self, time: float, kept: Kept) -> None:
-        """Keep what was read of a frame."""
-        self._keep_time(time)
-        self._keep(kept)
+    def _add_object(self, time: float, kept: Kept) -> None:
+        self._rows.add(time, ())
+        self._objects.append(kept)
 
     def last(self, name: str) -> float:
         """Return the newest value, NaN if there is none."""
-        count = len(self._times)
+        count = len(self._rows)
         if not count:
             return math.nan
         frames, row = self._newest
@@ -84,15 +115,16 @@ class Measured(Generic[Kept]):
 
     def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
         """Return times and values from ``start`` on; headings are continuous."""
-        first, column = bisect_left(self._times, start), _COLUMNS[name]
+        times = self._rows.times
+        first, column = bisect_left(times, start), _COLUMNS[name]
         values = [self._derive(kept)[column] for kept in self._kept(first)]
         if name == 'heading':
             values = np.unwrap(values).tolist()
-        return self._times[first:], values
+        return times[first:], values
 
     def series(self) -> tuple[Array, dict[str, Series]]:
         """Return the times, and all of it."""
-        times = np.array(self._times)
+        times = np.array(self._rows.times)
         columns = np.array([*map(self._derive, self._kept(0))], dtype=np.float64).T
         return times, {
             name: Series(times, column)
@@ -102,5 +134,4 @@ class Measured(Generic[Kept]):
         """Return what was kept of the frames from ``first`` on."""
         if not self._width:
             return self._objects[first:]
-        numbers = np.array(self._numbers[first * self._width:])
-        return [tuple(row) for row in numbers.reshape(-1, self._width).tolist()]
+        return [tuple(row) for row in self._rows.rows(first)[:, 1:].tolist()]
