@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 import math
 from struct import Struct
 from typing import Any
@@ -229,9 +230,15 @@ class RowsRounding:
 
 
 class FdmdataRounding:
-    """FDMData: Huginn's sensors, polled all at once, and its four controls."""
+    """
+    FDMData: Huginn's sensors, polled all at once, and its four controls.
 
-    _SENSORS = tuple(command for command in Command if command is not Command.MAGNETOMETER)
+    All that a datagram does to a reply is single precision, which is done to it without one.
+    """
+
+    _SENSORS = tuple(
+        (kind.command, Struct(f'{len(kind.__slots__)}f')) for kind in fdmdata.SENSOR_REPLIES
+        if kind.command is not Command.MAGNETOMETER)
 
     def __init__(self, aircraft: Aircraft) -> None:
         self._world = World(aircraft, traffic_flies=False)
@@ -251,10 +258,11 @@ class FdmdataRounding:
     def state(self) -> VehicleState:
         """Return its state as fdmdata_node knows it."""
         self._huginn.step()
-        replies: dict[Command, Any] = {
-            command: fdmdata.decode(
-                self._huginn.answer(fdmdata.encode(fdmdata.Request(command))), 'peer')
-            for command in self._SENSORS}
+        replies: dict[Command, Any] = {}
+        for command, form in self._SENSORS:
+            reply = self._huginn.reading(command)
+            replies[command] = type(reply)(*form.unpack(form.pack(
+                *map(partial(getattr, reply), reply.__slots__))))
         return huginn.vehicle_state(
             huginn.plausible(replies, self._plausibility.withhold), self._reading)
 

@@ -168,7 +168,7 @@ def to_segments(version: int, values: Mapping[str, Value],
         integers = INTEGER_INPUTS.get(version, {})
         return tuple(replace(_filled(n, ROWS[version][n], given), integers=integers.get(n, ()))
                      for n in rows_for(version, given))
-    for name in given:
+    for name in given.keys() - _FIELD_NAMES:
         _place(version, name)
     return tuple(_filled(n, ROWS[version].get(n), given) for n in rows)
 

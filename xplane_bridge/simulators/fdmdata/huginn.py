@@ -56,11 +56,14 @@ class Huginn:
             request = None
         if not isinstance(request, fdmdata.Request):
             return fdmdata.encode(fdmdata.ErrorReply())
-        command = request.command
+        return fdmdata.encode(self.reading(request.command))
+
+    def reading(self, command: Command) -> fdmdata.SensorReply:
+        """Return what it replies to a command, in double precision yet."""
         reply = _SENSORS[command](self._state)
         if self.poisoned and command is not Command.MAGNETOMETER:
             reply = type(reply)(*(math.nan for _ in reply.__slots__))
-        return fdmdata.encode(reply)
+        return reply
 
     def control(self, data: bytes) -> None:
         """Process a datagram at the controls port; one of another length is silently dropped."""

@@ -17,12 +17,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 import math
+from operator import attrgetter
 from typing import Any
 
 from xplane_bridge.aircraft.state import STANDARD_GRAVITY
 from xplane_bridge.protocols.xplane_udp import (
+    Quantities,
     quantities,
     Segment,
     to_segments,
@@ -52,6 +54,9 @@ _CONTROLS = {
     'wheel_brake': 'parking_brake',
 }
 
+_NAMES = tuple(field.name for field in fields(Quantities))
+_all_of = attrgetter(*_NAMES)
+
 
 def filled_rows(world: World, version: int, rows: Iterable[int]) -> tuple[Segment, ...]:
     """Return rows with the values that the simulation has; the rest is -999."""
@@ -65,8 +70,9 @@ def filled_rows(world: World, version: int, rows: Iterable[int]) -> tuple[Segmen
 def apply_rows(world: World, version: int, segments: Iterable[Segment]) -> None:
     """Move the controls that rows have values for; other rows are not modelled."""
     for segment in segments:
-        given = {name: value for name, value in asdict(quantities(version, [segment])).items()
-                 if _is_finite(value)}
+        found = quantities(version, [segment])
+        given = {name: value for name, value in zip(_NAMES, _all_of(found), strict=True)
+                 if value is not None and _is_finite(value)}
         controls: Any = {_CONTROLS[name]: value for name, value in given.items()
                          if name in _CONTROLS}
         if controls:
@@ -79,7 +85,7 @@ def _is_finite(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(v is None or math.isfinite(v) for v in value) and any(
             v is not None for v in value)
-    return value is not None and math.isfinite(value)
+    return math.isfinite(value)
 
 
 def _other_rows(world: World, version: int) -> Mapping[int, tuple[float | None, ...]]:
