@@ -320,9 +320,8 @@ def _segment_bytes(position: int, segment: Segment, layout: Layout) -> bytes:
     if len(segment.values) != VALUES_PER_ROW:
         raise ValueError(f'{what}: {len(segment.values)} values, need {VALUES_PER_ROW}')
     plain = [NO_DATA if v is None else v for v in segment.values]
-    # Nearly always: names of values, for the error, take longer than all else. NaN is not between.
-    if not segment.integers and all(
-            type(v) is float and -FLOAT32_MAX <= v <= FLOAT32_MAX for v in plain):
+    # Names of values, for the error, take longer than all else. NaN is not between.
+    if not segment.integers and all(type(v) is float and abs(v) <= FLOAT32_MAX for v in plain):
         return _SEGMENTS[layout.byte_order].pack(index, *plain)
     values = [NO_DATA if v is None else v if i in segment.integers else
               checked_float(f'{what} value {i}', v, -FLOAT32_MAX, FLOAT32_MAX)
