@@ -33,10 +33,12 @@ from xplane_bridge.export.ulyssix.sources import Arrival
 from xplane_bridge.protocols.ulyssix import DataPacket
 from xplane_bridge.sessions.ulyssix import (
     CHANNEL,
+    LONGEST_KEPT,
     PacketReceived,
     Placed,
     PublisherRestarted,
     Quality,
+    Reminder,
     Sender,
     UlyssixSession,
 )
@@ -109,6 +111,9 @@ class Recorder:
         """
         self._now = now
         self.session.poll(now)
+        for event in self.session.expired():
+            if isinstance(event, Reminder):
+                self.quality.follow()
         if arrival is not None:
             for event in self.session.receive(CHANNEL, arrival.data, arrival.sender, now):
                 if isinstance(event, PublisherRestarted):
@@ -194,6 +199,7 @@ class Recorder:
                 times = np.full(len(packet.values), placed.first_ns)
             derived, _ = self._map.take(Packet(packet.counts, packet.values, times), ())
         self.quality.take(event.names, packet, placed, received_ns, derived)
+        self.session.remind(LONGEST_KEPT)
         if not self.channels:
             return
         # To hash the channels takes longer than all the rest.

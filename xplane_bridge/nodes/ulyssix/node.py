@@ -38,11 +38,13 @@ from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.sessions.ulyssix import (
     CHANNEL,
+    LONGEST_KEPT,
     mixed,
     named_rate,
     NamesChanged,
     PacketReceived,
     PublisherRestarted,
+    Reminder,
     Timeline,
     UlyssixSession,
 )
@@ -181,6 +183,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             PacketReceived: self._publish,
             NamesChanged: lambda event, _: self._publisher.announce(event.names),
             PublisherRestarted: self._on_restarted,
+            Reminder: self._on_reminder,
         }
 
     def tell(self, state: PeerState) -> None:
@@ -204,7 +207,12 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
                 event, placed, shift, decimation)
             if self._quality is not None:
                 self._quality.take(event, placed, stamp_ns, shift, derived)
+                self.session.remind(LONGEST_KEPT)
         self.last_update = time.monotonic()
+
+    def _on_reminder(self, event: Reminder, _: int) -> None:
+        if self._quality is not None:
+            self._quality.follow()
 
     def _on_restarted(self, event: PublisherRestarted, _: int) -> None:
         if self._quality is not None:

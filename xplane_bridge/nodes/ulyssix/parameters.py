@@ -79,7 +79,8 @@ class UlyssixParameters(TopicParameters, CaptureParameters):
         'limits; from it come SI units, alarms, derived parameters, fix, imu/data and air_data. '
         'Empty: none.')
     quality: bool = parameter(
-        True, 'Follow the quality of each parameter, and publish it on the topic quality.')
+        True, 'Follow the quality of each parameter, and publish it on the topic quality; at the '
+        'latest 0.1 s, or 1 MB of samples, after they are published.')
     constant_after: float = parameter(
         CONSTANT_AFTER, 'Seconds without a change after which the topic quality calls a parameter '
         'constant or stuck; 0 for never.', minimum=0.0, maximum=86_400.0)

@@ -70,10 +70,15 @@ class QualityTopic:
         self, event: PacketReceived, placed: Placed, received_ns: int, shift_ns: int,
         derived: Sequence[Computed],
     ) -> None:
-        """Follow a packet, and the samples of derived parameters that it completes."""
+        """Keep a packet, and the samples of derived parameters that it completes."""
         with self._lock:
             self._quality.take(event.names, event.packet, placed, received_ns, derived)
             self._stamp_ns = placed.first_ns + shift_ns
+
+    def follow(self) -> None:
+        """Follow the packets that are kept."""
+        with self._lock:
+            self._quality.follow()
 
     def restart(self) -> None:
         """Count no gap to the next packet."""
@@ -140,7 +145,7 @@ class QualityTopic:
         totals = (
             ('missing samples', found.gaps), ('late samples', found.late),
             ('invalid samples', found.invalid), ('samples out of limits', found.out_of_limits))
-        lines = found.lines()
+        lines = found.lines(_MOST_LINES)
         return Status('quality', level, text, (
             ('parameters', str(len(found.names))),
             *((key, str(int(counts.sum()))) for key, counts in totals),

@@ -18,17 +18,17 @@ from xplane_bridge.sessions.ulyssix.events import (
     NamesChanged,
     PacketReceived,
     PublisherRestarted,
+    Reminder,
     Statistics,
 )
+from xplane_bridge.sessions.ulyssix.judged import CONSTANT, MOVING, ParameterQuality, STUCK
 from xplane_bridge.sessions.ulyssix.quality import (
     Computed,
-    CONSTANT,
     CONSTANT_AFTER,
     Limits,
-    MOVING,
-    ParameterQuality,
+    LONGEST_KEPT,
+    MOST_KEPT,
     Quality,
-    STUCK,
 )
 from xplane_bridge.sessions.ulyssix.senders import mixed, Sender
 from xplane_bridge.sessions.ulyssix.session import CHANNEL, named_rate, UlyssixSession
@@ -39,7 +39,9 @@ __all__ = [
     'CONSTANT',
     'CONSTANT_AFTER',
     'Computed',
+    'LONGEST_KEPT',
     'Limits',
+    'MOST_KEPT',
     'MOVING',
     'NamesChanged',
     'PacketReceived',
@@ -47,6 +49,7 @@ __all__ = [
     'Placed',
     'PublisherRestarted',
     'Quality',
+    'Reminder',
     'STUCK',
     'Sender',
     'Statistics',

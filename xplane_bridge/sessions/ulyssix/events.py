@@ -49,6 +49,11 @@ class PublisherRestarted:
     """Counting restarted: the publisher was restarted, or another one sends too."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """The time is over that ``remind`` was called with."""
+
+
 @dataclass(slots=True)
 class Statistics(base.Statistics):
     """

@@ -27,13 +27,14 @@ from xplane_bridge.common.text import printable
 from xplane_bridge.protocols import ulyssix
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.ulyssix import DataPacket, PacketFlag, SkippedPacket
-from xplane_bridge.sessions.base import Address, Outgoing, PeerState, Session
+from xplane_bridge.sessions.base import Address, Outgoing, PeerState, Session, soonest
 from xplane_bridge.sessions.machine import Do, State, What
 from xplane_bridge.sessions.ulyssix.counting import NEW, Verdict
 from xplane_bridge.sessions.ulyssix.events import (
     NamesChanged,
     PacketReceived,
     PublisherRestarted,
+    Reminder,
     Statistics,
 )
 from xplane_bridge.sessions.ulyssix.peer import Peer, SILENCE
@@ -92,6 +93,8 @@ class UlyssixSession(Session):
         self._names_on_wire: tuple[str, ...] | None = None
         self._names_shown: tuple[str, ...] = ()
         self._senders = Senders(self.statistics, timeline.is_later, SILENCE)
+        self._heard_at = 0.0
+        self._remind_at: float | None = None
 
     # Called by the owner.
 
@@ -110,6 +113,15 @@ class UlyssixSession(Session):
         """Return who has sent alternately with others, since the start; most often nobody."""
         return self._senders.mixed
 
+    def remind(self, after: float) -> None:
+        """
+        Have a Reminder ``after`` seconds from the last packet, unless one is due already.
+
+        For what is done between packets, in the link's thread.
+        """
+        if self._remind_at is None:
+            self._remind_at = self._heard_at + after
+
     def stop(self, now: float) -> None:
         """Ignore packets from now on; a gap meanwhile is not a loss."""
         self._happen([What.STOP], now)
@@ -126,12 +138,15 @@ class UlyssixSession(Session):
 
     def poll(self, now: float) -> Sequence[Outgoing]:
         """Notice silence; there is never anything to send, a thousand times per second."""
+        if self._remind_at is not None and now >= self._remind_at:
+            self._remind_at = None
+            self._expired.append(Reminder())
         deadline = self._peer.deadline
         return () if deadline is None or now < deadline else super().poll(now)
 
     def next_deadline(self) -> float | None:
-        """Return when silence is to be noticed."""
-        return self._peer.deadline
+        """Return when silence is to be noticed, or a reminder is due."""
+        return soonest(self._peer.deadline, self._remind_at)
 
     def _do(self, action: Do, reason: str, now: float) -> Sequence[Any]:
         match action:
@@ -185,6 +200,7 @@ class UlyssixSession(Session):
     ) -> list[Any]:
         for flag in packet.flags:
             self.statistics.flags[flag] += 1
+        self._heard_at = now
         whats = self._peer.hear(now)
         events = self._happen(whats, now) if whats else []
         if isinstance(packet, SkippedPacket):
