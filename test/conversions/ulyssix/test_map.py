@@ -123,8 +123,7 @@ def test_units_limits_and_derived_parameters_by_hand(read):
         ALT_GPS=[1000, 42000], ACC_X=[3, 6], ACC_Y=[4, 8], OAT=[650], odd=[7], N1=[math.nan])
     applied.follow(names)
     assert applied.unsent == ()
-    derived, quantities = applied.take(one)
-    applied.alarms.heard(one.counts, ['G_TOTAL'], 0.9)
+    derived, quantities = applied.take(one, now=0.9)
     assert applied.to_si(0, one.values[:2]).tolist() == pytest.approx([304.8, 12801.6])
     # 650 counts of 0.1 degC from -50 degC on: 15 degC.
     assert applied.to_si(3, one.values[6:7]).tolist() == pytest.approx([288.15])
@@ -140,7 +139,7 @@ def test_units_limits_and_derived_parameters_by_hand(read):
     assert rest.now == {'N1': 'not a number', 'G_TOTAL': '10 g, above 6'}
     names, good = packet(dict.fromkeys(('ALT_GPS', 'ACC_X', 'ACC_Y', 'OAT', 'odd', 'N1'), [2.0]),
                          ALT_GPS=[9], ACC_X=[1], ACC_Y=[1], OAT=[650], odd=[7], N1=[104])
-    applied.take(good)
+    applied.take(good, now=1.0)
     nav, rest = applied.alarms.report(1.0)
     assert [nav.level, rest.level] == [0, 0]
     assert (nav.now, nav.ever['ALT_GPS'].samples, rest.ever['G_TOTAL'].times) == ({}, 1, 1)
@@ -161,6 +160,11 @@ def said(applied, now, is_silent=False):
     return [(one.level, one.sentence) for one in applied.alarms.report(now, is_silent)]
 
 
+def take(applied, one, now):
+    """Take a packet with its samples at this time."""
+    applied.take(one._replace(times=one.times + round(now * 1e9)), now=now)
+
+
 def test_what_is_not_received_is_not_within_its_limits(read):
     applied = AppliedMap(read(GUARDED))
     # No packet yet.
@@ -172,7 +176,7 @@ def test_what_is_not_received_is_not_within_its_limits(read):
     applied.follow(names)
     for n in range(100):
         # SLOW once in 2 s, the others ten times per second.
-        applied.alarms.heard((both if n % 20 == 10 else fast).counts, ['TWICE'], n / 10)
+        take(applied, both if n % 20 == 10 else fast, n / 10)
         if n == 5:
             assert said(applied, 0.55)[2] == (STALE, 'no sample yet of SLOW')
     good = [(0, '2 parameters within their limits'), (0, '1 parameter within its limits'),
@@ -184,7 +188,7 @@ def test_what_is_not_received_is_not_within_its_limits(read):
     assert said(applied, 16.9)[2] == (STALE, 'no sample for 8 s of SLOW')
     # A publisher that is silent says nothing of slow ones either.
     assert said(applied, 10.5, is_silent=True)[2] == (STALE, 'no sample for 2 s of SLOW')
-    applied.alarms.heard(both.counts, ['TWICE'], 17.0)
+    take(applied, both, 17.0)
     assert said(applied, 17.0) == good
 
 
@@ -193,16 +197,14 @@ def test_one_that_falls_silent_out_of_its_limits_stays_an_error(read):
     names, bad = packet({'ALT': [1.0], 'SLOW': [1.0], 'TAS': [1.0]}, ALT=[12], SLOW=[1], TAS=[1])
     applied.follow(names)
     for n in range(3):
-        applied.take(bad)
-        applied.alarms.heard(bad.counts, ['TWICE'], n / 10)
+        take(applied, bad, n / 10)
     said(applied, 0.3)
     assert said(applied, 60.2)[0] == (
         ERROR, 'out of limits: ALT 12, above 9; no sample for 60 s of ALT, TAS')
     # Neither does it become good by no longer being in the packets.
     names, other = packet({'SLOW': [1.0], 'TAS': [1.0]}, SLOW=[1], TAS=[1])
     applied.follow(names)
-    applied.take(other)
-    applied.alarms.heard(other.counts, [], 61.0)
+    take(applied, other, 61.0)
     assert said(applied, 61.0) == [
         (ERROR, 'out of limits: ALT 12, above 9; no sample for 61 s of ALT'),
         (ERROR, 'out of limits: TWICE 24, above 9; no sample for 61 s of TWICE'),
@@ -213,7 +215,7 @@ def test_a_name_that_nobody_sends_keeps_its_group_and_is_told_with_the_one_that_
     applied = AppliedMap(read(GUARDED))
     names, one = packet({'ALTI': [1.0], 'SLOW': [1.0]}, ALTI=[12], SLOW=[1])
     applied.follow(names)
-    applied.alarms.heard(one.counts, [], 1.0)
+    take(applied, one, 1.0)
     assert said(applied, 1.0) == [
         (WARN, 'not watched: ALT is not sent, T?S is not sent'),
         (WARN, 'not watched: TWICE needs ALT, which is not sent'),
@@ -221,6 +223,31 @@ def test_a_name_that_nobody_sends_keeps_its_group_and_is_told_with_the_one_that_
     assert [str(each) for each in applied.unsent] == ['ALT', 'T?S', 'ALT (in TWICE)']
     assert applied.advice() == [
         'ALT (did you mean ALTI?)', 'T?S', 'ALT (in TWICE; did you mean ALTI?)']
+
+
+@pytest.mark.parametrize('spread', [0.5, 6.0, 20.0])
+def test_alarms_of_many_packets_at_once_are_those_of_one_after_the_other(read, spread):
+    """Some parameters are good, some go in and out, one is not in each packet."""
+    dice, given = np.random.default_rng(3), read(GUARDED)
+    together, apart = AppliedMap(given), AppliedMap(given)
+    for n in range(120):
+        counts = {'ALT': 2, 'TAS': 2, 'SLOW': dice.integers(0, 2) if n > 60 else 1, 'TOS': 2}
+        spoilt = 0.02 * (spread > 1.0)
+        names, one = packet(
+            {name: n + np.arange(count) / 4 for name, count in counts.items()},
+            **{name: dice.choice([2.5, np.nan], p=[1 - spoilt, spoilt])
+               + dice.uniform(-1, 1, count) * (spread if name != 'TOS' else 1)
+               for name, count in counts.items()})
+        for applied in (together, apart):
+            if n == 0:
+                applied.follow(names)
+            applied.take(one, now=n / 10)
+        apart.alarms.settle()
+        if n % 17 == 16:
+            found, other = (list(each.alarms.report(n / 10)) for each in (together, apart))
+            # As text, as NaN does not equal itself.
+            assert repr(found) == repr(other)
+            assert any(group.ever for group in found) == (spread > 1.0)
 
 
 def test_the_memory_of_names_that_are_gone_is_bounded(read):

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -37,6 +37,11 @@ _SILENT, _SILENT_INTERVALS = 1.0, 3.0
 _UNKNOWN = 10.0
 # The names are the sender's: those that are gone are watched up to this number.
 _MOST_WATCHED = 10_000
+
+# Bytes of packets that are kept until they are checked.
+_MOST_KEPT = 2**20
+# What a kept packet takes beside its samples, in bytes.
+_OVERHEAD = 512
 
 MOST_NAMED = 5
 """Names in a sentence."""
@@ -134,10 +139,19 @@ class _Watched:
         row = {name: at for at, name in enumerate(self.entries)}
         return np.array([row[name] for name, _ in found], np.intp)
 
-    def heard(self, rows: NDArray[np.intp], now: float) -> None:
-        """Note that samples of the parameters in these rows arrived."""
-        self.times[rows, :-1] = self.times[rows, 1:]
-        self.times[rows, -1] = now
+    def heard(
+        self, rows: NDArray[np.intp], is_there: NDArray[np.bool_], now: NDArray[np.float64]
+    ) -> None:
+        """Note that samples arrived ``now``: ``is_there`` has the shape (arrivals, rows)."""
+        always = is_there.all(axis=0)
+        known = self.times[rows[always]]
+        self.times[rows[always]] = np.concatenate(
+            (known, np.broadcast_to(now, (len(known), len(now)))), axis=1)[:, -_RECENT:]
+        for each, at in zip(is_there & ~always, now, strict=True):
+            chosen = rows[each]
+            if len(chosen):
+                self.times[chosen, :-1] = self.times[chosen, 1:]
+                self.times[chosen, -1] = at
 
     def silent(self, now: float, is_silent: bool) -> dict[str, float]:
         """Return how long (s) those have been silent that should have been heard, or all."""
@@ -153,14 +167,37 @@ class _Watched:
                 if late}
 
 
+class _Parts:
+    """
+    The samples of each parameter with limits in each packet, one after the other.
+
+    entry: the number of its entry. least, most: of the samples, from ``low`` and ``high``.
+    """
+
+    def __init__(
+        self, counts: NDArray[np.int64], index: NDArray[np.intp], low: NDArray[Any],
+        high: NDArray[Any],
+    ) -> None:
+        chosen = counts[:, index]
+        packet, self.entry = np.nonzero(chosen)
+        self.ends = np.cumsum(counts).reshape(counts.shape)[:, index][packet, self.entry]
+        self.begins = self.ends - chosen[packet, self.entry]
+        slices = np.empty(2 * len(self.ends), np.intp)
+        slices[::2], slices[1::2] = self.begins, self.ends
+        if len(slices) and slices[-1] == len(low):
+            slices = slices[:-1]
+        self.least = np.minimum.reduceat(low, slices)[::2]
+        self.most = np.maximum.reduceat(high, slices)[::2]
+
+
 class Alarms:
     """
     Compares samples with limits.
 
-    A parameter is checked by its least and largest sample in a packet, so that only those out of
+    ``check`` keeps packets, at most 1 MB of them; ``settle`` compares them, and a report does
+    so first. A parameter is compared by its least and largest sample, so that only those out of
     limits cost more. A sample that is no number is out of limits. ``guarded`` are all entries of
-    the map that have limits: each is watched, or the report says why it is not. ``heard`` says
-    what has arrived, for a report that is no older than its samples.
+    the map that have limits: each is watched, or the report says why it is not.
     """
 
     def __init__(self, given: Iterable[Parameter] = ()) -> None:
@@ -170,6 +207,10 @@ class Alarms:
         self._is_followed = False
         self._lacking: Mapping[str, str] = {}
         self._was_bad: set[str] = set()
+        # Counts, values, and when they arrived, NaN if unknown.
+        self._kept: list[tuple[NDArray[np.int64], NDArray[Any], float]] = []
+        self._kept_derived: dict[str, list[tuple[NDArray[np.float64], float]]] = {}
+        self._kept_bytes = 0
         self._set((), ())
 
     def follow(
@@ -181,6 +222,7 @@ class Alarms:
 
         ``lacking`` says of derived ones what they need that nobody sends.
         """
+        self.settle()
         self._is_followed = True
         self._lacking = lacking
         self._set(entries, derived)
@@ -205,67 +247,102 @@ class Alarms:
         self._ever = {name: alarm for name, alarm in self._ever.items() if name in known}
         self._was_bad &= known.keys()
 
-    def check(self, counts: NDArray[np.int64], ends: NDArray[np.int64],
-              values: NDArray[Any]) -> None:
-        """Check a packet: the samples and the end of each parameter in the raw ``values``."""
+    def check(
+        self, counts: NDArray[np.int64], values: NDArray[Any], now: float = np.nan
+    ) -> None:
+        """Take a packet: the number of each parameter's samples, raw; ``now`` as in ``report``."""
         if not len(self._index):
             return
-        some = np.flatnonzero(counts[self._index])
-        if not len(some):
-            return
-        chosen = self._index[some]
-        slices = np.empty(2 * len(chosen), np.intp)
-        slices[1::2] = ends[chosen]
-        slices[::2] = slices[1::2] - counts[chosen]
-        if slices[-1] == len(values):
-            slices = slices[:-1]
-        least = np.minimum.reduceat(values, slices)[::2]
-        most = np.maximum.reduceat(values, slices)[::2]
-        single = values.dtype == np.float32
+        if self._kept and values.dtype != self._kept[0][1].dtype:
+            self.settle()
+        self._kept.append((counts, values, now))
+        self._keep(counts.nbytes + values.nbytes)
+
+    def _keep(self, size: int) -> None:
+        self._kept_bytes += size + _OVERHEAD
+        if self._kept_bytes >= _MOST_KEPT:
+            self.settle()
+
+    def settle(self) -> None:
+        """Compare all packets that are kept."""
+        kept, self._kept, self._kept_bytes = self._kept, [], 0
+        if kept:
+            self._settle(kept)
+        derived, self._kept_derived = self._kept_derived, {}
+        for name, samples in derived.items():
+            counts = np.array([len(values) for values, _ in samples])
+            now = np.array([at for _, at in samples])
+            if not np.isnan(now[-1]):
+                self._watched.heard(
+                    np.array([self._derived_rows[name]]), np.ones((len(now), 1), bool), now)
+            self._take(name, self._derived[name], np.concatenate([one[0] for one in samples]),
+                       counts, np.zeros(len(counts), bool))
+
+    def _settle(self, kept: Sequence[tuple[NDArray[np.int64], NDArray[Any], float]]) -> None:
+        every = np.array([counts for counts, _, _ in kept])
+        counts = every[:, self._index]
+        is_there = counts > 0
+        now = np.array([at for *_, at in kept])
+        if not np.isnan(now[-1]):
+            self._watched.heard(self._rows, is_there, now)
+        values = np.concatenate([each for _, each, _ in kept])
+        if (every[1:] == every[0]).all() and not self._was_bad:
+            # The least and largest of all packets, as if they were one.
+            rows = values.reshape(len(kept), -1)
+            parts = _Parts(every[:1], self._index, rows.min(axis=0), rows.max(axis=0))
+            if self._is_good(parts).all():
+                return
+        parts = _Parts(every, self._index, values, values)
+        good = self._is_good(parts)
+        was_bad = [n for n, (_, name, _) in enumerate(self._entries) if name in self._was_bad] if (
+            self._was_bad) else []
+        for n in np.union1d(np.unique(parts.entry[~good]), np.array(was_bad, np.intp)):
+            _, name, entry = self._entries[n]
+            chosen = np.flatnonzero(parts.entry == n)
+            if not len(chosen):
+                continue
+            raw = [values[parts.begins[at]:parts.ends[at]] for at in chosen]
+            self._take(name, entry, np.concatenate(raw) * entry.scale + entry.offset,
+                       np.array([len(each) for each in raw]), good[chosen])
+
+    def _is_good(self, parts: _Parts) -> NDArray[np.bool_]:
+        single = parts.least.dtype == np.float32
         low, high = (self._low32, self._high32) if single else (self._low, self._high)
         # Written so that NaN is out of limits.
-        good = (least >= low[some]) & (most <= high[some])
-        if good.all() and not self._was_bad:
-            return
-        for n, fine in zip(some, good, strict=True):
-            index, name, entry = self._entries[n]
-            if fine:
-                self._was_bad.discard(name)
-                continue
-            end = int(ends[index])
-            raw = values[end - int(counts[index]):end]
-            self._take(name, entry, raw * entry.scale + entry.offset)
+        good: NDArray[np.bool_] = (
+            parts.least >= low[parts.entry]) & (parts.most <= high[parts.entry])
+        return good
 
-    def heard(
-        self, counts: NDArray[np.int64], derived: Collection[str], now: float
+    def check_derived(
+        self, name: str, values: NDArray[np.float64], now: float = np.nan
     ) -> None:
-        """Note that a packet with these samples arrived at ``now``, s of a monotonic clock."""
-        rows = [self._derived_rows[name] for name in derived if name in self._derived_rows]
-        self._watched.heard(np.concatenate((
-            self._rows[counts[self._index] > 0], np.array(rows, np.intp))), now)
+        """Check a derived parameter's values of one packet, in its own unit."""
+        if name in self._derived and len(values):
+            self._kept_derived.setdefault(name, []).append((values, now))
+            self._keep(values.nbytes)
 
-    def check_derived(self, name: str, values: NDArray[np.float64]) -> None:
-        """Check a derived parameter's values, in its own unit."""
-        entry = self._derived.get(name)
-        if entry is not None and len(values):
-            self._take(name, entry, values)
-
-    def _take(self, name: str, entry: Parameter, values: NDArray[np.float64]) -> None:
-        level = 0
-        for each, (low, high) in ((ERROR, entry.limits), (WARN, entry.warn)):
+    def _take(
+        self, name: str, entry: Parameter, values: NDArray[np.float64],
+        counts: NDArray[np.int64], is_good: NDArray[np.bool_],
+    ) -> None:
+        """Take a parameter's values in packets with ``counts`` of them, some known as good."""
+        starts = np.cumsum(counts) - counts
+        error, warn = (
             # As sent: 0.1 of single precision is not above 0.1.
-            bad = ~((values >= low - _little(low)) & (values <= high + _little(high)))
-            if bad.any():
-                level = each
-                break
-        if not level:
-            self._was_bad.discard(name)
+            ~((values >= low - _little(low)) & (values <= high + _little(high)))
+            & ~np.repeat(is_good, counts) for low, high in (entry.limits, entry.warn))
+        errors = np.logical_or.reduceat(error, starts)
+        bad = np.where(np.repeat(errors, counts), error, warn)
+        is_bad = np.logical_or.reduceat(bad, starts)
+        before = np.concatenate(([name in self._was_bad], is_bad[:-1]))
+        (self._was_bad.add if is_bad[-1] else self._was_bad.discard)(name)
+        if not is_bad.any():
             return
         alarm = self._ever.setdefault(name, Alarm(entry))
-        alarm.times += name not in self._was_bad
-        self._was_bad.add(name)
+        alarm.times += int((is_bad & ~before).sum())
         alarm.samples += int(bad.sum())
         alarm.latest = float(values[np.flatnonzero(bad)[-1]])
+        level = ERROR if errors.any() else WARN
         alarm.level = max(alarm.level if alarm.fresh else 0, level)
         alarm.fresh = True
         alarm.worst = max(alarm.worst, level)
@@ -274,8 +351,9 @@ class Alarms:
         """
         Return what is out of limits since the last report, and ever, for each group of the map.
 
-        ``now`` is of the clock of ``heard``; ``is_silent`` says that the publisher is silent.
+        ``now`` is in s of a monotonic clock; ``is_silent`` says that the publisher is silent.
         """
+        self.settle()
         silent = self._watched.silent(now, is_silent)
         known = self._watched.entries
         patterns = {entry.pattern for entry in known.values()}

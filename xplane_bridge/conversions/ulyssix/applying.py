@@ -226,13 +226,17 @@ class AppliedMap:
         return values.astype(np.float64) * entry.factor + entry.addend
 
     def take(
-        self, packet: Packet, wanted: Collection[str] | None = None
+        self, packet: Packet, wanted: Collection[str] | None = None, now: float = np.nan
     ) -> tuple[list[Derived], list[Quantities]]:
-        """Return the derived samples and the quantities that a packet completes; check limits."""
+        """
+        Return the derived samples and the quantities that a packet completes; check limits.
+
+        ``now`` is when it arrived, in s of a monotonic clock, for those alarms that are silence.
+        """
         if len(packet.counts) != len(self.entries):
             return [], []
         ends = np.cumsum(packet.counts)
-        self.alarms.check(packet.counts, ends, packet.values)
+        self.alarms.check(packet.counts, packet.values, now)
         own: dict[int | str, Series] = {}
 
         def series(source: int | str) -> Series:
@@ -251,7 +255,7 @@ class AppliedMap:
         derived = []
         for one in self._derivations:
             own[one.entry.pattern] = found = _derive(one, [series(each) for each in one.sources])
-            self.alarms.check_derived(one.entry.pattern, found.values)
+            self.alarms.check_derived(one.entry.pattern, found.values, now)
             if len(found.times):
                 derived.append(Derived(one.entry.pattern, found.times, _si(one.entry, found)))
         return derived, list(self._quantities(series, wanted))

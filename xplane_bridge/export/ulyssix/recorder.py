@@ -111,9 +111,10 @@ class Recorder:
         """
         self._now = now
         self.session.poll(now)
-        for event in self.session.expired():
-            if isinstance(event, Reminder):
-                self.quality.follow()
+        if any(isinstance(event, Reminder) for event in self.session.expired()):
+            self.quality.follow()
+            if self._map is not None:
+                self._map.alarms.settle()
         if arrival is not None:
             for event in self.session.receive(CHANNEL, arrival.data, arrival.sender, now):
                 if isinstance(event, PublisherRestarted):
@@ -121,10 +122,7 @@ class Recorder:
                     if self._map is not None:
                         self._map.restart()
                 elif isinstance(event, PacketReceived):
-                    if self.silence > PAUSE:
-                        self.pauses += 1
-                        self.longest_pause = max(self.longest_pause, self.silence)
-                    self._heard = now
+                    self._look_at_pause(now)
                     self._add(event, arrival.stamp_ns)
         blocks = self._blocks.values()
         if blocks and (
@@ -132,6 +130,12 @@ class Recorder:
                 or (self._is_wide and sum(block.cells for block in blocks) >= _MOST_CELLS)):
             self.flush()
             self._until = now + self._period
+
+    def _look_at_pause(self, now: float) -> None:
+        if self.silence > PAUSE:
+            self.pauses += 1
+            self.longest_pause = max(self.longest_pause, self.silence)
+        self._heard = now
 
     def flush(self) -> None:
         """Write what is waiting. Raises OSError."""

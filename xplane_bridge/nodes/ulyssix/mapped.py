@@ -95,6 +95,11 @@ class MappedTopics:
                 self._applied.follow(names)
         self._names = names
 
+    def settle(self) -> None:
+        """Compare the packets that are kept with the limits."""
+        with self._lock:
+            self._applied.alarms.settle()
+
     def restart(self) -> None:
         """Forget the samples before a restart of the publisher."""
         self._applied.restart()
@@ -109,9 +114,7 @@ class MappedTopics:
             times = np.full(len(packet.values), placed.first_ns)
         with self._lock:
             derived, quantities = self._applied.take(
-                Packet(packet.counts, packet.values, times), self._wanted())
-            self._applied.alarms.heard(
-                packet.counts, [one.name for one in derived], time.monotonic())
+                Packet(packet.counts, packet.values, times), self._wanted(), time.monotonic())
         for one in derived:
             self._samples[one.name].publish(one.values, one.times, decimation, shift_ns)
         if self._vehicle is not None:

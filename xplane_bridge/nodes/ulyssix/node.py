@@ -207,12 +207,15 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
                 event, placed, shift, decimation)
             if self._quality is not None:
                 self._quality.take(event, placed, stamp_ns, shift, derived)
+            if self._quality is not None or self._mapped is not None:
                 self.session.remind(LONGEST_KEPT)
         self.last_update = time.monotonic()
 
     def _on_reminder(self, event: Reminder, _: int) -> None:
         if self._quality is not None:
             self._quality.follow()
+        if self._mapped is not None:
+            self._mapped.settle()
 
     def _on_restarted(self, event: PublisherRestarted, _: int) -> None:
         if self._quality is not None:
