@@ -15,23 +15,28 @@
 """
 Cost of Ulyssix packets, each figure beside its limit, measured alternately.
 
-Figures: decode, latency, load, throughput; all, or those named on the command line. The decoder's
-limit is numpy's copy of the two columns of 5,000 samples in place in a datagram: the minimum for
-any decoder that delivers contiguous arrays. Even counts are those of parameters of one rate;
-uneven ones lie at no constant distance; changing ones alternate; shuffled ones are one of sixteen
-combinations each time, and new ones were never seen before. The node's limit is a bare rclpy hop
-of the same message.
+Figures: decode, latency, load, throughput, quality, rates; all, or those named on the command
+line. The decoder's limit is numpy's copy of the two columns of 5,000 samples in place in a
+datagram: the minimum for any decoder that delivers contiguous arrays. Even counts are those of
+parameters of one rate; uneven ones lie at no constant distance; changing ones alternate; shuffled
+ones are one of sixteen combinations each time, and new ones were never seen before. The node's
+limit is a bare rclpy hop of the same message.
+
+Quality and rates: the node without quality, with it, and with a map too, beside a reader that only
+receives, all fed in turn by streams of an encoder of their own (ulyssix_streams.py).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 from functools import partial
 from itertools import cycle
+import os
 from pathlib import Path
 import socket
 import struct
 import subprocess
 import sys
+from tempfile import TemporaryDirectory
 import time
 from timeit import timeit
 
@@ -41,6 +46,7 @@ from numpy.typing import NDArray
 from processes import cpu_seconds, executable, memory_mb, parameters, Peer
 from tables import Goals, show
 from ulyssix_peers import DEPTH
+from ulyssix_streams import KINDS, Stream
 
 from xplane_bridge.protocols import ulyssix
 
@@ -49,11 +55,20 @@ SHARE_OF_LIMIT = {1: 0.5, 10: 0.5, 50: 0.5, 500: 0.25}  # by parameters
 WITHOUT_GOAL = ('shuffled', 'new')
 RATE = 20e6  # samples/s, unless counts are new
 SUSTAINED = 1000  # packets/s of LARGE samples without loss
+WITH_QUALITY, WITH_MAP = 1.25, 1.5  # times the CPU of the node without
+RATE_WITH_QUALITY = 0.9  # of the highest rate without loss
 
 LARGE = 5_000  # samples in 60 kB
 SMALL = 110  # in 1.4 kB
 THROUGHPUTS = (1000, 2000, 3000, 4000, 5000)  # packets/s
 LATENCIES = ((SMALL, (100, 1000)), (LARGE, (100, 500)))  # packets/s
+STREAMS = ((5, 22, 1000), (50, 2, 1000), (500, 10, 100))  # parameters, samples, packets/s
+RISING = (400, 800, 1200, 1600, 2000, 2400, 3000)  # packets/s of 500 parameters of 10 samples
+MAP = """\
+parameters:
+  "P*": {limits: [-100, 100]}
+"""
+READERS = {'off': {'quality': False}, 'on': {}, 'map': {}}
 ROUNDS = 100
 NEW = 600  # packets, more than the decoder keeps in mind
 CALLS = 20
@@ -64,6 +79,7 @@ SAMPLE = np.dtype([('value', '<f4'), ('time', '<f8')])
 NAMESPACE, TOPIC, BARE = '/bench', '/bench/packets', '/bench/bare'
 QOS = f'reliable, keep last {DEPTH}, both ends'
 _PEERS = Path(__file__).parent / 'ulyssix_peers.py'
+_READER = Path(__file__).parent / 'ulyssix_streams.py'
 _COUNTER = struct.Struct('<I')
 _TOTAL = struct.Struct('<Q')
 _TOTAL_AT = 5 + 20
@@ -275,7 +291,103 @@ def _one_rate(
         goals.at_most(sent - heard, 0) if rate <= SUSTAINED else '-']
 
 
-FIGURES = {'decode': decode, 'latency': latency, 'load': load, 'throughput': throughput}
+@contextmanager
+def readers() -> Iterator[dict[str, tuple[int, int]]]:
+    """Run the bare reader and a node of each kind; yield the process and port of each."""
+    with ExitStack() as stack:
+        chart = Path(stack.enter_context(TemporaryDirectory())) / 'map.yaml'
+        chart.write_text(MAP)
+        found = {}
+        for name in ('bare', *READERS):
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                probe.bind(('127.0.0.1', 0))
+                port = probe.getsockname()[1]
+            if name == 'bare':
+                process = subprocess.Popen([sys.executable, str(_READER), str(port)])
+                stack.callback(process.wait)
+                stack.callback(process.terminate)
+            else:
+                given = {'port': port, 'map': str(chart) if name == 'map' else ''}
+                process = stack.enter_context(executable(
+                    'ulyssix_node', *parameters(f'/{name}', {**given, **READERS[name]})))
+            found[name] = process.pid, port
+        end = time.monotonic() + 20.0
+        while not all(_socket_drops(port) is not None for _, port in found.values()):
+            if time.monotonic() > end:
+                raise RuntimeError('a reader did not start')
+            time.sleep(0.05)
+        yield found
+
+
+def _socket_drops(port: int) -> int | None:
+    """Return how many datagrams the kernel has dropped at a UDP port, None if it is not open."""
+    for line in Path('/proc/net/udp').read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[1].endswith(f':{port:04X}'):
+            return int(fields[-1])
+    return None
+
+
+def _cpu_ns(pid: int) -> int:
+    """Return the CPU time of a process by the scheduler's own count."""
+    return sum(int(Path(f'/proc/{pid}/task/{task}/schedstat').read_text().split()[0])
+               for task in os.listdir(f'/proc/{pid}/task'))
+
+
+def quality(goals: Goals, seconds: float = 1.0, rounds: int = 3) -> None:
+    """Measure what the quality of parameters costs, whatever the times of their samples are."""
+    rows = []
+    with readers() as found:
+        for count, samples, rate in STREAMS:
+            for kind in KINDS:
+                streams = {name: Stream(count, samples, kind) for name in found}
+                used: dict[str, list[float]] = {name: [] for name in found}
+                # In the first round names and intervals are learnt.
+                for turn in range(rounds + 1):
+                    for name, (pid, port) in found.items():
+                        before = _cpu_ns(pid)
+                        sent = streams[name].send(port, rate, seconds)
+                        time.sleep(0.15)
+                        if turn:
+                            used[name].append((_cpu_ns(pid) - before) / sent / 1e3)
+                bare, off, on, mapped = (float(np.median(each)) for each in used.values())
+                rows.append([
+                    f'{len(streams["on"].packet) / 1e3:.1f} kB, {count} x {samples}, {rate}/s',
+                    kind, *(f'{each:.0f}' for each in (bare, off, on)), f'{on / off:.2f}',
+                    goals.at_most(on / off, WITH_QUALITY), f'{mapped:.0f}', f'{mapped / off:.2f}',
+                    goals.at_most(mapped / off, WITH_MAP)])
+    show('CPU time of a packet in us: a bare reader; ulyssix_node without quality, with it, and '
+         f'with it and limits of all parameters\n(no subscriber; in turn, median of {rounds})',
+         ('packets', 'samples', 'bare', 'off', 'on', 'on / off', f'goal {WITH_QUALITY}', 'map',
+          'map / off', f'goal {WITH_MAP}'), rows)
+
+
+def rates(goals: Goals, seconds: float = 1.0) -> None:
+    """Measure the highest rates of large packets at which the kernel drops none."""
+    rows = []
+    with readers() as found:
+        for kind in KINDS:
+            highest = dict.fromkeys(found, 0)
+            for name, (_, port) in found.items():
+                stream = Stream(500, 10, kind)
+                stream.send(port, 100, 0.5)
+                for rate in RISING:
+                    before = _socket_drops(port)
+                    stream.send(port, rate, seconds)
+                    if _socket_drops(port) != before:
+                        break
+                    highest[name] = rate
+            share = highest['on'] / max(highest['off'], 1)
+            rows.append([kind, *highest.values(), f'{share:.2f}',
+                         goals.at_least(share, RATE_WITH_QUALITY)])
+    show(f'Highest rate of packets of 62 kB, 500 parameters of 10 samples, without loss, of '
+         f'{RISING[0]} to {RISING[-1]}/s\n(no subscriber; kernel buffer 4 MiB; {seconds:g} s '
+         'each)',
+         ('samples', 'bare', 'off', 'on', 'map', 'on / off', f'goal {RATE_WITH_QUALITY}'), rows)
+
+
+FIGURES = {'decode': decode, 'latency': latency, 'load': load, 'throughput': throughput,
+           'quality': quality, 'rates': rates}
 
 
 def main(names: list[str] | None = None) -> int:

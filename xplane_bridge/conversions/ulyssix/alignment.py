@@ -30,6 +30,8 @@ Values: TypeAlias = NDArray[np.float64]
 # A parameter that has been silent for this long, and for some of its periods, is not waited for.
 _PATIENCE = 1 * SECOND_NS
 _SILENT_PERIODS = 3.0
+# Nor is any parameter, however slow it is, for longer than this.
+_LONGEST_PATIENCE = 60 * SECOND_NS
 # Samples that are older than this are not late: the clock was set back.
 _NOT_LATE = 10 * SECOND_NS
 # Between two samples further apart than this many periods nothing is interpolated.
@@ -81,7 +83,7 @@ class _Buffer:
 
     @property
     def patience(self) -> float:
-        return _PATIENCE + _SILENT_PERIODS * self.period
+        return min(_PATIENCE + _SILENT_PERIODS * self.period, _LONGEST_PATIENCE)
 
     def add(self, new: Series) -> int:
         """Append finite samples that are later than those before; return how many are not."""
@@ -154,7 +156,8 @@ class Aligner:
 
     ``turns`` has the full turn of each parameter that is an angle, or 0. Values in between are
     interpolated linearly, angles the shorter way round. A parameter that is silent counts as
-    unknown after a second and three of its periods, and is not waited for until then. ``late``
+    unknown after a second and three of its periods, at most 60 s, and is not waited for any more.
+    At most 65,536 samples of each wait for the others. ``late``
     counts samples that were left out, being older than those before them, or no numbers. If a
     parameter's are 10 s older, or all are by that older than what was returned, the publisher's
     clock was set back, or had been wrong: all starts over.
@@ -170,6 +173,16 @@ class Aligner:
         self._turns = tuple(turns)
         self._step = round(SECOND_NS / rate) if rate else 0
         self.restart()
+
+    @property
+    def delay(self) -> float:
+        """Return how much older the last times returned are than the newest sample, in s."""
+        lasts = [buffer.last for buffer in self._buffers]
+        lasts += [int(one.times[-1]) for series in self._waiting for one in series
+                  if len(one.times)]
+        newest = max((last for last in lasts if last is not None), default=None)
+        begin = self._done if self._done is not None else self._since
+        return 0.0 if newest is None or begin is None else max(newest - begin, 0) / SECOND_NS
 
     def restart(self) -> None:
         """Forget all samples."""

@@ -172,6 +172,11 @@ class AppliedMap:
         self._advice = texts
         return texts
 
+    def delays(self) -> dict[str, float]:
+        """Return by how many s each derived parameter and topic waits for its slowest source."""
+        return {**{one.entry.pattern: one.aligner.delay for one in self._derivations},
+                **{one.name: one.aligner.delay for one in self._topics}}
+
     def restart(self) -> None:
         """Forget the samples: the publisher was restarted."""
         for aligner in (*(one.aligner for one in self._derivations),

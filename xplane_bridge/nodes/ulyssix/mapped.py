@@ -142,6 +142,7 @@ class MappedTopics:
                       f'{_unit(entry.unit.si)}')
                      for name, entry in zip(applied.names, applied.entries, strict=True) if entry]
             unsent, chosen = applied.advice(), dict(applied.chosen)
+            delays = applied.delays()
         level, text = OK, f'{len(lines)} of {len(applied.names)} parameters are in {self._name}'
         if self._names is None:
             text = 'no packet yet'
@@ -160,6 +161,8 @@ class MappedTopics:
                 'on time tags in the publisher, or set the parameter sample_rates')
         yield Status('map', level, text, (
             *((f'{quantity} from', name) for quantity, name in chosen.items()),
+            *((f'{name} waits for its slowest parameter, s', f'{delay:.3f}')
+              for name, delay in delays.items()),
             *lines, *((name, 'not sent') for name in unsent)))
         for group in groups:
             yield Status(f'limits {group.name}', _LEVELS[group.level], group.sentence, (
