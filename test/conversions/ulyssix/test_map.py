@@ -429,3 +429,23 @@ def test_expressions_are_computed_on_arrays():
     assert expression.names == ('A', 'B')
     found = expression({'A': np.array([1.0, 3.0]), 'B': np.array([1.0, 0.0])})
     assert found.tolist() == [pytest.approx(45.0), -math.inf]
+
+
+def test_a_slow_parameter_is_waited_for_a_minute_at_most_and_the_delay_is_told():
+    aligner = Aligner([0.0, 0.0])
+
+    def add(second, is_slow):
+        slow = Series(*(np.array([second * 10**9] if is_slow else [], kind)
+                        for kind in (np.int64, float)))
+        return aligner.add([Series(np.array([second * 10**9]), np.zeros(1)), slow])[0]
+
+    for second in range(81):
+        add(second, second % 40 == 0)
+    assert aligner.delay == 0.0
+    for second in range(81, 101):
+        add(second, False)
+    assert aligner.delay == 20.0
+    # Three of its intervals would be two minutes.
+    found = [second for second in range(101, 180) if len(add(second, False))]
+    assert 80 + 60 < found[0] <= 80 + 60 + 21
+    assert 0.0 <= aligner.delay < 21.0

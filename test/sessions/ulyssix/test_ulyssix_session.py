@@ -50,6 +50,7 @@ from xplane_bridge.sessions.ulyssix import (
     NamesChanged,
     PacketReceived,
     PublisherRestarted,
+    Reminder,
     Sender,
     Statistics,
     Timeline,
@@ -389,6 +390,22 @@ def test_nothing_counts_before_start_and_after_stop():
     made.start(2.0)
     assert packets(receive(made, datagram(90, 90))) == [90]
     assert made.statistics.lost == 0
+
+
+def test_a_reminder_comes_once_and_is_counted_from_the_packet_before():
+    made = session()
+    made.receive(CHANNEL, datagram(0, 1), None, 5.0)
+    made.remind(0.1)
+    made.receive(CHANNEL, datagram(1, 2), None, 5.06)
+    made.remind(0.1)
+    assert made.next_deadline() == pytest.approx(5.1)
+    told = []
+    for now in (5.05, made.next_deadline(), 5.2):
+        made.poll(now)
+        told.append([event for event in made.expired() if isinstance(event, Reminder)])
+    assert told == [[], [Reminder()], []]
+    # Then only silence is awaited.
+    assert made.next_deadline() == pytest.approx(7.06)
 
 
 def test_silence_and_return_are_told_once_each():

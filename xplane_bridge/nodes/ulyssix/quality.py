@@ -91,8 +91,11 @@ class QualityTopic:
         counts['malformed'] = statistics.malformed.total
         if counts == self._counts:
             return
-        self._counts = counts
         with self._lock:
+            if counts['packets'] and not self._quality.names:
+                # The first packet is counted, and still being published.
+                return
+            self._counts = counts
             stamp_ns = self._stamp_ns
             before, self._found = self._found, self._quality.report()
             jumps, self._jumps = self._jumps, self._quality.time_jumps
