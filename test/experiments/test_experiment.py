@@ -419,7 +419,10 @@ def test_parameters_of_the_bridge():
     fast = bridge_parameters(SIMULATORS['xplane12'], 'h', 1, 4.0, True, False, 2)
     assert (fast['rate'], fast['version'], fast['data_port']) == (200.0, '12', 2)
     plain = bridge_parameters(SIMULATORS['fdmdata'], 'h', 10, 1.0, False, False, 2)
-    assert (plain['data_port'], plain['controls_port']) == (10, 11)
+    assert (plain['data_port'], plain['controls_port'], plain['imu_rate']) == (10, 11, 50.0)
+    asked = bridge_parameters(SIMULATORS['fdmdata'], 'h', 10, 1.0, False, False, 2, 60.0)
+    assert {name: value for name, value in asked.items() if name.endswith('_rate')} == (
+        dict.fromkeys(('gps_rate', 'ins_rate', 'imu_rate', 'air_data_rate'), 60.0))
     assert 'stamp' not in plain
     assert free_ports(2) > 0
 

@@ -50,6 +50,20 @@ criteria:
   - {quantity: airspeed, statistic: change, from: 1.5, to: 4.9, at_least: 1.0}
 """
 
+# By the shipped policy, which turns partly by the rudder and climbs at the largest error's rate.
+STEPS = """
+duration: 12.5
+initial: {altitude: 1500.0, heading_deg: 90.0, airspeed: 51.444}
+controller: no_such_controller
+events:
+  - {at: 0.5, engage: true}
+  - at: 0.5
+    change: {heading_deg: 20.0, altitude: 10.0}
+criteria:
+  - {quantity: heading_error_deg, statistic: max_abs, from: 10.0, at_most: 2.0}
+  - {quantity: altitude_error, statistic: max_abs, from: 10.0, at_most: 2.5}
+"""
+
 
 def in_core(tmp_path, name, reference):
     """Fly a scenario in this process; return exit code and figures."""
@@ -119,19 +133,24 @@ def test_a_policy_keeps_the_contract_of_a_controller(tmp_path, processes):
     assert output.count('✓') == 11
 
 
-def test_a_policy_above_the_autopilot_flies_through_ros_as_in_one_process(tmp_path, processes):
-    file, policy = tmp_path / 'flight.yaml', tmp_path / 'banked.py'
-    file.write_text(SCENARIO)
-    policy.write_text(BANKED)
+@pytest.mark.parametrize(('flight', 'policy', 'states'), [
+    pytest.param(SCENARIO, '', 270, id='above the autopilot'),
+    pytest.param(STEPS, 'turbulence', 720, id='the shipped one')])
+def test_a_policy_flies_through_ros_as_in_one_process(
+        tmp_path, processes, flight, policy, states):
+    file, banked = tmp_path / 'flight.yaml', tmp_path / 'banked.py'
+    file.write_text(flight)
+    banked.write_text(BANKED)
+    policy = policy or f'{banked}:policy'
     code, output = processes(
-        'experiment', '--scenario', str(file), '--policy', f'{policy}:policy', '--lockstep',
+        'experiment', '--scenario', str(file), '--policy', policy, '--lockstep',
         '--no-record', '--no-picture', '--output', str(tmp_path / 'ros'))
     assert code == PASSED, output
     through_ros = json.loads((tmp_path / 'ros.json').read_text())
-    code, here = in_core(tmp_path, file, f'{policy}:policy')
+    code, here = in_core(tmp_path, file, policy)
     assert code == PASSED
     controller = through_ros['figures']['controller']
-    assert controller['states'] == controller['answered'] == 270
+    assert controller['states'] == controller['answered'] == states
     # Through ROS it is engaged one frame later, and X-Plane Connect rounds to float32.
     for quantity, found in here['figures']['tracking'].items():
         assert through_ros['figures']['tracking'][quantity]['rms'] == pytest.approx(

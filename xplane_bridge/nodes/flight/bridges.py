@@ -43,18 +43,22 @@ _TRIES = 50
 
 def bridge_parameters(
     simulator: Simulator, host: str, port: int, speed: float, simulated_time: bool, lockstep: bool,
-    data_port: int,
+    data_port: int, updates: float = RATE,
 ) -> dict[str, Any]:
-    """Return the parameters of the bridge's node; ``data_port`` is where rows arrive."""
+    """
+    Return the parameters of the bridge's node; ``data_port`` is where rows arrive.
+
+    In real time it is to publish ``updates`` per simulated second.
+    """
     given: dict[str, Any] = {'host': host}
     if lockstep:
         # The simulation waits for commands; the watchdog does not, and would command instead.
         given['command_timeout'] = 0.0
-    rate = 0.0 if lockstep else RATE * speed
+    rate = 0.0 if lockstep else updates * speed
     if simulator.protocol.name == 'fdmdata':
         return given | {
-            'gps_rate': RATE, 'ins_rate': RATE, 'air_data_rate': RATE, 'data_port': port,
-            'controls_port': port + 1}
+            **dict.fromkeys(('gps_rate', 'ins_rate', 'imu_rate', 'air_data_rate'), updates),
+            'data_port': port, 'controls_port': port + 1}
     given['port'] = port
     if simulated_time:
         # In lockstep nothing here depends on ROS time, and each frame would wait for /clock.

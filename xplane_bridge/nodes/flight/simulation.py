@@ -31,6 +31,7 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
+from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.flights.analysis.quantities import RELAYED
 from xplane_bridge.flights.order import DIRECT, Order, web_parameters
 from xplane_bridge.flights.scenario.start import simulated_start
@@ -149,7 +150,9 @@ def _start_behind_bridge(
         namespace, [moved.get(topic, topic) for topic in peers.telemetry_of(simulator)])
     bridge = simulator.protocol.node
     given = peers.bridge_parameters(
-        simulator, host, port, link.speed, order.simulated_time, link.lockstep, data_port)
+        simulator, host, port, link.speed, order.simulated_time, link.lockstep, data_port,
+        # A policy knows no time: it is asked as often as in core, where it has learnt.
+        FRAME_RATE if order.flown_by.policy else peers.RATE)
     if simulator.protocol.name == 'xplane_udp':
         given |= web_parameters(link)
     processes.start(bridge, peers.ros_arguments(
