@@ -53,14 +53,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     given = _parser().parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
     try:
+        _refuse_unused(given)
         if given.test:
             rows = unseen.compare(str(given.output), _unseen(given.test), given.workers)
             print(unseen.table(rows))
         else:
             optional.require('training', 'cma', 'onnx', 'onnxruntime', extra='train')
-            refuse_existing(
-                (given.output, given.output.with_suffix('.json'),
-                 *([given.picture] if given.picture else ())), given.force)
+            if given.picture:
+                optional.require('a picture', 'matplotlib', extra='train')
+            written = [given.output, given.output.with_suffix('.json'),
+                       *([given.picture] if given.picture else ())]
+            refuse_existing(written, given.force)
+            # Before the minutes of training, not after them.
+            for file in written:
+                file.parent.mkdir(parents=True, exist_ok=True)
             _train(given)
     except KeyboardInterrupt:
         print('interrupted; nothing is written', file=sys.stderr)
@@ -69,6 +75,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'train: {error}', file=sys.stderr)
         return 2
     return 0
+
+
+def _refuse_unused(given: argparse.Namespace) -> None:
+    """Raise ValueError for an option that another one leaves without effect."""
+    if given.seconds and not given.generations:
+        raise ValueError(
+            '--seconds belongs to --generations: all generations have flights of a length of '
+            'their own')
+    if given.test and (unused := [
+            f'--{name}' for name in ('generations', 'seconds', 'picture', 'force')
+            if getattr(given, name)]):
+        raise ValueError(f'--test trains nothing: omit {", ".join(unused)}')
 
 
 def _train(given: argparse.Namespace) -> None:
@@ -89,7 +107,6 @@ def _train(given: argparse.Namespace) -> None:
     parameters = train(plan, given.workers, tell)
     print()
     output: Path = given.output
-    output.parent.mkdir(parents=True, exist_ok=True)
     content = model_of(Holding(parameters)).SerializeToString(deterministic=True)
     output.write_bytes(content)
     account = _account(plan, parameters, history, hashlib.sha256(content).hexdigest())
@@ -103,7 +120,7 @@ def _train(given: argparse.Namespace) -> None:
           f'time, {time.monotonic() - begin:.0f} s in all')
     if given.picture:
         from xplane_bridge.episodes.training.picture import draw
-        draw(str(output), history, given.picture)
+        draw(str(output), history, str(given.picture))
 
 
 def stopped(stages: Sequence[Stage], generations: int,
@@ -173,7 +190,8 @@ def _parser() -> argparse.ArgumentParser:
         '--seconds', type=_seconds, metavar='S',
         help='length of a flight in turbulence, with --generations (default: 24, later 60)')
     parser.add_argument(
-        '--picture', metavar='FILE', help='draw the losses, and a flight, as a PNG file')
+        '--picture', type=Path, metavar='FILE',
+        help='draw the losses, and a flight, as a PNG file')
     add_force_option(parser)
     parser.add_argument(
         '--test', type=_count, metavar='N',

@@ -180,6 +180,25 @@ def test_generations_are_those_of_the_plan(asked, flown):
         stage.flights for stage in Plan().stages[:len(flown)]]
 
 
+@pytest.mark.parametrize(('options', 'said'), [
+    (['--seconds', '20'], '--seconds belongs to --generations'),
+    (['--test', '2', '--generations', '3', '--picture', 'my.png'],
+     '--test trains nothing: omit --generations, --picture')])
+def test_an_option_without_effect_is_refused(options, said, capsys):
+    assert train.main(options) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_where_nothing_can_be_written_nothing_is_trained(tmp_path, capsys):
+    for name in ('cma', 'onnx', 'onnxruntime'):
+        pytest.importorskip(name, reason=f'training needs {name}')
+    (tmp_path / 'file').touch()
+    assert train.main(['--output', str(tmp_path / 'file' / 'my.onnx')]) == 2
+    told = capsys.readouterr()
+    assert str(tmp_path / 'file') in told.err
+    assert told.out == ''
+
+
 def test_what_cannot_be_tested_is_refused_with_a_sentence(tmp_path, capsys):
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     pytest.importorskip('onnxruntime', reason='policies need onnxruntime')
