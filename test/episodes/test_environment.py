@@ -271,7 +271,7 @@ def test_reward_and_termination_may_be_given(short):
         seen_steps.append(step)
         return -abs(step.action[0])
 
-    env = FlightEnv(short, frames_per_step=6, reward=reward,
+    env = FlightEnv(short, frames_per_step=6, reward=reward, render_mode='ansi',
                     termination=lambda step: 'enough' if step.time > 1.05 else '')
     first, _ = env.reset(seed=1)
     done, steps = False, 0
@@ -282,6 +282,8 @@ def test_reward_and_termination_may_be_given(short):
     # From 0.3 s on, a tenth of a second each.
     assert steps == 8
     assert info['reason'] == 'enough'
+    # Gymnasium's loops render what the last step has led to, too.
+    assert env.render().startswith(f'{info["time"]:7.2f} s  altitude')
     assert not info['passed']
     assert seen_steps[0].before.tobytes() == first.tobytes()
     assert seen_steps[-1].after.tobytes() == observation.tobytes()
@@ -356,6 +358,7 @@ def test_mistakes_are_said_when_it_is_made(given, said):
     ({'failures': [{'at': 1.0, 'gnss_outage': True}]}, 'gnss_outage at 1 s needs sensors'),
     ({'sensors': 'best'}, 'best'), ({'aircraft': 'ufo'}, 'ufo'),
     ({'aircraft': 3}, 'expected a name, got 3'),
+    ([], r'options: expected names with values, got \[\]'),
 ])
 def test_mistakes_are_said_at_the_reset(short, options, said):
     with pytest.raises(ValueError, match=said):
@@ -389,8 +392,10 @@ def test_an_argument_that_there_is_not_is_said_with_those_there_are():
 
 
 @pytest.mark.parametrize(('given', 'said'), [
-    ({'reward': lambda _: None}, 'reward: expected a number, got None'),
-    ({'reward': lambda _: math.nan}, 'reward: expected a number, got nan'),
+    ({'reward': lambda _: None}, 'reward: expected a finite number, got None'),
+    ({'reward': lambda _: math.nan}, 'reward: expected a finite number, got nan'),
+    ({'reward': lambda _: -math.inf}, 'reward: expected a finite number, got -inf'),
+    ({'reward': lambda _: '1.0'}, "reward: expected a finite number, got '1.0'"),
     ({'termination': lambda _: True}, "termination: expected why the episode ends, or '', got T"),
     ({'termination': lambda _: None}, 'got None'),
 ])

@@ -144,6 +144,8 @@ def test_without_an_episode_there_is_no_snapshot():
     env = FlightEnv(SHORT)
     with pytest.raises(ValueError, match=r'call reset\(\) first'):
         env.snapshot()
+    with pytest.raises(ValueError, match='restore: expected a Snapshot, got None'):
+        env.restore(None)
     env.reset(seed=1)
     flown(env, actions('controls', 200, 1))
     with pytest.raises(ValueError, match=r'call reset\(\) first'):

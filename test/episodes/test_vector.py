@@ -313,6 +313,7 @@ class Unreadable:
     ({'num_envs': 2, 'workers': 3}, 'workers: 3 is more than num_envs, which is 2'),
     ({'workers': -1}, 'workers: expected a whole number from 0 on, got -1'),
     ({'timeout': 0.0}, 'timeout: expected seconds above 0, got 0.0'),
+    ({'timeout': '9'}, "timeout: expected seconds above 0, got '9'"),
     ({'context': 'thread'}, "context: got 'thread', expected one of fork, spawn, forkserver"),
     ({'autoreset_mode': 'Later'},
      "autoreset_mode: got 'Later', expected one of NextStep, SameStep, Disabled"),
@@ -328,9 +329,13 @@ def test_mistakes_are_said_in_flight(vector):
     with pytest.raises(ValueError, match=r'no episodes have begun, .*: call reset\(\) first'):
         envs.step(actions)
     for seed, said in (([1, 2], 'seed: expected one for each of 5 environments, got 2'),
+                       (1.5, 'seed: expected one for each of 5 environments, got 1.5'),
+                       (True, 'seed: expected one for each of 5 environments, got True'),
                        (2 ** 32, r'environment 0 \(worker 0\): seed is 4294967296, expected 0')):
         with pytest.raises(ValueError, match=said):
             envs.reset(seed=seed)
+    with pytest.raises(ValueError, match=r"options: expected names with values, got \['wind'\]"):
+        envs.reset(options=['wind'])
     for mask in ([True] * 5, np.ones(5), np.ones(4, np.bool_), np.zeros(5, np.bool_)):
         with pytest.raises(ValueError, match='reset_mask: expected an array of 5 bool'):
             envs.reset(options={'reset_mask': mask})

@@ -24,6 +24,7 @@ import numpy as np
 
 from xplane_bridge.common.fields import LARGEST_SEED, text
 from xplane_bridge.control.policy.observation import INDEX, NAMES
+from xplane_bridge.episodes.snapshot import Snapshot
 from xplane_bridge.flights.scenario.scenario import Scenario
 
 # Arguments of 0.2.
@@ -98,9 +99,16 @@ def checked_reason(reason: object) -> str:
 def checked_reward(reward: Any) -> float:
     """Return what a reward has returned, as a number."""
     try:
-        value = float(reward)
+        value = math.nan if isinstance(reward, str | bytes) else float(reward)
     except (TypeError, ValueError):
         value = math.nan
-    if math.isnan(value):
-        raise ValueError(f'reward: expected a number, got {reward!r:.80}')
+    if not math.isfinite(value):
+        raise ValueError(f'reward: expected a finite number, got {reward!r:.80}')
     return value
+
+
+def checked_snapshot(snapshot: object) -> Snapshot:
+    """Return what an environment is to restore."""
+    if not isinstance(snapshot, Snapshot):
+        raise ValueError(f'restore: expected a Snapshot, got {snapshot!r:.80}')
+    return snapshot

@@ -54,6 +54,7 @@ from xplane_bridge.episodes.checks import (
     checked_reason,
     checked_reward,
     checked_seed,
+    checked_snapshot,
     refuse_names,
 )
 from xplane_bridge.episodes.reward import (
@@ -151,7 +152,9 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         self._given_reward, self._given_termination = reward, termination
         self._reward: Reward
         self._termination: Termination
+        # Of the last frame, also of an episode that is over.
         self._truth: Numbers | None = None
+        self._goes_on = False
         self.observation_space = box([FIELDS[INDEX[name]] for name in self.fields])
         self.action_space = box(self._action.fields)
 
@@ -168,8 +171,9 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         seed = checked_seed(seed)
         super().reset(seed=seed)
         flown = int(self.np_random.integers(LARGEST_SEED + 1)) if seed is None else seed
-        flight = self._begin(start_of(flown, options or {}, self._usual, self._duration))
-        self._truth = flight.truth()
+        flight = self._begin(start_of(
+            flown, {} if options is None else options, self._usual, self._duration))
+        self._truth, self._goes_on = flight.truth(), True
         return self._told(flight), {'seed': flown, **_info(flight)}
 
     def step(
@@ -183,7 +187,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         Raises ValueError for an action of a wrong shape or with a number that is not finite.
         """
         values = self._action.checked(action)
-        before, flight = self._truth, self._in_flight()
+        flight, before = self._in_flight(), self._truth
         assert before is not None
         self._fly(flight, values)
         over = flight.state is State.OVER
@@ -194,7 +198,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         reason = checked_reason(self._termination(step))
         reward = checked_reward(self._reward(step))
         if reason or over:
-            self._truth = None
+            self._goes_on = False
             judgements = flight.result().judgements
             info |= {
                 'reason': reason or 'the scenario is flown to its end',
@@ -228,13 +232,13 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         may be of another environment that was made with the same arguments; reward and
         termination are this one's. Raises ValueError that says what differs.
         """
-        snapshot.check(self._made_with)
+        checked_snapshot(snapshot).check(self._made_with)
         flight = self._begin(snapshot.start)
         for values in snapshot.rows(len(self._action.fields)):
             self._fly(flight, values)
         snapshot.check_arrival(flight.observation())
         self.np_random.bit_generator.state = snapshot.random
-        self._truth = flight.truth()
+        self._truth, self._goes_on = flight.truth(), True
         return self._told(flight), {'seed': snapshot.start.seed, **_info(flight)}
 
     def render(self) -> str | None:
@@ -253,7 +257,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
 
     def _begin(self, start: Start) -> Flight:
         """Begin an episode; return its flight, in which no action has counted yet."""
-        self._truth = None
+        self._truth, self._goes_on = None, False
         self.close()
         scenario = scenario_of(self._order.scenario, start)
         flight = self._flight = open_flight(replace(
@@ -277,7 +281,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         return np.array([known[column] for column in self._columns])
 
     def _in_flight(self) -> Flight:
-        if self._truth is None or self._flight is None:
+        if not self._goes_on or self._flight is None:
             raise ValueError('no episode has begun, or it is over: call reset() first')
         return self._flight
 
@@ -286,7 +290,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         self._flown.extend(values)
         flight.step(values, self._frames)
         if flight.error is not None:
-            self._truth = None
+            self._goes_on = False
             raise flight.error
 
 

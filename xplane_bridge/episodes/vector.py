@@ -23,7 +23,7 @@ Many episodes at a time, each of a few processes flying its share of the aircraf
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 import math
 import multiprocessing
@@ -74,7 +74,7 @@ class FlightVectorEnv(VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
         _check_whole('workers', workers, 0)
         if workers > num_envs:
             raise ValueError(f'workers: {workers} is more than num_envs, which is {num_envs}')
-        if not 0.0 < timeout < math.inf:
+        if not (isinstance(timeout, int | float) and 0.0 < timeout < math.inf):
             raise ValueError(f'timeout: expected seconds above 0, got {timeout!r}')
         if context not in (ways := multiprocessing.get_all_start_methods()):
             raise ValueError(f'context: got {context!r}, expected one of {", ".join(ways)}')
@@ -114,6 +114,8 @@ class FlightVectorEnv(VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
         sentence.
         """
         self._check_open()
+        if not (options is None or isinstance(options, Mapping)):
+            raise ValueError(f'options: expected names with values, got {options!r:.80}')
         others = dict(options or {})
         chosen = self._chosen(others.pop('reset_mask', None))
         if not (self._begun or chosen.all()):
@@ -231,16 +233,20 @@ class FlightVectorEnv(VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
     def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
         if seed is None:
             return [None] * self.num_envs
-        if isinstance(seed, int | np.integer):
+        if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
             return [int(seed) + number for number in range(self.num_envs)]
         return self._one_each('seed', seed)
 
-    def _one_each(self, name: str, values: Sequence[Any]) -> Sequence[Any]:
-        if len(values) != self.num_envs:
+    def _one_each(self, name: str, values: Any) -> Sequence[Any]:
+        found: Sequence[Any] = values
+        try:
+            got = str(len(found))
+        except TypeError:
+            got = f'{values!r:.80}'
+        if got != str(self.num_envs):
             raise ValueError(
-                f'{name}: expected one for each of {self.num_envs} environments, '
-                f'got {len(values)}')
-        return values
+                f'{name}: expected one for each of {self.num_envs} environments, got {got}')
+        return found
 
     def _chosen(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:
