@@ -41,6 +41,9 @@ class Initial:
     parked: bool = False
 
     def check(self) -> None:
-        """Raise ValueError for a value that is not finite."""
+        """Raise ValueError for a value that is not finite, and without airspeed in the air."""
         check_finite(latitude=self.lat_deg, longitude=self.lon_deg, altitude_msl=self.altitude_msl,
                      heading=self.heading_deg, airspeed=self.airspeed_kt)
+        if not self.parked and self.airspeed_kt is not None and self.airspeed_kt <= 0.0:
+            raise ValueError(
+                f'airspeed is {self.airspeed_kt:g} kt, expected above 0, or parked: true')

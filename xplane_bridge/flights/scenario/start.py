@@ -62,7 +62,7 @@ def start_of(seed: int, options: Mapping[str, Any], usual: Start, duration: floa
     given = mapping(options, 'options', optional=OPTIONS)
     changes: dict[str, Any] = {'seed': seed}
     for name, value in given.items():
-        where = f'options[{name!r}]'
+        where = f'options.{name}'
         if name == 'initial':
             changes[name] = {**usual.initial, **parse_initial(_plain(value))}
         elif name in ('wind', 'turbulence'):
