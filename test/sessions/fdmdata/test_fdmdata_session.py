@@ -249,6 +249,25 @@ def test_samples_are_of_one_poll_whatever_the_network_does(fault):
     assert all(together(sample) for sample in found)
 
 
+def test_no_sample_is_older_than_one_before_it():
+    """Polls have sockets of their own, which a busy computer reads in any order."""
+    huginn = met({'imu': Wanted((ACC, GYRO, INS), 50.0)}, delay=0.09)
+    newest = samples(huginn.run(0.5), 'imu')[-1].values[INS].roll
+    waiting, huginn.arriving, events = huginn.arriving, [], []
+    channels = list(dict.fromkeys(channel for _, channel, _ in waiting))
+    assert len(channels) > 3
+    # The third to arrive is read first, then those that were before it.
+    for channel in (channels[2], *channels[:2], *channels[3:]):
+        for _, answered, reply in waiting:
+            if answered == channel:
+                events += huginn.session.receive(channel, reply, None, huginn.now)
+    rolls = [sample.values[INS].roll for sample in samples(events, 'imu')]
+    assert len(rolls) == len(channels) - 2
+    assert rolls == sorted(rolls)
+    assert rolls[0] > newest
+    assert huginn.session.statistics.unexpected == 0
+
+
 @pytest.mark.parametrize('kind', ['refuses', 'silent'])
 @pytest.mark.parametrize('absent', [GPS, GYRO, INS])
 def test_one_sensor_that_does_not_answer_never_stops_the_others(absent, kind):

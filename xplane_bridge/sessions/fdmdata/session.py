@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+import math
 from typing import Any
 
 from xplane_bridge.protocols import fdmdata
@@ -84,6 +85,8 @@ class FdmdataSession(Session):
         self._leave_at: float | None = None
         self._requests = Requests(self.statistics)
         self._outbox: list[bytes] = []
+        # When the newest poll was sent that has given an entry, by name.
+        self._newest: dict[str, float] = {}
 
     # For the owner.
 
@@ -252,7 +255,15 @@ class FdmdataSession(Session):
 
     def _give_out(self, poll: Poll) -> list[Telemetry]:
         return [
-            self._telemetry(name, replies) for name, replies in poll.ended() if name != WATCH]
+            self._telemetry(name, replies) for name, replies in poll.ended()
+            if name != WATCH and self._is_news(name, poll.sent_at)]
+
+    def _is_news(self, name: str, sent_at: float) -> bool:
+        """Return whether nothing newer has been given out: polls may end in any order."""
+        if sent_at < self._newest.get(name, -math.inf):
+            return False
+        self._newest[name] = sent_at
+        return True
 
     def _telemetry(self, name: str, replies: Mapping[Command, SensorReply]) -> Telemetry:
         self.statistics.updates[name] += 1
