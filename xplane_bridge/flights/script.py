@@ -281,7 +281,9 @@ class Script:
         self._held = None
         _, values = self._telemetry.since('pitch', end - event.lasts)
         risen = (max(values, default=math.nan) - pitch) / DEGREE
-        self._display.say(f'{event} pitched the aircraft by {risen:+.1f} deg')
+        # At a high speed of simulation, or on a busy machine, no state may have come in time.
+        self._display.say(f'{event} pitched the aircraft by {risen:+.1f} deg' if risen == risen
+                          else f'{event}: its effect was not seen, as no state came in that time')
 
     def _follow(self, now: float) -> None:
         """See how the route is flown; a controller that takes targets only is led by them."""

@@ -31,6 +31,10 @@ from xplane_bridge.links.udp import Counters, UdpSocket
 # How long close() waits for the thread. It only ever blocks in poll() or in a publish.
 _JOIN_TIMEOUT = 5.0
 _LONGEST_SLEEP = 60.0
+# The same after something was received: a command often follows, and brings a deadline (of its
+# reply) that is later than this. Then the thread need not be woken for it, which costs as much as
+# to send the command.
+_SHORT_SLEEP = 0.02
 # How long a session whose poll() has raised is left alone, in seconds.
 _AFTER_FAILURE = 0.1
 
@@ -360,15 +364,18 @@ class UdpLoop(SessionLoop):
     # In the loop's thread.
 
     def _run(self) -> None:
+        taken: Sequence[int] = ()
         while True:
             with self.lock:
                 if not self._running:
                     return
-                failures = self._transmit(time.monotonic())
+                now = time.monotonic()
+                failures = self._transmit(now)
                 events = self._take_events()
                 deadline = self._next_deadline()
                 self._sleeping_until = min(
-                    math.inf if deadline is None else deadline, self._reopen())
+                    math.inf if deadline is None else deadline, self._reopen(),
+                    now + _SHORT_SLEEP if taken else math.inf)
             self._hand_out(events, time.time_ns(), failures)
             timeout = min(max(self._sleeping_until - time.monotonic(), 0.0), _LONGEST_SLEEP)
             taken = self._take_ready(timeout)

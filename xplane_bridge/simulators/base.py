@@ -51,6 +51,11 @@ class Frontend(ABC):
             total.add(endpoint.counters)
         return total
 
+    @property
+    def sent(self) -> int:
+        """Return how many datagrams were sent."""
+        return sum([endpoint.counters.sent for endpoint in self.endpoints])
+
     def open(self, world: World, now: float) -> None:
         """Start with this world. Raises LinkError if its address is not available."""
         for endpoint in self.endpoints:

@@ -30,6 +30,8 @@ from xplane_bridge.simulators.world import World
 
 # X-Plane 6 to 9 may be flown by the trims.
 _TRIM = '_trim'
+# A glider's controls.
+_FEWEST = 3
 
 
 class Lockstep:
@@ -61,6 +63,10 @@ class Lockstep:
         if not self._is_known:
             _forget(world)
             self._is_known = sent > self._sent
+
+    def is_complete(self, world: World) -> bool:
+        """Return whether it waits for no control: asked after each datagram."""
+        return len(world.aircraft.commanded) >= _FEWEST and not self.missing(world)
 
     def missing(self, world: World) -> frozenset[str]:
         """Return the controls that it waits for; in a fleet, of which aircraft."""

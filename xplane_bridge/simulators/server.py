@@ -106,7 +106,7 @@ class Simulation:
     def ready(self) -> bool:
         """Return whether, in lockstep, the next frame may run at once."""
         return (self.lockstep is not None and self.reading and not self.held
-                and not self.lockstep.missing(self.world))
+                and self.lockstep.is_complete(self.world))
 
     def frame(self, now: float, elapsed: float | None = None) -> None:
         """
@@ -180,7 +180,7 @@ class Simulation:
             self.lockstep.begin(self.world, self._sent())
 
     def _sent(self) -> int:
-        return sum(frontend.counters.sent for frontend in self.frontends)
+        return sum(frontend.sent for frontend in self.frontends)
 
     def poll(self, now: float) -> None:
         """Do what is due between frames."""

@@ -338,12 +338,12 @@ def test_controls_fly_12_and_are_given_back(ros):
 
 def test_a_value_that_is_not_a_number_is_named_with_since_when(ros):
     with flying(12) as server:
-        answering(ros, version='12', **server.parameters)
         name = 'sim/flightmodel/position/Prad'
         store = server.simulation.frontends[0].xplane._store
-        read = store.read_element
-        store.read_element = lambda asked, element: (
-            math.nan if asked == name else read(asked, element))
+        reader = store.element_reader
+        store.element_reader = lambda asked, element: (
+            (lambda: math.nan) if asked == name else reader(asked, element))
+        answering(ros, version='12', **server.parameters)
         ros.diagnosed('plausibility', lambda level, message, values: (
             level == DiagnosticStatus.WARN and f'{name} nan (' in message
             and 'times, for 2 s)' in message))

@@ -68,6 +68,20 @@ def test_urgent_datagrams_are_among_those_that_the_plugin_has_not_read():
     assert flow.take_command(flow.when_command(10.01))
 
 
+def test_in_lockstep_a_frame_is_over_when_it_has_answered():
+    """A fast simulator was held back: its frames counted as one until it rested for 2 ms."""
+    flow, now = Flow(1e5, frame_gap=0.0), 0.0
+    for _ in range(50):
+        now += 0.0005
+        assert flow.when_command(now) == now
+        assert flow.take_command(now)
+        assert flow.take_poll(2, now)
+        for channel in ('position', 'state'):
+            flow.ask(channel)
+        for channel in ('position', 'state'):
+            flow.answer(channel, now + 0.0004)
+
+
 def test_giving_back_is_saved_afterwards():
     session = XpcSession({0: names_of(0)}, rate=50.0, budget=20.0)
     world = World(session)

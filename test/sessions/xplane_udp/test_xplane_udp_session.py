@@ -66,6 +66,21 @@ def test_pose_and_datarefs_of_one_frame_become_telemetry(version):
         assert (values[LON], values[ELE], values['g']) == (8.0, 500.0, 1.0)
 
 
+def test_controls_do_not_wait_once_a_frame_was_seen():
+    """A simulator in lockstep, which draws a frame as soon as it is commanded, waited for 2 ms."""
+    run = Run(version=12).start().run(2.0)
+    session, now = run.session, run.now
+
+    def sent(elevator):
+        session.set_controls({'elevator': elevator}, now)
+        return [data for _, data in session.poll(now) if data[:4] == b'DREF']
+
+    assert sent(0.1)
+    assert not sent(0.2), 'X-Plane reads it in the same frame'
+    session.receive('telemetry', xp.encode(xp.RposReply(*[0.0] * 13)), PEER, now)
+    assert sent(0.3)
+
+
 def test_requests_leave_at_the_pace():
     run = Run(version=12).start().run(1.0)
     asked = run.peer.times

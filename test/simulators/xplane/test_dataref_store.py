@@ -443,7 +443,7 @@ def test_unmodelled_and_misspelt_names_are_unknown(sim: Sim) -> None:
                  'sim/flightmodel/engine/ENGN_thro[0]', '', 'sim/none'):
         assert sim.store.read(name) is None
         assert not sim.store.write(name, [1.0])
-        assert sim.store.read_element(name, 0) is None
+        assert sim.store.element_reader(name, 0) is None
 
 
 def test_figures_that_an_engine_has_not_are_0() -> None:
@@ -470,7 +470,7 @@ def test_settings_stay_as_written_under_all_of_their_names(sim: Sim) -> None:
              'sim/cockpit2/autopilot/flight_director_mode', 2)):
         sim.put(old, value)
         assert sim.one(new) == value
-        assert DatarefStore(sim.world, 12).read_element(new, 0) == value
+        assert DatarefStore(sim.world, 12).element_reader(new, 0)() == value
     assert sim.one('sim/cockpit2/autopilot/servos_on') == 1
     sim.put('sim/cockpit2/electrical/battery_on', 0, 1)
     assert sim.one('sim/cockpit/electrical/battery_on') == 0
@@ -513,10 +513,10 @@ def test_gyros_show_the_attitude(turning: Sim) -> None:
 
 def test_elements_are_read_by_index(sim: Sim) -> None:
     q = sim.many(P + 'q')
-    assert sim.store.read_element(P + 'q', 3) == q[3]
-    assert sim.store.read_element(P + 'q', 4) is None
-    assert sim.store.read_element(P + 'q', -1) is None
-    assert sim.store.read_element(P + 'latitude', 0) == sim.one(P + 'latitude')
+    assert sim.store.element_reader(P + 'q', 3)() == q[3]
+    assert sim.store.element_reader(P + 'q', 4) is None
+    assert sim.store.element_reader(P + 'q', -1) is None
+    assert sim.store.element_reader(P + 'latitude', 0)() == sim.one(P + 'latitude')
 
 
 def test_read_only_is_not_written(sim: Sim) -> None:

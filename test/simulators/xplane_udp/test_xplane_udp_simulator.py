@@ -427,8 +427,8 @@ def test_malformed_rows_are_dropped(world, name):
 @pytest.mark.parametrize('value', [math.nan, math.inf])
 def test_nan_of_the_aircraft_is_sent_as_it_is(world, value):
     xplane = XPlane(world, 12)
+    xplane._store.element_reader = lambda *_: lambda: value
     xplane.handle(rref(10, 1, 'sim/flightmodel/position/P'), CLIENT)
-    xplane._store.read_element = lambda *_: value
     (data, _), = xplane.frame(0.0)
     assert repr(struct.unpack_from('<f', data, 9)[0]) == repr(value)
 

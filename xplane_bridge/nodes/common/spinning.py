@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 import inspect
 import time
@@ -29,6 +29,11 @@ from rclpy.waitable import NumberOfEntities
 # Messages of one subscription that are handled before the others have their turn.
 _AT_ONCE = 10
 _FOR_EVER = -1
+# Most entities of a node are services and events, where nothing happens nearly all the time; yet
+# each costs in each wait as much as a subscription. Where messages come in less than _BUSY (s),
+# only they are waited for, and all the others are looked at this often (s).
+_BUSY = 0.003
+_LOOK = 0.005
 # What the short way needs of an executor, and rclpy does not promise.
 _PRIVATE = ('_guard', '_sigint_gc')
 
@@ -81,7 +86,7 @@ def _handle_messages(executor: Any, stop: Any, pause: Callable[[], float]) -> No
 
 
 class _Entities:
-    """What an executor waits for, in a wait set that is used more than once."""
+    """What an executor waits for, in wait sets that are used more than once."""
 
     def __init__(self, executor: Any, in_use: ExitStack) -> None:
         def usable(kind: str) -> list[Any]:
@@ -106,39 +111,60 @@ class _Entities:
         in_use.enter_context(executor.context.handle)
         count = sum((one.get_num_entities() for one in self._waitables), NumberOfEntities(
             len(subscriptions), len(guards), len(timers), len(clients), len(services)))
-        wait_set = rclpy_implementation.WaitSet(
-            count.num_subscriptions, count.num_guard_conditions, count.num_timers,
-            count.num_clients, count.num_services, count.num_events, executor.context.handle)
-        self._wait_set = wait_set
-        self._to_add = [
-            (add, entity.handle) for add, entities in (
-                (wait_set.add_subscription, subscriptions),
-                (wait_set.add_guard_condition, guards), (wait_set.add_timer, timers),
-                (wait_set.add_client, clients), (wait_set.add_service, services))
-            for entity in entities]
+        # All of them, and messages only.
+        self._all = _wait_set(executor, count)
+        self._few = _wait_set(executor, NumberOfEntities(len(subscriptions), len(guards)))
+        self._hurries_until = 0.0
+        self._handles = [
+            (kind, [entity.handle for entity in entities]) for kind, entities in (
+                ('subscription', subscriptions), ('guard_condition', guards), ('timer', timers),
+                ('client', clients), ('service', services))]
 
     def wait(self) -> bool:
         """Wait, and handle messages; return whether anything is left to the executor."""
-        wait_set = self._wait_set
+        began = time.monotonic()
+        if began < self._hurries_until:
+            return self._handle_ready(self._wait(
+                self._few, self._handles[:2], round((self._hurries_until - began) * 1e9)))
+        wait_set = self._wait(self._all, self._handles, _FOR_EVER, self._waitables)
+        if (now := time.monotonic()) < began + _BUSY:
+            self._hurries_until = now + _LOOK
+        is_left = any(map(wait_set.get_ready_entities, ('timer', 'client', 'service'))) or any(
+            waitable.is_ready(wait_set) for waitable in self._waitables)
+        return self._handle_ready(wait_set) or is_left
+
+    def _wait(
+        self, wait_set: Any, handles: Sequence[tuple[str, Sequence[Any]]], timeout_ns: int,
+        waitables: Sequence[Any] = (),
+    ) -> Any:
         wait_set.clear_entities()
-        for add, handle in self._to_add:
-            add(handle)
-        for waitable in self._waitables:
+        for kind, those in handles:
+            add = getattr(wait_set, f'add_{kind}')
+            for handle in those:
+                add(handle)
+        for waitable in waitables:
             waitable.add_to_wait_set(wait_set)
-        wait_set.wait(_FOR_EVER)
+        wait_set.wait(timeout_ns)
+        return wait_set
+
+    def _handle_ready(self, wait_set: Any) -> bool:
+        """Handle messages; return whether a guard condition was triggered."""
         guards = wait_set.get_ready_entities('guard_condition')
         for guard in self._node_guards:
             if guard.handle.pointer in guards:
                 # Waiting has reset it.
                 guard.trigger()
-        left = bool(
-            guards or any(map(wait_set.get_ready_entities, ('timer', 'client', 'service')))
-            or any(waitable.is_ready(wait_set) for waitable in self._waitables))
         ready = wait_set.get_ready_entities('subscription')
         for subscription, takes_info in self._subscriptions:
             if subscription.handle.pointer in ready:
                 _handle(subscription, takes_info)
-        return left
+        return bool(guards)
+
+
+def _wait_set(executor: Any, count: NumberOfEntities) -> Any:
+    return rclpy_implementation.WaitSet(
+        count.num_subscriptions, count.num_guard_conditions, count.num_timers,
+        count.num_clients, count.num_services, count.num_events, executor.context.handle)
 
 
 def _handle(subscription: Any, takes_info: bool) -> None:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, partial
+from itertools import chain
 import struct
 from typing import Any, TypeVar
 
@@ -212,11 +213,21 @@ def _pack_rref_reply(version: int | None, message: RrefReply) -> bytes:
     if len(message.values) > MOST_RREF_VALUES:
         raise ValueError(f'RREF: {len(message.values)} values, at most {MOST_RREF_VALUES} go '
                          'into one reply')
-    fifth_byte = b'O' if version is not None and version < 11 else b','
-    return _header('RREF', fifth_byte) + b''.join(_RREF_VALUE.pack(
-        checked_int('RREF index', index, INT32_MIN, INT32_MAX),
-        checked_float32(f'RREF value of index {index}', value))
-        for index, value in message.values)
+    header = _header('RREF', b'O' if version is not None and version < 11 else b',')
+    try:
+        return header + _rref_values(len(message.values)).pack(
+            *chain.from_iterable(message.values))
+    except (struct.error, OverflowError):
+        # One by one, to say which.
+        return header + b''.join(_RREF_VALUE.pack(
+            checked_int('RREF index', index, INT32_MIN, INT32_MAX),
+            checked_float32(f'RREF value of index {index}', value))
+            for index, value in message.values)
+
+
+@cache
+def _rref_values(count: int) -> struct.Struct:
+    return struct.Struct('<' + count * 'if')
 
 
 def _unpack_rref_reply(data: bytes) -> RrefReply:

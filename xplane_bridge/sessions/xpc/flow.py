@@ -55,10 +55,13 @@ class Flow:
     pending; but its frame may not be over yet, and count what is sent now: not before FRAME_GAP
     after the last reply. ``stalled`` says that replies are overdue. Over a slow network, what was
     sent within the last ``distance`` seconds has not arrived, and is not pending either.
+    ``frame_gap`` replaces FRAME_GAP: 0 for a simulator in lockstep, whose next frame is drawn only
+    after the reply.
     """
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, frame_gap: float = FRAME_GAP) -> None:
         self.distance = 0.0
+        self._frame_gap = frame_gap
         self.stalled = False
         # Of what is under way: when it was sent, and how many polls and commands before.
         self._under_way: deque[tuple[float, int, int]] = deque()
@@ -69,7 +72,7 @@ class Flow:
         self._read_polls = self._read_commands = 0
         # How many of them were read in earlier frames, and when the last reply came.
         self._past_polls = self._past_commands = 0
-        self._answered_at = -FRAME_GAP
+        self._answered_at = -frame_gap
         self._asked = 0
         self._requests: dict[str, tuple[int, int]] = {}
 
@@ -203,7 +206,7 @@ class Flow:
 
     def _settle(self, now: float) -> None:
         """Close the frame of the last replies, if no other reply has come for a while."""
-        if now >= self._answered_at + FRAME_GAP:
+        if now >= self._answered_at + self._frame_gap:
             self._past_polls, self._past_commands = self._read_polls, self._read_commands
 
     def _next_frame(self, now: float) -> float | None:
@@ -211,7 +214,7 @@ class Flow:
         self._settle(now)
         if (self._past_polls, self._past_commands) == (self._read_polls, self._read_commands):
             return None
-        return self._answered_at + FRAME_GAP
+        return self._answered_at + self._frame_gap
 
     def _is_full(self, count: int, now: float) -> bool:
         self._settle(now)

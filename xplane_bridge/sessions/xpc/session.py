@@ -114,7 +114,7 @@ class XpcSession(Session):
         self._peer: Peer = Peer(
             address, plugin_version, self._round_trip, hears_beacons=hears_beacons, port=port,
             identifies=self._requests.polls and not lockstep)
-        self._flow = Flow(budget)
+        self._flow = Flow(budget, 0.0 if lockstep else FRAME_GAP)
         self._tickets = Tickets()
         self._outbox = Outbox(self._tickets, lifetime)
         self._taken = Taken(repeats=not lockstep)

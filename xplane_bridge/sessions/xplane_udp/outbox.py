@@ -27,7 +27,8 @@ from xplane_bridge.sessions.xplane_udp.commands import Command
 # When it hurries, all that waits is sent within this time, in seconds.
 _HURRY = 0.7
 
-# Interval between two sets of controls that do not wait: shorter than any frame.
+# Interval between two sets of controls that do not wait: shorter than any frame. A simulator in
+# lockstep draws its frames faster; so a frame that was seen ends it.
 _SHORTEST_GAP = 0.002
 
 _CONTROLS = 'command/controls'
@@ -51,8 +52,8 @@ class Outbox:
     Datagrams leave ``pacing`` seconds apart: of those sent back to back X-Plane 6.51 lost about
     half; 10 ms apart none (docs/wire/xplane_udp.md, section 3). Controls, commands and requests
     take turns; the datagrams of one command are sent together. Commands and controls wait at most
-    ``lifetime`` seconds. ``controls_wait`` False sends controls immediately, besides the others:
-    X-Plane 10 and later reads everything pending in each frame.
+    ``lifetime`` seconds. ``controls_wait`` False sends controls immediately, besides the others,
+    once per frame: X-Plane 10 and later reads everything pending in each.
     """
 
     def __init__(self, pacing: float, lifetime: float, tickets: Tickets) -> None:
@@ -113,6 +114,10 @@ class Outbox:
             return {}
         self._controls_at = now + _SHORTEST_GAP
         return self._controls.take()
+
+    def see_frame(self) -> None:
+        """Record that X-Plane has drawn a frame: the next controls are for the one after it."""
+        self._controls_at = 0.0
 
     def take(self, now: float, requests: int, *, hurries: bool) -> Drawn | None:
         """

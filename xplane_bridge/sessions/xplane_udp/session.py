@@ -412,6 +412,7 @@ class XplaneUdpSession(Session):
         self._peer.answer()
         self._peer.dialect.hear_reply(now)
         if isinstance(message, RposReply):
+            self._outbox.see_frame()
             return events + self._requests.receive_pose(message, now)
         return events + self._hear_values(channel, message, now)
 

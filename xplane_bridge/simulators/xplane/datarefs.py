@@ -57,7 +57,7 @@ class DatarefStore:
     """
     The datarefs of one world as X-Plane 9, 10, 11 or 12 would show them.
 
-    Names have no index: an element is read with read_element, since only some protocols of
+    Names have no index: an element is read by element_reader, since only some protocols of
     X-Plane understand ``name[i]``.
     """
 
@@ -101,16 +101,17 @@ class DatarefStore:
         entry = self._entries.get(name)
         return None if entry is None else entry.read
 
-    def read_element(self, name: str, index: int) -> float | None:
+    def element_reader(self, name: str, index: int) -> Callable[[], float] | None:
         """
-        Return one element of an array, or None where there is none.
+        Return what reads one element of an array, or None where there is none.
 
         Index 0 of a scalar is the scalar.
         """
-        value = self.read(name)
-        if value is None or not 0 <= index < len(value.values):
+        entry, known = self._entries.get(name), self.read(name)
+        if entry is None or known is None or not 0 <= index < len(known.values):
             return None
-        return value.values[index]
+        read = entry.read
+        return (lambda: read()[index]) if entry.type.is_array else read
 
     def write(self, name: str, values: Sequence[float], offset: int = 0, *,
               checked: bool = True) -> bool:

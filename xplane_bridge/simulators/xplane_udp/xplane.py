@@ -81,12 +81,12 @@ class Counters:
     ignored: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Subscription:
-    name: str
-    element: int
-    frequency: int
-    stream: int
+    """One value: what reads it, and its rate and stream."""
+
+    read: Callable[[], float]
+    timer: tuple[float, int]
 
 
 class XPlane:
@@ -131,6 +131,9 @@ class XPlane:
         self._streams = 0
         self._ticks: dict[tuple[float, int], int] = {}
         self._due: dict[tuple[float, int], bool] = {}
+        # When the last frame was, and whether something may have been requested since.
+        self._framed_at = math.nan
+        self._has_news = False
 
     # Reading
 
@@ -152,6 +155,7 @@ class XPlane:
             self.counters.malformed += 1
             return
         self.counters.handled += 1
+        self._has_news |= not isinstance(message, wire.Dref)
         if isinstance(message, wire.Data):
             apply_rows(self.world, self.version, message.segments)
         elif isinstance(message, wire.Dsel):
@@ -226,9 +230,8 @@ class XPlane:
         mine.pop(message.index, None)
         name, element = _element(message.dataref)
         if message.freq > 0 and self._has_room() and (
-                store.read_element(name, element) is not None):
-            mine[message.index] = _Subscription(
-                name, element, message.freq, self._next_stream())
+                read := store.element_reader(name, element)) is not None:
+            mine[message.index] = _Subscription(read, (message.freq, self._next_stream()))
         if not mine:
             del self._subscriptions[sender]
 
@@ -261,21 +264,28 @@ class XPlane:
 
     def frame(self, now: float) -> Iterator[tuple[bytes, Address]]:
         """Return what is due in this frame, with its destinations."""
+        if now == self._framed_at and not self._has_news:
+            # In lockstep time stands while a command arrives, part by part.
+            return
+        self._framed_at, self._has_news = now, False
         if len(self._ticks) > len(self._due):
             # Drop unused rates; there may be as many as there are integers.
             self._ticks = {key: tick for key, tick in self._ticks.items() if key in self._due}
         self._due.clear()
         for client, pose in self._positions.items():
-            if self._is_due(*pose, now):
+            if self._is_due(pose, now):
                 yield wire.encode(self._pose(), self.version), client
         for client, subscriptions in self._subscriptions.items():
-            values = [(index, self._value(s)) for index, s in subscriptions.items()
-                      if self._is_due(s.frequency, s.stream, now)]
+            due = {timer for timer in {one.timer for one in subscriptions.values()}
+                   if self._is_due(timer, now)}
+            # X-Plane sends what it has, NaN too.
+            values = [(index, one.read()) for index, one in subscriptions.items()
+                      if one.timer in due] if due else []
             for start in range(0, len(values), wire.MOST_RREF_VALUES):
                 part = tuple(values[start:start + wire.MOST_RREF_VALUES])
                 yield wire.encode(wire.RrefReply(part), self._rref_version), client
         if self.selected and self.data_target is not None and (
-                self._is_due(self._data_rate, 0, now)):
+                self._is_due((self._data_rate, 0), now)):
             segments = filled_rows(self.world, self.version, sorted(self.selected))
             yield wire.encode(wire.Data(
                 segments, self._layout, _FIFTH_BYTES.get(self.version, 0)), self.version), (
@@ -296,22 +306,16 @@ class XPlane:
         self._streams += self._drift > 0.0
         return self._streams
 
-    def _is_due(self, rate: float, stream: int, now: float) -> bool:
+    def _is_due(self, timer: tuple[float, int], now: float) -> bool:
         """Return whether this rate is due, in the same frame for all of one stream."""
-        key = rate, stream
-        if key not in self._due:
+        if timer not in self._due:
+            rate, stream = timer
             off = self._drift * (2.0 * (stream * _GOLDEN % 1.0) - 1.0)
             phase = stream * _GOLDEN * _GOLDEN % 1.0
             tick = math.floor(now * rate * (1.0 + off) + phase)
-            self._due[key] = self._ticks.get(key) != tick
-            self._ticks[key] = tick
-        return self._due[key]
-
-    def _value(self, subscription: _Subscription) -> float:
-        assert self._store is not None
-        value = self._store.read_element(subscription.name, subscription.element)
-        # X-Plane sends what it has, NaN too.
-        return 0.0 if value is None else value
+            self._due[timer] = self._ticks.get(timer) != tick
+            self._ticks[timer] = tick
+        return self._due[timer]
 
     def _pose(self) -> wire.RposReply:
         s = self.world.aircraft.state
