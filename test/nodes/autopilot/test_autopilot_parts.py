@@ -25,15 +25,22 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry, Path
 from rclpy.serialization import deserialize_message, serialize_message
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.msg import Route
+from xplane_bridge.msg import AirData, FlightControls, Route
 from xplane_bridge.nodes.autopilot.joystick import Joystick, JoystickSettings, Request
 from xplane_bridge.nodes.autopilot.motion import PositionDerivative
 from xplane_bridge.nodes.autopilot.route import waypoints_of_path, waypoints_of_route
-from xplane_bridge.nodes.autopilot.serialized import attitude, body_velocity, stamp_of
+from xplane_bridge.nodes.autopilot.serialized import (
+    air_data,
+    attitude,
+    body_velocity,
+    controls,
+    position,
+    stamp_of,
+)
 from xplane_bridge.nodes.common.waiting import Waiting
 
 CENTRED = (0.0,) * 8
@@ -168,6 +175,26 @@ def test_the_velocity_is_read_from_the_bytes_of_odom(frames):
     data = bytes(serialize_message(odom))
     for encoded in (data, Other(data)):
         assert body_velocity(encoded) == ((50.0, -1.25, 2.5), frames[0])
+
+
+@FRAMES
+def test_position_air_data_and_controls_are_read_from_their_bytes(frames):
+    air = AirData(indicated_airspeed=50.0, true_airspeed=math.inf, static_pressure=90000.0)
+    known = FlightControls(
+        fields=FlightControls.AILERON | FlightControls.RUDDER_TRIM, elevator=1.0, aileron=-0.25,
+        rudder_trim=0.5)
+    place = {'latitude': -47.5, 'longitude': 8.25, 'altitude': 1500.0}
+    fix = NavSatFix(**place, status=NavSatStatus(status=NavSatStatus.STATUS_GBAS_FIX))
+    none = NavSatFix(**place, status=NavSatStatus(status=NavSatStatus.STATUS_NO_FIX))
+    for message, read, expected in (
+            (air, air_data, (50.0, math.inf, 90000.0)),
+            (known, controls, Controls(aileron=-0.25, rudder_trim=0.5)),
+            (fix, position, (True, (-47.5, 8.25, 1500.0))),
+            (none, position, (False, (-47.5, 8.25, 1500.0)))):
+        message.header.frame_id = frames[0]
+        data = bytes(serialize_message(message))
+        for encoded in (data, Other(data)):
+            assert read(encoded) == expected
 
 
 @FRAMES

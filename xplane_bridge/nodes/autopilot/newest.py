@@ -23,7 +23,7 @@ import time
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
+from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.conversions import frames
@@ -32,12 +32,18 @@ from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.autopilot.motion import PositionDerivative
-from xplane_bridge.nodes.autopilot.serialized import attitude, body_velocity, stamp_of
+from xplane_bridge.nodes.autopilot.serialized import (
+    air_data,
+    attitude,
+    body_velocity,
+    controls,
+    position,
+    stamp_of,
+)
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.common.spinning import handle_waiting
-from xplane_bridge.nodes.vehicle.controls import CONTROLS_MASK
-from xplane_bridge.nodes.vehicle.updates import nanoseconds, Updates
+from xplane_bridge.nodes.vehicle.updates import Updates
 from xplane_bridge.sensors.altimeter import Altimeter
 
 UPDATE = ('fix', 'air_data', 'controls', 'imu/data', 'odom')
@@ -64,7 +70,7 @@ class Newest:
     ) -> None:
         self._heard = heard
         self._lockstep = lockstep
-        self._fix = NavSatFix()
+        self._place = (0.0, 0.0, 0.0)
         self._altimeter = Altimeter()
         self._located_at = 0.0
         self._airspeed = (math.nan, 0.0)
@@ -93,8 +99,7 @@ class Newest:
         for topic, (kind, handler) in handlers.items():
             waits = lockstep and topic in self._awaited
             made = node.make_command(
-                kind, topic, partial(self._gather, topic) if waits else handler, 10,
-                raw=kind is Imu)
+                kind, topic, partial(self._gather, topic) if waits else handler, 10, raw=True)
             if lockstep and not waits:
                 self._before.append(made)
         made = node.make_command(Odometry, 'odom', self._on_odom, 10, raw=True)
@@ -131,17 +136,17 @@ class Newest:
 
     def move_frame(self) -> None:
         """Let the local frame have its origin here."""
-        self.local = LocalFrame(self._fix.latitude, self._fix.longitude, self._fix.altitude)
+        self.local = LocalFrame(*self._place)
 
     def _position(self) -> tuple[float, float]:
         """Return where it is in the local frame."""
-        fix = self._fix
-        if not math.isfinite(fix.latitude + fix.longitude):
+        latitude, longitude, _ = self._place
+        if not math.isfinite(latitude + longitude):
             return math.nan, math.nan
         if self.local is None:
             self.move_frame()
         assert self.local is not None
-        return self.local.geodetic_to_enu(fix.latitude, fix.longitude, fix.altitude)[:2]
+        return self.local.geodetic_to_enu(*self._place)[:2]
 
     def _velocity(self, orientation: Quaternion, position: Vector) -> Vector | None:
         """Return the velocity over ground, east, north and up; None if it is not known."""
@@ -153,9 +158,8 @@ class Newest:
                 return frames.rotate(orientation, velocity)
         return self._derivative.update(position, stamp_of(self._imu) * 1e-9)
 
-    def _gather(self, topic: str, message: Any) -> None:
-        stamp = stamp_of(message) if isinstance(message, bytes) else nanoseconds(message)
-        self._updates.add(stamp, topic, message)
+    def _gather(self, topic: str, data: bytes) -> None:
+        self._updates.add(stamp_of(data), topic, data)
 
     def _take_update(self, stamp: int, update: Mapping[str, Any]) -> None:
         for subscription in self._before:
@@ -166,23 +170,20 @@ class Newest:
             if name in update:
                 handle(update[name])
 
-    def _on_fix(self, message: NavSatFix) -> None:
-        self._fix = message
+    def _on_fix(self, data: bytes) -> None:
+        is_valid, self._place = position(data)
         # Without a position too: then the barometer has the altitude.
-        is_valid = message.status.status != NavSatStatus.STATUS_NO_FIX
-        self._altimeter.take_fix(message.altitude if is_valid else math.nan)
+        self._altimeter.take_fix(self._place[2] if is_valid else math.nan)
         self._located_at = time.monotonic()
 
-    def _on_air_data(self, message: AirData) -> None:
-        self._altimeter.take_pressure(message.static_pressure)
-        self._true_airspeed = message.true_airspeed
-        speed = message.indicated_airspeed
-        if math.isnan(speed):
-            speed = message.true_airspeed
-        self._airspeed = (speed, time.monotonic())
+    def _on_air_data(self, data: bytes) -> None:
+        indicated, self._true_airspeed, pressure = air_data(data)
+        self._altimeter.take_pressure(pressure)
+        self._airspeed = (
+            self._true_airspeed if math.isnan(indicated) else indicated, time.monotonic())
 
-    def _on_controls(self, message: FlightControls) -> None:
-        self.reported = Controls(**CONTROLS_MASK.known(message))
+    def _on_controls(self, data: bytes) -> None:
+        self.reported = controls(data)
 
     def _on_imu(self, data: bytes) -> None:
         self._imu = data
