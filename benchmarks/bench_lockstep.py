@@ -13,13 +13,16 @@
 # limitations under the License.
 
 """
-Lockstep through ROS: how many times real time, and where a frame's time goes.
+Lockstep through ROS: which share of its limit it reaches, and where a frame's time goes.
 
-Without a recording there are three processes: simulator, bridge and autopilot; with it also the
-experiment and its recorder. The limit of each is a bare ring with the same
-hops: one datagram there and back, four messages to the law and one back, in as many processes.
+The limit is a bare ring with the same hops, just before and just after: one datagram there and
+back, four messages to the law and one back, in as many processes. Without a recording there are
+three processes, simulator, bridge and autopilot (two if simulator_node has the topics itself);
+with it also the experiment and its recorder, and it is flown by examples/controllers/minimal.py
+too.
 """
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 import re
@@ -27,6 +30,7 @@ import subprocess
 import sys
 from tempfile import TemporaryDirectory
 import time
+from typing import TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray
 from processes import cpu_seconds, executable, parameters
@@ -39,13 +43,19 @@ from xplane_bridge.nodes.flight.bridges import bridge_parameters, free_ports
 from xplane_bridge.nodes.flight.processes import executable_path
 from xplane_bridge.simulators.registry import SIMULATORS
 
-SIMS = ('xpc', 'xplane12')
-GOAL_THREE, GOAL_EXPERIMENT = 12.0, 8.0
-SETTLING, SECONDS = 5.0, 6.0
+DIRECT = 'direct'
+SIMS = ('xpc', 'xplane12', DIRECT)
+# Shares of the ring, and seconds from the command to the prompt besides the flight.
+GOAL_THREE, GOAL_RECORDED, GOAL_OWN, GOAL_BESIDES = 0.4, 0.35, 0.3, 3.0
+SETTLING, SECONDS = 3.0, 6.0
 NAMESPACE = '/bench'
-_RING = Path(__file__).parent / 'lockstep_ring.py'
-_CLOCK = 'ROS time, s'
-_FACTOR = re.compile(r'([\d.]+) times real time')
+_ROOT = Path(__file__).resolve().parents[1]
+_RING = _ROOT / 'benchmarks' / 'lockstep_ring.py'
+_OWN = f'{sys.executable} {_ROOT / "examples" / "controllers" / "minimal.py"}'
+_CLOCK = 'simulated time, s'
+_FLOWN = re.compile(r'flown [\d.]+ s in ([\d.]+) s: ([\d.]+) times real time')
+
+_T = TypeVar('_T')
 
 
 def ring(recorded: bool) -> float:
@@ -93,21 +103,33 @@ class Watch:
         return self._heard[count]
 
 
-def fly_three(sim: str, watch: Watch) -> tuple[float, dict[str, float]]:
-    """Return the seconds of a frame of three processes, and the CPU seconds of each."""
+def beside_ring(measure: Callable[[], _T], recorded: bool) -> tuple[float, _T]:
+    """Return the mean seconds of a round of the ring before and after, and what was measured."""
+    before = ring(recorded)
+    found = measure()
+    return (before + ring(recorded)) / 2.0, found
+
+
+def nodes_of(sim: str) -> dict[str, dict[str, object]]:
+    """Return the executables that fly on a simulator, with their parameters."""
+    alike = {'lockstep': True, 'seed': 3, 'publish_clock': False}
+    autopilot = {'autopilot_node': {'lockstep': True, 'engage': True}}
+    if sim == DIRECT:
+        return {'simulator_node': {
+            **alike, 'telemetry': 'direct', 'command_timeout': 0.0}, **autopilot}
     simulator = SIMULATORS[sim]
     port, data_port = free_ports(simulator.ports), free_ports(1)
-    given = {
-        'simulator_node': {
-            'sim': sim, 'port': port, 'data_port': data_port, 'lockstep': True, 'seed': 3,
-            'publish_clock': False},
+    return {
+        'simulator_node': {**alike, 'sim': sim, 'port': port, 'data_port': data_port},
         simulator.protocol.node: bridge_parameters(
-            simulator, '127.0.0.1', port, 1.0, True, True, data_port),
-        'autopilot_node': {'lockstep': True, 'engage': True},
-    }
+            simulator, '127.0.0.1', port, 1.0, True, True, data_port), **autopilot}
+
+
+def fly_three(sim: str, watch: Watch) -> tuple[float, dict[str, float]]:
+    """Return the seconds of a frame, and the CPU seconds of each process."""
     with ExitStack() as stack:
         pids = {name: stack.enter_context(executable(name, *parameters(NAMESPACE, values))).pid
-                for name, values in given.items()}
+                for name, values in nodes_of(sim).items()}
         watch.next()
         watch.pass_by(SETTLING)
         begin, flown_from = watch.next()
@@ -126,43 +148,71 @@ def three(goals: Goals) -> None:
     watch = Watch(node)
     rows = []
     for sim in SIMS:
-        bare = ring(recorded=False)
-        frame, cpu = fly_three(sim, watch)
+        bare, (frame, cpu) = beside_ring(lambda sim=sim: fly_three(sim, watch), recorded=False)
+        of_bridge = [seconds for name, seconds in cpu.items()
+                     if name not in ('simulator_node', 'autopilot_node')]
         rows.append((
-            sim, f'{FRAME / frame:.1f}', goals.at_least(FRAME / frame, GOAL_THREE),
-            f'{FRAME / bare:.1f}', *(f'{seconds * 1e3:.2f}' for seconds in (frame, bare)),
-            *(f'{seconds * 1e3:.2f}' for seconds in cpu.values())))
+            sim, f'{bare / frame:.2f}', goals.at_least(bare / frame, GOAL_THREE),
+            f'{FRAME / frame:.1f}', *(f'{seconds * 1e3:.2f}' for seconds in (
+                frame, bare, cpu['simulator_node'])),
+            *([f'{seconds * 1e3:.2f}' for seconds in of_bridge] or ['']),
+            f'{cpu["autopilot_node"] * 1e3:.2f}'))
     node.destroy_node()
     rclpy.shutdown()
-    show('three processes in lockstep at 60 frames/s, and a bare ring of their hops; ms of wall '
-         'time, and of CPU of each process, per frame',
-         ('', 'x real time', f'goal {GOAL_THREE:g}', 'bare ring', 'frame', 'bare ring',
+    show('simulator, bridge and autopilot in lockstep at 60 frames/s, as a share of a bare ring '
+         'of their hops; ms of wall time, and of CPU of each process, per frame',
+         ('', 'of the ring', f'goal {GOAL_THREE:g}', 'x real time', 'frame', 'bare ring',
           'simulator', 'bridge', 'autopilot'), rows)
 
 
-def experiment(goals: Goals) -> None:
-    """Benchmark a whole experiment, recorded."""
+def fly_experiment(sim: str, *arguments: str) -> tuple[float, float]:
+    """Return the seconds of a frame of an experiment, and all its seconds but the flight's."""
+    with TemporaryDirectory() as folder:
+        begin = time.monotonic()
+        output = subprocess.run(
+            [executable_path('experiment'), '--sim', sim, '--scenario', 'steps', '--lockstep',
+             '--output', f'{folder}/flight', *arguments],
+            stdout=subprocess.PIPE, text=True, timeout=200.0, check=False).stdout
+        took = time.monotonic() - begin
+    found = _FLOWN.search(output)
+    if found is None:
+        raise RuntimeError(f'the experiment on {sim} was not flown:\n{output}')
+    return FRAME / float(found[2]), took - float(found[1])
+
+
+def flown_experiments(
+    goals: Goals, sims: Sequence[str], goal: float, *arguments: str
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the columns and rows of a table of recorded experiments."""
     rows = []
-    for sim in SIMS:
-        bare = ring(recorded=True)
-        with TemporaryDirectory() as folder:
-            output = subprocess.run(
-                [executable_path('experiment'), '--sim', sim, '--scenario', 'steps', '--lockstep',
-                 '--output', f'{folder}/flight'],
-                stdout=subprocess.PIPE, text=True, timeout=200.0, check=False).stdout
-        found = _FACTOR.search(output)
-        factor = float(found[1]) if found else 0.0
-        rows.append((sim, f'{factor:.1f}', goals.at_least(factor, GOAL_EXPERIMENT),
-                     f'{FRAME / bare:.1f}'))
-    show('experiment --scenario steps --lockstep, recorded, five processes; and a bare ring with '
-         'a recorder',
-         ('', 'x real time', f'goal {GOAL_EXPERIMENT:g}', 'bare ring'), rows)
+    for sim in sims:
+        bare, (frame, besides) = beside_ring(
+            lambda sim=sim: fly_experiment(sim, *arguments), recorded=True)
+        rows.append((
+            sim, f'{bare / frame:.2f}', goals.at_least(bare / frame, goal),
+            f'{FRAME / frame:.1f}', f'{FRAME / bare:.1f}', f'{besides:.1f}',
+            goals.at_most(besides, GOAL_BESIDES)))
+    return ('', 'of the ring', f'goal {goal:g}', 'x real time', 'bare ring', 'besides, s',
+            f'goal {GOAL_BESIDES:g}'), rows
+
+
+def experiment(goals: Goals) -> None:
+    """Benchmark whole experiments, recorded."""
+    show('experiment --scenario steps --lockstep, recorded, as a share of a bare ring with a '
+         'recorder; and what the command takes besides the flight',
+         *flown_experiments(goals, SIMS, GOAL_RECORDED))
+
+
+def own_controller(goals: Goals) -> None:
+    """Benchmark a controller of somebody else's, which rclpy spins."""
+    show('the same, flown by examples/controllers/minimal.py',
+         *flown_experiments(goals, SIMS[:1], GOAL_OWN, '--controller', _OWN))
 
 
 def main() -> int:
-    """Run both."""
+    """Run all."""
     goals = Goals()
-    for figure in (three, experiment):
+    for figure in (three, experiment, own_controller):
         figure(goals)
     return int(goals.missed > 0)
 
