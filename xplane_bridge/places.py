@@ -19,7 +19,6 @@ from __future__ import annotations
 from importlib import import_module
 
 from xplane_bridge.flights.controller import ControlLaw
-from xplane_bridge.flights.core import CoreFlight
 from xplane_bridge.flights.flight import Display, Flight, Silent
 from xplane_bridge.flights.order import CORE, Order
 from xplane_bridge.flights.refusals import OrderError, refusals
@@ -39,10 +38,11 @@ def open_flight(
         sentences.append(f'a law of your own is flown in {CORE}, not on {order.sim}')
     if sentences:
         raise OrderError(sentences)
+    # Only what a flight needs is imported: ROS, or a simulator in this process.
     if order.sim == CORE:
+        from xplane_bridge.flights.core import CoreFlight
         return CoreFlight(order, display or Silent(), law)
     try:
-        # ROS is imported for these only.
         module = import_module('xplane_bridge.nodes.flight.flight')
     except ModuleNotFoundError as error:
         raise ImportError(

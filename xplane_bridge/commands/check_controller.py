@@ -71,6 +71,9 @@ class Listening(View):
         assert isinstance(flight, RosFlight)
         self._listened = flight
 
+    def end(self) -> None:
+        """Do nothing."""
+
     def update(self, phase: str, progress: float) -> None:
         """Ask who has subscribed, once the controller is engaged: then it needs no more."""
         flight = self._listened

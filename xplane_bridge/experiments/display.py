@@ -16,12 +16,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 import math
 import sys
+import threading
 import time
 from typing import Any
 
-from xplane_bridge.common import optional
+from xplane_bridge.common import drawing, optional
 from xplane_bridge.common.command_line import terminal
 from xplane_bridge.common.text import known, printable, printable_lines
 from xplane_bridge.common.units import DEGREE
@@ -41,11 +43,15 @@ class View:
 
     Use as a context manager. ``update(phase, progress)`` redraws, at most a few times per second;
     ``say(text)`` prints a permanent line. ``served`` shows the same to other viewers. A flight
-    that could be faster is held back to ``pace`` times real time; 0: it is not.
+    that could be faster is held back to ``pace`` times real time; 0: it is not. ``draws``: a
+    picture will be drawn of it.
     """
 
-    def __init__(self, served: Live | None = None, pace: float = 0.0) -> None:
+    def __init__(
+        self, served: Live | None = None, pace: float = 0.0, draws: bool = False
+    ) -> None:
         self._served = served
+        self._draws = draws
         self._pace = pace
         self._flight: Flight | None = None
         self._began = math.nan
@@ -79,6 +85,12 @@ class View:
         self._began = time.monotonic()
         if self._served is not None:
             self._served.begin(flight.script, flight.telemetry)
+
+    def end(self) -> None:
+        """Import what draws, which takes as long as a flight's processes take to end."""
+        if self._draws:
+            self._draws = False
+            threading.Thread(target=_import_drawing, daemon=True).start()
 
     def say(self, text: str) -> None:
         """Print a permanent line."""
@@ -164,6 +176,12 @@ class View:
                 last['latency'] * 1e3, '{:.2f} ms from the datagram to this subscriber',
                 'unknown: stamps are simulated time'),
         ), title=escape(printable(phase)))
+
+
+def _import_drawing() -> None:
+    # If it is missing, the report says so.
+    with suppress(ImportError):
+        drawing.pyplot()
 
 
 def _bar(value: float) -> str:

@@ -56,7 +56,7 @@ def fly(experiment: Experiment) -> int:
         try:
             viewers = served(experiment)
             live = stack.enter_context(viewers)
-            view = View(live, experiment.pace)
+            view = View(live, experiment.pace, draws=bool(files.picture))
             flight = stack.enter_context(open_flight(order, view))
         except (ImportError, ValueError) as error:
             tell(str(error))

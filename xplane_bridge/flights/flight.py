@@ -65,11 +65,17 @@ class Display(Progress, Protocol):
     def begin(self, flight: Flight) -> None:
         """Show this flight from now on; it has a script and telemetry."""
 
+    def end(self) -> None:
+        """Make use of the time in which what was started for the flight ends."""
+
 
 class Silent:
     """Shows nothing of a flight."""
 
     def begin(self, flight: Flight) -> None:
+        """Do nothing."""
+
+    def end(self) -> None:
         """Do nothing."""
 
     def say(self, text: str) -> None:
@@ -232,6 +238,7 @@ class Flight(ABC):
             self.close()
             raise
         if self.state is not State.READY:
+            self._display.end()
             self._end()
         return self.state
 

@@ -73,6 +73,9 @@ def bridge_parameters(
     if simulator.version < FIRST_WITH_DATAREFS:
         # The trims, which the rows move by default, have too little authority.
         given['command_rows'] = 'joystick'
+    if lockstep:
+        # Ours reads all that it is sent, and a flight begins when all is requested.
+        given['pacing'] = 0.001
     return given | {'rate': 1000.0 if lockstep else rate, 'data_port': data_port}
 
 

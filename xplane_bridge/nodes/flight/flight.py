@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
@@ -94,6 +95,8 @@ class RosFlight(Flight):
         self._way: Way | None = None
         self._heard: Mapping[str, float] = {}
         self._history: History | None = None
+        self._loading: Future[History] | None = None
+        self._processes: Processes | None = None
         self._is_ended = False
         _open.add(self)
 
@@ -125,13 +128,16 @@ class RosFlight(Flight):
         self._check_began()
         order = self.order
         if order.keep.recording and self._is_ended:
-            self._history = analysis.load(
-                order.keep.recording, order.link.namespace, self.script.begin)
+            self._history = self._load() if self._loading is None else self._loading.result()
             return self._history
         if isinstance(self._vehicle, LawVehicle):
             return self._vehicle.history()
         assert self._monitor is not None
         return self._monitor.history(self.script.begin)
+
+    def _load(self) -> History:
+        return analysis.load(
+            self.order.keep.recording, self.order.link.namespace, self.script.begin)
 
     def lacking(self) -> str:
         """Return how much of which topics was heard in flight, and is not in the history."""
@@ -160,7 +166,7 @@ class RosFlight(Flight):
             EXPERIMENT, link.namespace, order.follows_clock, self._monitor_of))
         self.telemetry = self._monitor = monitor
         # Left before the node is: these end in order.
-        processes = use(Processes(order.keep.log or os.path.join(
+        processes = self._processes = use(Processes(order.keep.log or os.path.join(
             use(tempfile.TemporaryDirectory()), 'log')))
         if order.flown_by.actions:
             way = self._way = self._by_actions(node, processes)
@@ -195,8 +201,18 @@ class RosFlight(Flight):
                 if not self.order.flown_by.actions:
                     self.script.account = self._vehicle.account()
                     self._vehicle.thaw_autopilot()
+                if self.order.keep.recording and self.began:
+                    self._load_early()
         finally:
             self._resources.close()
+
+    def _load_early(self) -> None:
+        """Read the recording, which is complete then, while all others still end."""
+        assert self._processes is not None
+        self._processes.end_recorders()
+        reader = ThreadPoolExecutor(1, 'reader of the recording')
+        self._loading = reader.submit(self._load)
+        reader.shutdown(wait=False)
 
     def _monitor_of(self, node: Node) -> Monitor:
         order = self.order

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import os
 import shutil
-from typing import Any
+from typing import Any, NamedTuple
 
 from ament_index_python.packages import get_packages_with_prefixes
 from rclpy.node import Node
@@ -40,7 +40,7 @@ from xplane_bridge.flights.script import Progress
 from xplane_bridge.nodes.flight import bridges as peers
 from xplane_bridge.nodes.flight.controllers import ControlledVehicle
 from xplane_bridge.nodes.flight.monitor import Monitor
-from xplane_bridge.nodes.flight.processes import Processes, RECORDER_PATIENCE
+from xplane_bridge.nodes.flight.processes import Announced, Processes, RECORDER_PATIENCE
 from xplane_bridge.nodes.flight.simulation import start_simulation
 from xplane_bridge.nodes.flight.started import Started, wait_for
 from xplane_bridge.nodes.flight.vehicle import Vehicle
@@ -98,9 +98,10 @@ def start_controller(processes: Processes, order: Order) -> Started:
 
 
 def _start(processes: Processes, order: Order, display: Progress) -> Supervised | None:
-    """Start simulator, bridge, autopilot and recorder; return the autopilot's process."""
+    """Start recorder, autopilot, simulator and bridge; return the autopilot's process."""
     link, flown_by, recording = order.link, order.flown_by, order.keep.recording
-    flying = start_simulation(processes, order, flown_by.foreign and link.lockstep)
+    # All at once; only the bridge waits for the simulator, and a flight for all of them.
+    recorder = _record(processes, display, recording, link.namespace) if recording else None
     moved = _BELOW_POLICY if flown_by.foreign else {}
     kept = peers.kept_messages(
         link.namespace, [moved.get(topic, topic) for topic in peers.AUTOPILOT])
@@ -109,9 +110,12 @@ def _start(processes: Processes, order: Order, display: Progress) -> Supervised 
             **_time_of(order), **kept, 'behind_sensors': bool(order.sensed_by),
             **_gains_for(order, display),
             **(_LOCKSTEP[flown_by.foreign] if link.lockstep else {})}, moved)))
+    flying = start_simulation(processes, order, flown_by.foreign and link.lockstep)
     flying += described(order.figures()) if flown_by.foreign else 'autopilot_node'
-    if recording:
-        flying += f'; {_record(processes, display, recording, link.namespace)} to {recording}'
+    if recorder is not None:
+        flying += f'; {recorder.name} to {recording}'
+        if recorder.announced is not None:
+            recorder.announced.wait()
     display.say(flying)
     return autopilot
 
@@ -135,17 +139,25 @@ def _gains_for(order: Order, display: Progress) -> dict[str, float]:
         return {}
 
 
-def _record(processes: Processes, display: Progress, recording: str, namespace: str) -> str:
-    """Start the recorder; return its name."""
-    command = recorder(recording, namespace)
+class _Recorder(NamedTuple):
+    """A recorder's name, and what says that it records, which ros2 bag does not."""
+
+    name: str
+    announced: Announced | None
+
+
+def _record(
+    processes: Processes, display: Progress, recording: str, namespace: str
+) -> _Recorder:
+    """Start the recorder."""
+    command, *arguments = recorder(recording, namespace)
     if missing_of_rosbag2() == ['rosbag2_storage_mcap']:
         display.say('ros2 bag has no MCAP storage (package rosbag2_storage_mcap is not '
                     'installed): recording with record')
-    if command[0] == 'record':
-        processes.start_and_wait(command[0], command[1:], RECORDER_PATIENCE)
-    else:
-        processes.start(command[0], command[1:], RECORDER_PATIENCE)
-    return os.path.basename(command[0])
+    if command == 'record':
+        return _Recorder(command, processes.announce(command, arguments, RECORDER_PATIENCE))
+    processes.start(command, arguments, RECORDER_PATIENCE)
+    return _Recorder(os.path.basename(command), None)
 
 
 def recorder(path: str, namespace: str) -> list[str]:

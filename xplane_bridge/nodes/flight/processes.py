@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import os
 import signal
 import subprocess
@@ -30,8 +30,13 @@ from ament_index_python.packages import get_package_prefix
 from xplane_bridge.common.supervised import Supervised
 
 _PACKAGE = 'xplane_bridge'
+# Fields of /proc/PID/stat behind the name: the process group, and time in user and kernel mode.
+_GROUP, _CPU_TIMES = 2, slice(11, 13)
+_CLOCK_TICKS = os.sysconf('SC_CLK_TCK')
 # For all of them together: a real simulator that loads may need 3 s to show what is given back.
 _PATIENCE = 4.0
+# At least, for who is ended after the others.
+_LEAST_PATIENCE = 1.0
 # A recorder's last lines are copied after its end.
 _COPYING = 1.0
 # What has been published must be in its file before the publishers end. On a busy machine that
@@ -59,12 +64,35 @@ def executable_path(name: str) -> str:
     return path
 
 
+class Announced:
+    """A process that was started and says in its first line that it is ready."""
+
+    def __init__(self, name: str, process: Supervised) -> None:
+        self.name, self.process = name, process
+        self.line = ''
+        self._is_known = threading.Event()
+
+    def say(self, line: str) -> None:
+        """Take a line of its output, '' for the end."""
+        if not self._is_known.is_set():
+            self.line = line.strip()
+            self._is_known.set()
+
+    def wait(self, timeout: float = 20.0) -> str:
+        """Return its first line; RuntimeError if it ends without one, or hangs."""
+        if not self._is_known.wait(timeout):
+            self.process.end(0.0)
+        if not self.line or self.process.poll() not in (None, 0):
+            raise RuntimeError(f'{self.name} did not start: {self.line or "it printed nothing"}')
+        return self.line
+
+
 class Processes:
     """
     Run executables of this package, their output in a log file.
 
-    Use as a context manager: leaving it ends all of them, the newest first. They also end if this
-    process is killed.
+    Use as a context manager: leaving it ends all of them, in the order that ``start`` says. They
+    also end if this process is killed.
     """
 
     def __init__(self, log: str) -> None:
@@ -72,6 +100,8 @@ class Processes:
         self._log: TextIO | None = None
         self._running: list[tuple[str, Supervised]] = []
         self._patience: dict[Supervised, float] = {}
+        self._last: set[Supervised] = set()
+        self._announced: dict[str, Announced] = {}
         self._copiers: list[threading.Thread] = []
         self._groups: list[Supervised] = []
 
@@ -84,68 +114,62 @@ class Processes:
         with _without_interrupts():
             self._end()
 
+    def end_recorders(self) -> None:
+        """End those with a patience of their own; nothing else is ended before they have."""
+        with _without_interrupts():
+            for process, patience in reversed(self._patience.items()):
+                if patience:
+                    process.end(patience)
+                    process.wait(patience)
+
     def _end(self) -> None:
         """
-        Interrupt one after the other; kill what is left when the time for all of them is over.
+        Interrupt them in three turns, all of a turn at once, and kill what is left of each.
 
-        One that takes long delays the others by its share of that time; one with a patience of its
-        own, by that.
+        Who records comes first: it must have what was published. Then all others, and last those
+        to whom the others give back what they have taken.
         """
-        deadline = time.monotonic() + _PATIENCE
+        self.end_recorders()
         waiting = [*self._groups, *(process for _, process in self._running)]
-        left = len(waiting)
-        for process in reversed(waiting):
-            if patience := self._patience.get(process, 0.0):
-                began = time.monotonic()
-                process.end(patience)
-                process.wait(patience)
-                deadline += time.monotonic() - began
-                left -= 1
-                continue
-            remaining = max(deadline - time.monotonic(), 0.0)
-            process.end(remaining)
-            process.wait(remaining / left)
-            left -= 1
-        for process in waiting:
-            process.wait()
+        deadline = time.monotonic() + _PATIENCE
+        for turn in ([one for one in waiting if one not in self._last], self._last):
+            left = max(deadline - time.monotonic(), _LEAST_PATIENCE)
+            for process in turn:
+                process.end(left)
+            for process in turn:
+                process.wait()
         for copier in self._copiers:
             copier.join(_COPYING)
         if self._log is not None:
             self._log.close()
 
     def start(
-        self, executable: str, arguments: Sequence[str], patience: float = 0.0
+        self, executable: str, arguments: Sequence[str], patience: float = 0.0,
+        is_last: bool = False,
     ) -> Supervised:
         """
         Start an executable of this package, or any by its absolute path.
 
         It gets its own process group: Ctrl-C reaches it only through __exit__, in order. With
-        ``patience`` (s) it has that long to end, and nothing else is ended before it has. Raises
-        FileNotFoundError if it is not found.
+        ``patience`` (s) it has that long to end, and nothing else is ended before it has; one that
+        ``is_last`` is ended after all others. Raises FileNotFoundError if it is not found.
         """
         assert self._log is not None
-        return self._start(executable, arguments, self._log, patience)
+        process = self._start(executable, arguments, self._log, patience)
+        if is_last:
+            self._last.add(process)
+        return process
 
-    def start_and_wait(
-        self, executable: str, arguments: Sequence[str], patience: float = 0.0,
-        timeout: float = 20.0,
-    ) -> str:
-        """Start an executable and return its first line; RuntimeError if it ends without one."""
+    def announce(
+        self, executable: str, arguments: Sequence[str], patience: float = 0.0
+    ) -> Announced:
+        """Start an executable that says in its first line that it is ready."""
         process = self._start(executable, arguments, subprocess.PIPE, patience)
-        assert process.stdout is not None
-        # A process that hangs at startup must not hang this one.
-        watchdog = threading.Timer(timeout, process.end, [0.0])
-        watchdog.start()
-        try:
-            line = process.stdout.readline().strip()
-        finally:
-            watchdog.cancel()
-        if not line or process.poll() not in (None, 0):
-            raise RuntimeError(f'{executable} did not start: {line or "it printed nothing"}')
-        copier = threading.Thread(target=self._copy, args=(process.stdout,), daemon=True)
+        announced = self._announced[executable] = Announced(executable, process)
+        copier = threading.Thread(target=self._copy, args=(announced,), daemon=True)
         copier.start()
         self._copiers.append(copier)
-        return line
+        return announced
 
     def _start(
         self, executable: str, arguments: Sequence[str], output: TextIO | int, patience: float
@@ -172,9 +196,25 @@ class Processes:
         """Return a sentence about a process that has ended although it should be running."""
         for name, process in self._running:
             if (code := process.poll()) is not None:
-                reason = self.said(name)[-1:] or [f'see {self._log_path}']
+                line = self._announced[name].line if name in self._announced else ''
+                reason = self.said(name)[-1:] or [line or f'see {self._log_path}']
                 return f'{name} ended with code {code}: {reason[0]}'
         return None
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """Return the CPU time (s) used so far, by executable; 'controller' is a foreign one's."""
+        groups = {process.pid: name for name, process in self._running} | {
+            process.pid: 'controller' for process in self._groups}
+        found = dict.fromkeys(groups.values(), 0.0)
+        for entry in filter(str.isdigit, os.listdir('/proc')):
+            # It may just have ended.
+            with suppress(OSError), open(
+                    f'/proc/{entry}/stat', encoding='utf-8', errors='replace') as stream:
+                # The command's name, in brackets, may contain anything.
+                fields = stream.read().rpartition(')')[2].split()
+                if (name := groups.get(int(fields[_GROUP]))) is not None:
+                    found[name] += sum(map(int, fields[_CPU_TIMES])) / _CLOCK_TICKS
+        return found
 
     def runs(self, executable: str) -> bool:
         """Return whether an executable was started here."""
@@ -185,12 +225,15 @@ class Processes:
         with open(self._log_path, encoding='utf-8') as log:
             return [line.split(f'{name}]: ', 1)[1].strip() for line in log if f'{name}]: ' in line]
 
-    def _copy(self, stream: TextIO) -> None:
-        for line in stream:
+    def _copy(self, announced: Announced) -> None:
+        assert announced.process.stdout is not None
+        for line in announced.process.stdout:
+            announced.say(line)
             if self._log is None or self._log.closed:
                 return
             self._log.write(line)
             self._log.flush()
+        announced.say('')
 
 
 @contextmanager

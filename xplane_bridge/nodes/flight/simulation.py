@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+import os
 import threading
 import time
 from typing import Any, TypeVar
@@ -31,6 +32,7 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
+from xplane_bridge.common.data import folder
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.flights.analysis.quantities import RELAYED
 from xplane_bridge.flights.order import DIRECT, Order, web_parameters
@@ -54,6 +56,7 @@ def observing(
     name: str, namespace: str, follows_clock: bool, make_monitor: Callable[[Node], _Monitor],
 ) -> Iterator[tuple[Node, _Monitor]]:
     """Provide a node that spins in a separate thread and monitors the vehicle."""
+    _find_each_other_soon()
     # Not the default context: whoever calls this from Python may use that.
     context = Context()
     rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
@@ -76,6 +79,14 @@ def observing(
         with suppress(ValueError):
             node.destroy_node()
         rclpy.try_shutdown(context=context)
+
+
+def _find_each_other_soon() -> None:
+    """Shorten the middleware's discovery, here and in all processes of flights."""
+    profile = str(folder('discovery') / 'fastdds.xml')
+    # The first is read by releases up to 2, the other since 3. What the user has set stays.
+    for name in ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE'):
+        os.environ.setdefault(name, profile)
 
 
 def _spin(executor: SingleThreadedExecutor, stop: Future, monitor: Monitor) -> None:
@@ -120,7 +131,7 @@ def _start_direct(
         'publish_clock': order.follows_clock, **kept,
         # The simulation waits for commands; the watchdog does not, and would command instead.
         **({'command_timeout': 0.0} if link.lockstep else {}),
-        **simulated_start(order.scenario.initial), **disturbed}, moved))
+        **simulated_start(order.scenario.initial), **disturbed}, moved), is_last=True)
     if link.lockstep:
         _wait_until_open(processes)
     return 'simulator_node, direct; '
@@ -143,7 +154,7 @@ def _start_behind_bridge(
             'delay': link.delay, 'jitter': link.jitter,
             # If stamps are simulated time, the bridge publishes them, and the only clock.
             'publish_clock': False, **simulated_start(order.scenario.initial),
-            **disturbed}))
+            **disturbed}), is_last=True)
         if link.lockstep:
             _wait_until_open(processes)
     kept = peers.kept_messages(

@@ -212,6 +212,10 @@ class Vehicle:
         """Return whether one of the processes has failed; why() says which."""
         return self._processes.failed() is not None
 
+    def cpu_seconds(self) -> dict[str, float]:
+        """Return the CPU time (s) that each process has used so far, this one last."""
+        return {**self._processes.cpu_seconds(), NODE: time.process_time()}
+
     # Commands and targets.
 
     def make_command(self, values: Mapping[str, float]) -> FlightControls:

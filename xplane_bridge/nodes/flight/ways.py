@@ -97,7 +97,7 @@ class InLockstep(_Scripted):
         """Wait for the first state, and do what is due at it."""
         self._lockstep = Lockstep(self._vehicle)
         self._script.begin = self._lockstep.wait(-math.inf)
-        self._began = time.monotonic()
+        self._began, self._used = time.monotonic(), self._vehicle.cpu_seconds()
         return self._look()
 
     def go_on(self) -> bool:
@@ -125,6 +125,9 @@ class InLockstep(_Scripted):
             took = time.monotonic() - self._began
             self._display.say(f'flown {script.flown:.1f} s in {took:.1f} s: '
                               f'{script.flown / took:.1f} times real time')
+            computed = (f'{name} {(seconds - self._used.get(name, 0.0)) / took:.0%}'
+                        for name, seconds in self._vehicle.cpu_seconds().items())
+            self._display.say(f'computed in that time: {", ".join(computed)}')
         return not script.is_over
 
     def _show_progress(self, stamp: float) -> None:
