@@ -74,8 +74,11 @@ class Ledger(Generic[_T]):
 
         The original value is kept from the first time.
         """
-        entry = self._entries.get((vehicle, value)) or Entry(vehicle, value, before)
-        self._entries[vehicle, value] = replace(entry, held=Held.TAKEN)
+        entry = self._entries.get((vehicle, value))
+        if entry is None:
+            self._entries[vehicle, value] = Entry(vehicle, value, before)
+        elif entry.held is not Held.TAKEN:
+            self._entries[vehicle, value] = replace(entry, held=Held.TAKEN)
 
     def entries(self, vehicle: int | None = None, held: Held = Held.TAKEN) -> list[Entry[_T]]:
         """Return what is taken, or owed, of one vehicle or of all, in order."""

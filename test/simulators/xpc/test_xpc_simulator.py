@@ -153,6 +153,26 @@ def wypt(op, *points):
         struct.pack('<3f', *point) for point in points)
 
 
+@pytest.mark.parametrize('given', [
+    {'elevator': 0.1, 'aileron': -0.2, 'rudder': 0.05, 'throttle': 0.6},
+    {'elevator': 1.5, 'aileron': -7.0, 'rudder': 0.0, 'throttle': 1.0},
+    {'elevator': 0.1, 'aileron': -0.2, 'rudder': 0.05, 'throttle': -0.5}])
+@pytest.mark.parametrize('forced', [-2.0, 0.3])
+def test_whole_controls_do_what_their_parts_do(given, forced):
+    """The whole ones, which come in each frame of a flight, have a shorter way."""
+    whole, parts = Bench(), Bench()
+    for bench, datagrams in (
+            (whole, [ctrl(**given)]), (parts, [ctrl(**{k: v}) for k, v in given.items()])):
+        bench.frame(dref((ENGINE + 'ENGN_thro_override', (forced,))))
+        bench.aircraft.commanded.clear()
+        bench.frame(*datagrams)
+        bench.world.advance(0.1)
+    assert whole.aircraft.commanded == parts.aircraft.commanded == set(given)
+    assert whole.aircraft.state == parts.aircraft.state
+    for name in ('throttle_handles', 'throttle_use', 'throttle_override'):
+        assert getattr(whole.world, name) == getattr(parts.world, name)
+
+
 # Frames and the socket
 
 

@@ -50,7 +50,7 @@ class _Formats(NamedTuple):
 
     stamp: struct.Struct
     # The length of a text, and a mask.
-    count: struct.Struct
+    number: struct.Struct
     vector: struct.Struct
     # Orientation and angular velocity, each with the first number of its covariance.
     attitude: struct.Struct
@@ -103,7 +103,7 @@ def controls(data: bytes) -> Controls:
     if formats is None:
         return Controls(**CONTROLS_MASK.known(deserialize_message(data, FlightControls)))
     at = _aligned(_behind_header(data, formats), _MASK)
-    fields, = formats.count.unpack_from(data, at)
+    fields, = formats.number.unpack_from(data, at)
     return Controls._make([
         value if fields & bit else None for value, bit in zip(
             formats.controls.unpack_from(data, _aligned(at + _MASK, _DOUBLE)), _BITS,
@@ -134,19 +134,19 @@ def body_velocity(data: bytes) -> tuple[Vector, str]:
         message = deserialize_message(data, Odometry)
         twist = message.twist.twist.linear
         return (twist.x, twist.y, twist.z), message.header.frame_id
-    size = formats.count.size
+    size = formats.number.size
     at = _BEGIN + _STAMP
-    length, = formats.count.unpack_from(data, at)
+    length, = formats.number.unpack_from(data, at)
     frame = bytes(data[at + size:at + size + length - 1]).decode()
     at = _aligned(at + size + length, size)
-    length, = formats.count.unpack_from(data, at)
+    length, = formats.number.unpack_from(data, at)
     at = _aligned(at + size + length, _DOUBLE)
     return formats.vector.unpack_from(data, at + _DOUBLE * _POSE), frame
 
 
 def _behind_header(data: bytes, formats: _Formats) -> int:
-    length, = formats.count.unpack_from(data, _BEGIN + _STAMP)
-    return _BEGIN + _STAMP + formats.count.size + int(length)
+    length, = formats.number.unpack_from(data, _BEGIN + _STAMP)
+    return _BEGIN + _STAMP + formats.number.size + int(length)
 
 
 def _aligned(at: int, size: int) -> int:

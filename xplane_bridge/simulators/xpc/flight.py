@@ -14,7 +14,7 @@
 
 """The plugin's access to X-Plane's aircraft: the datarefs that it reads and writes for each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import math
 from struct import Struct
@@ -27,6 +27,7 @@ from xplane_bridge.aircraft.geometry import (
     transform,
     transpose,
 )
+from xplane_bridge.common.controls import FLOWN, SURFACES
 from xplane_bridge.protocols.xpc import (
     AIRCRAFT_COUNT,
     ControlsReply,
@@ -118,6 +119,8 @@ class Flight:
         self._world = world
         self._store = store
         self._plugin_version = plugin_version
+        # What reads a dataref, or its first element: each is asked for again and again.
+        self._readers: dict[str, Callable[[], float]] = {}
 
     # Controls
 
@@ -128,6 +131,9 @@ class Flight:
         *yoke, throttle, gear, flaps = buffer.unpack(_CTRL, 5)
         number = buffer[26] if buffer.size > 26 else 0
         speedbrake = buffer.unpack(_FLOAT32, 27)[0] if buffer.size == 31 else LEAVE
+        if number == 0 and gear == -1 and leaves(flaps) and leaves(speedbrake) and (
+                self._fly_by(yoke, throttle)):
+            return
         for axis, value in enumerate(yoke):
             if not leaves(value):
                 self._write(_aircraft(number).yoke[axis], value)
@@ -142,6 +148,17 @@ class Flight:
             self._write(_aircraft(number).flaps, flaps)
         if not leaves(speedbrake):
             self._write(_aircraft(number).speedbrake, speedbrake)
+
+    def _fly_by(self, yoke: Sequence[float], throttle: float) -> bool:
+        """Do what writing each of these does, in a fifth of the time; return whether possible."""
+        world, aircraft = self._world, self._world.aircraft
+        if not 0.0 <= throttle <= 1.0 or not math.isfinite(sum(yoke)) or any(
+                map(leaves, yoke)) or world.overrides['override_throttles']:
+            return False
+        elevator, aileron, rudder = yoke
+        world.fly_by(elevator, aileron, rudder, throttle, THROTTLES, True)
+        aircraft.commanded.update(FLOWN if aircraft.engine_count else SURFACES)
+        return True
 
     def controls(self, number: int) -> ControlsReply:
         """Return the answer to GETC."""
@@ -264,8 +281,10 @@ class Flight:
                 world.freeze(n, op < 200)
 
     def _read(self, name: str) -> float:
-        value = self._store.read(name)
-        return value.values[0] if value is not None else 0.0
+        read = self._readers.get(name)
+        if read is None:
+            read = self._readers[name] = self._store.element_reader(name, 0) or (lambda: 0.0)
+        return read()
 
     def _write(self, name: str, value: float) -> None:
         """Write as the plugin does, which checks nothing."""

@@ -68,6 +68,9 @@ _READ_BY_6 = 2
 _GOLDEN = 0.618_033_988_75
 
 _FLOAT32, _INT32 = Struct('<f'), Struct('<i')
+# Where DREF has its value, and the name behind it; and how many names are known by their bytes.
+_DREF_VALUE, _DREF_NAME = 5, 9
+_MOST_WRITTEN = 256
 _ELEMENT = re.compile(r'(.+)\[(\d+)\]')
 
 
@@ -134,6 +137,8 @@ class XPlane:
         # When the last frame was, and whether something may have been requested since.
         self._framed_at = math.nan
         self._has_news = False
+        # Which dataref and element is meant, by the bytes that name it.
+        self._written: dict[bytes, tuple[str, int]] = {}
 
     # Reading
 
@@ -149,6 +154,12 @@ class XPlane:
 
     def handle(self, data: bytes, sender: Address) -> None:
         """Carry out one datagram; what X-Plane does not understand is dropped."""
+        if data[:4] == b'DREF' and (known := self._written.get(data[_DREF_NAME:])) is not None:
+            # The same are written in each frame of a flight.
+            assert self._store is not None
+            self.counters.handled += 1
+            self._write(self._store, *known, _FLOAT32.unpack_from(data, _DREF_VALUE)[0])
+            return
         try:
             message = self._decode(data)
         except ProtocolError:
@@ -165,7 +176,8 @@ class XPlane:
         elif isinstance(message, wire.Usel):
             self.selected -= set(message.indices)
         elif not self._set_target(message) and (
-                self._store is None or not self._handle_modern(self._store, message, sender)):
+                self._store is None
+                or not self._handle_modern(self._store, message, data, sender)):
             self.counters.ignored += 1
 
     def _decode(self, data: bytes) -> Message:
@@ -190,7 +202,7 @@ class XPlane:
         return True
 
     def _handle_modern(
-        self, store: DatarefStore, message: Message, sender: Address
+        self, store: DatarefStore, message: Message, data: bytes, sender: Address
     ) -> bool:
         """Handle what X-Plane 10 and later know; return whether it has an effect here."""
         if isinstance(message, wire.RrefRequest):
@@ -200,7 +212,10 @@ class XPlane:
             if message.rate > 0 and len(self._positions) < _MOST_CLIENTS:
                 self._positions[sender] = message.rate, self._next_stream()
         elif isinstance(message, wire.Dref):
-            self._write(store, message)
+            known = _element(message.dataref)
+            if len(self._written) < _MOST_WRITTEN:
+                self._written[data[_DREF_NAME:]] = known
+            self._write(store, *known, message.value)
         elif isinstance(message, wire.Cmnd):
             self._commands.run(message.command)
         elif isinstance(message, wire.Vehx) or (
@@ -214,10 +229,8 @@ class XPlane:
             return False
         return True
 
-    def _write(self, store: DatarefStore, message: wire.Dref) -> None:
+    def _write(self, store: DatarefStore, name: str, element: int, value: float) -> None:
         """Write a dataref; clients send int datarefs as float32 or as int32."""
-        name, element = _element(message.dataref)
-        value = message.value
         type_ = store.type_of(name)
         if type_ is not None and type_.is_integer and value != 0.0 and not (
                 _LEAST_FLOAT_OF_AN_INT <= abs(value) < math.inf):

@@ -1,0 +1,85 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The processes of a flight: who ends when, what one says first, and how much each computes."""
+
+from pathlib import Path
+import sys
+import time
+
+import pytest
+
+pytest.importorskip('ament_index_python', reason='ROS 2 is not installed')
+
+from xplane_bridge.nodes.flight.processes import Processes
+
+DEADLINE = 60.0
+# Writes its name into a file when it is interrupted.
+ENDS = """
+import signal, sys
+def end(*_):
+    with open(sys.argv[1], 'a') as order:
+        print(sys.argv[2], file=order)
+    sys.exit()
+signal.signal(signal.SIGINT, end)
+print('ready', flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def wait_for(condition, what):
+    """Wait until something is true."""
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < deadline, f'waited in vain for {what}'
+        time.sleep(0.01)
+
+
+def test_who_records_ends_first_and_the_simulator_last(tmp_path):
+    log, order = tmp_path / 'log', tmp_path / 'order'
+    with Processes(str(log)) as processes:
+        def of(name):
+            return sys.executable, ['-c', ENDS, str(order), name]
+
+        # A recorder is the first that is started, too.
+        recorder = processes.announce(*of('recorder'), patience=DEADLINE)
+        processes.start(*of('autopilot'))
+        processes.start(*of('simulator'), is_last=True)
+        processes.start(*of('bridge'))
+        assert recorder.wait(DEADLINE) == 'ready'
+        wait_for(lambda: log.read_text().count('ready') == 4, 'all of them')
+    first, *others, last = order.read_text().split()
+    assert (first, sorted(others), last) == ('recorder', ['autopilot', 'bridge'], 'simulator')
+
+
+@pytest.mark.parametrize(('code', 'why'), [
+    ('', 'it printed nothing'),
+    ('import sys; print("no room"); sys.exit(1)', 'no room')])
+def test_a_process_that_does_not_start_says_why(tmp_path, code, why):
+    with Processes(str(tmp_path / 'log')) as processes:
+        announced = processes.announce(sys.executable, ['-c', code])
+        wait_for(lambda: announced.process.poll() is not None, 'its end')
+        with pytest.raises(RuntimeError, match=f'did not start: {why}'):
+            announced.wait(DEADLINE)
+        assert why in processes.failed() or not code
+
+
+def test_the_time_that_a_process_computes_is_its_own(tmp_path):
+    busy = Path(sys.executable).resolve()
+    with Processes(str(tmp_path / 'log')) as processes:
+        processes.start(str(busy), ['-c', 'while True: pass'])
+        processes.start_group(['sleep', '1000'], str(tmp_path / 'controller.log'))
+        wait_for(lambda: processes.cpu_seconds()[str(busy)] > 0.1, 'some work')
+        assert processes.cpu_seconds()['controller'] < 0.1
