@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 import struct
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
@@ -216,6 +217,7 @@ def check_version(version: int) -> None:
         raise ValueError(f'X-Plane version: expected one of {VERSIONS}, got {version!r}')
 
 
+@cache
 def default_layout(version: int, sender: Sender = 'bridge', *, byte_order: ByteOrder = 'little',
                    trailer: bool | None = None) -> Layout:
     """
