@@ -49,6 +49,7 @@ _ATTITUDE_TIME = 0.5
 _SPEED_TIME = 5.0
 _GRAVITY = 9.80665
 _HEIGHT_ABOVE_GROUND = 2.0
+_CLEAR = terrain.HIGHEST + _HEIGHT_ABOVE_GROUND
 
 
 @dataclass(slots=True)
@@ -113,11 +114,7 @@ class OtherAircraft:
             return
         quick, slow = _responses(seconds)
         if not (self.phi or self.theta or self.yoke_roll or self.yoke_pitch or self.yoke_yaw):
-            # The same with less work: most of the 19 fly so, and each frame waits for them.
-            self.speed += (self._target_speed() - self.speed) * slow
-            self.psi %= math.tau
-            self._move(self.speed * math.cos(self.psi), self.speed * math.sin(self.psi), seconds)
-            self._limit_altitude()
+            self._fly_straight(seconds, slow)
             return
         self.phi += (_full(self.yoke_roll) * _MAX_BANK - self.phi) * quick
         self.theta += (_full(self.yoke_pitch) * _MAX_CLIMB - self.theta) * quick
@@ -127,6 +124,25 @@ class OtherAircraft:
         self._move(north, east, seconds)
         self.altitude_msl -= down * seconds
         self._limit_altitude()
+
+    def _fly_straight(self, seconds: float, slow: float) -> None:
+        """Do the same with less work: most of the 19 fly so, and each frame waits for them."""
+        throttle = self.throttle[0]
+        if not 0.0 <= throttle <= 1.0:
+            throttle = clamp(throttle, 0.0, 1.0)
+        self.speed = speed = self.speed + (
+            SLOWEST + (FASTEST - SLOWEST) * throttle - self.speed) * slow
+        self.psi = psi = self.psi % math.tau
+        lat_deg, altitude = self.lat_deg, self.altitude_msl
+        meridian, across = radii_of_curvature(lat_deg)
+        there = lat_deg + math.degrees(speed * math.cos(psi) * seconds / (meridian + altitude))
+        self.lat_deg = there if -MAX_LAT_DEG <= there <= MAX_LAT_DEG else clamp(
+            there, -MAX_LAT_DEG, MAX_LAT_DEG)
+        self.lon_deg = math.remainder(
+            self.lon_deg + math.degrees(speed * math.sin(psi) * seconds / (
+                (across + altitude) * math.cos(math.radians(lat_deg)))), 360.0)
+        if not _CLEAR <= altitude <= MAX_ALTITUDE:
+            self._limit_altitude()
 
     def _move(self, north: float, east: float, seconds: float) -> None:
         """Move over ground at this velocity, in m/s."""
@@ -184,7 +200,7 @@ class OtherAircraft:
 
     def _limit_altitude(self) -> None:
         """Stay above the ground, which is looked up near it only: 19 aircraft fly each frame."""
-        if self.altitude_msl < terrain.HIGHEST + _HEIGHT_ABOVE_GROUND:
+        if self.altitude_msl < _CLEAR:
             lowest = terrain.elevation_m(self.lat_deg, self.lon_deg) + _HEIGHT_ABOVE_GROUND
             self.altitude_msl = max(self.altitude_msl, lowest)
         self.altitude_msl = min(self.altitude_msl, MAX_ALTITUDE)
