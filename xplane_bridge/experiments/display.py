@@ -21,14 +21,16 @@ import math
 import sys
 import threading
 import time
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from xplane_bridge.common import drawing, optional
 from xplane_bridge.common.command_line import terminal
 from xplane_bridge.common.text import known, printable, printable_lines
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.experiments.live import Live
 from xplane_bridge.flights.flight import Flight
+
+if TYPE_CHECKING:
+    from xplane_bridge.experiments.live import Live
 
 _REFRESHES = 8
 _LINE_PERIOD = 2.0

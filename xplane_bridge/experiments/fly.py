@@ -21,10 +21,10 @@ from dataclasses import replace
 import os
 import sys
 import tempfile
+from typing import TYPE_CHECKING
 
 from xplane_bridge.common.signals import Interrupts
 from xplane_bridge.experiments.display import View
-from xplane_bridge.experiments.live import served
 from xplane_bridge.experiments.report import clear, report
 from xplane_bridge.experiments.settings import (
     Experiment,
@@ -36,6 +36,9 @@ from xplane_bridge.experiments.settings import (
 from xplane_bridge.flights.flight import Fault, Flight
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.places import open_flight
+
+if TYPE_CHECKING:
+    from xplane_bridge.experiments.live import Live
 
 COMMAND = 'experiment'
 
@@ -54,8 +57,7 @@ def fly(experiment: Experiment) -> int:
             recording = files.recording or os.path.join(scratch, 'flight.mcap')
             order = replace(order, keep=replace(order.keep, recording=recording))
         try:
-            viewers = served(experiment)
-            live = stack.enter_context(viewers)
+            live = _served(experiment, stack)
             view = View(live, experiment.pace, draws=bool(files.picture))
             flight = stack.enter_context(open_flight(order, view))
         except (ImportError, ValueError) as error:
@@ -73,6 +75,14 @@ def fly(experiment: Experiment) -> int:
         except KeyboardInterrupt:
             print('interrupted; the report is incomplete', flush=True)
             return INTERRUPTED
+
+
+def _served(experiment: Experiment, stack: ExitStack) -> Live | None:
+    """Start the live view of an experiment that wants one; all others need no server."""
+    if not experiment.live:
+        return None
+    from xplane_bridge.experiments.live import served
+    return stack.enter_context(served(experiment))
 
 
 def conduct(

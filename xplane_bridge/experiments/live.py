@@ -23,7 +23,6 @@ Topics: /tf, /aircraft, /path, /target and /route for the 3D panel, /fix for the
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 import math
 import time
 
@@ -216,10 +215,8 @@ class Live:
                 (east, north, up) for east, north in route.path.drawn()], self._now_ns)
 
 
-def served(experiment: Experiment) -> AbstractContextManager[Live | None]:
-    """Start the live view of an experiment that wants one, and say where it is."""
-    if not experiment.live:
-        return nullcontext()
+def served(experiment: Experiment) -> Live:
+    """Start the live view of an experiment, and say where it is."""
     live = Live(experiment.live, experiment.title)
     print(f'live at {live.address}: open it in Foxglove or Lichtblick, with the layout '
           f'{folder("view") / "foxglove_live.json"}', flush=True)

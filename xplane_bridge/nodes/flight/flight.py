@@ -43,8 +43,6 @@ from xplane_bridge.control.policy.observation import Numbers, numbers, Vector
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.flights.analysis.series import Arrivals, History
-from xplane_bridge.flights.core import never_engaged
-from xplane_bridge.flights.core_vehicle import tuned
 from xplane_bridge.flights.flight import Display, Flight, State
 from xplane_bridge.flights.laws import ActionLaw
 from xplane_bridge.flights.order import Order
@@ -178,6 +176,7 @@ class RosFlight(Flight):
             while going and not self.script.engaged:
                 going = way.go_on()
             if not going:
+                from xplane_bridge.flights.core import never_engaged
                 raise never_engaged(order.scenario.name)
         return State.READY if going else State.OVER
 
@@ -223,6 +222,8 @@ class RosFlight(Flight):
             ORDERED if order.flown_by.foreign else TARGET, bool(order.sensed_by))
 
     def _by_actions(self, node: Node, processes: Processes) -> Way:
+        # All others need nothing of the aircraft that is simulated in this process.
+        from xplane_bridge.flights.core_vehicle import tuned
         order, monitor = self.order, self._monitor
         assert isinstance(monitor, Observer)
         initial = order.scenario.initial
