@@ -99,9 +99,10 @@ class Publisher:
                 state.latitude_deg, state.longitude_deg, state.altitude_msl, state.orientation))
         if place_fault(state.latitude_deg, state.longitude_deg, state.altitude_msl) is None:
             self._last_state = state
+        # Who receives it may ask at once for what needs it.
+        node.last_update = time.monotonic()
         if stamp is not None:
             self.vehicle.publish(state, stamp)
-        node.last_update = time.monotonic()
 
     def publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:
         """Publish the datarefs selected by the user."""
