@@ -214,7 +214,7 @@ class Vehicle:
 
     def cpu_seconds(self) -> dict[str, float]:
         """Return the CPU time (s) that each process has used so far, this one last."""
-        return {**self._processes.cpu_seconds(), NODE: time.process_time()}
+        return {**self._processes.cpu_seconds(), EXPERIMENT: time.process_time()}
 
     # Commands and targets.
 

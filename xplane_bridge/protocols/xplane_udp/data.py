@@ -41,7 +41,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 import struct
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
@@ -217,7 +216,6 @@ def check_version(version: int) -> None:
         raise ValueError(f'X-Plane version: expected one of {VERSIONS}, got {version!r}')
 
 
-@cache
 def default_layout(version: int, sender: Sender = 'bridge', *, byte_order: ByteOrder = 'little',
                    trailer: bool | None = None) -> Layout:
     """
