@@ -263,10 +263,8 @@ def decode_data(data: bytes | bytearray | memoryview, layout: Layout | None = No
     layout, end = _layout_of(data, 'DATA', SEGMENT_SIZE, layout, previous, version)
     segments = []
     for index, *values in _SEGMENTS[layout.byte_order].iter_unpack(data[layout.header_size:end]):
-        if NO_DATA in values:
-            segments.append(Segment(index, tuple([None if v == NO_DATA else v for v in values])))
-        else:
-            segments.append(Segment(index, tuple(values)))
+        segments.append(Segment(index, tuple(
+            [None if v == NO_DATA else v for v in values] if NO_DATA in values else values)))
     if sender == 'bridge' and version is not None and version in INTEGER_INPUTS:
         segments = [_with_integers(s, INTEGER_INPUTS[version].get(s.index, ()), layout,
                                    data[layout.header_size + SEGMENT_SIZE * i:])
