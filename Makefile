@@ -30,7 +30,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
 .PHONY: build test test-fast test-here test-sourced test-python test-skrl demo experiment campaign train skrl export experiment-table aircraft-table topic-table states-page \
-	bench bench-page lint mutants soak shell clean
+	bench bench-page budgets lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
 build: $(BUILT)
@@ -165,12 +165,16 @@ topic-table: $(BUILT)
 states-page: $(VENV)
 	@$(RUN) python3 -P tools/draw_states.py docs/explanation/sessions.md
 
+# The table of calls in docs/reference/performance.md, after a hot path was changed on purpose.
+budgets: $(BUILT) $(STUDIES)
+	@BUDGETS=rewrite $(RUN) python3 -P -m pytest -q test/house/budgets
+
 # All benchmarks, or those named: make bench BENCH_ARGS="xpc ulyssix"
-bench: $(BUILT)
+bench: $(BUILT) $(STUDIES)
 	@$(RUN) python3 benchmarks $(BENCH_ARGS)
 
 # The same, and their tables into docs/reference/performance.md.
-bench-page: $(BUILT)
+bench-page: $(BUILT) $(STUDIES)
 	@$(RUN) python3 benchmarks --page docs/reference/performance.md $(BENCH_ARGS)
 
 # Restarts, freezes, floods and packet loss for MINUTES per protocol: make soak MINUTES=10

@@ -335,8 +335,8 @@ class Body(Generic[MessageT]):
 
     def pack(self, message: MessageT) -> bytes:
         """Return the bytes; ValueError or TypeError for what must not be sent."""
-        data = bytearray(self._struct.pack(*(
-            form.pack(what, getattr(message, name)) for name, what, form in self._fields)))
+        data = bytearray(self._struct.pack(*[
+            form.pack(what, getattr(message, name)) for name, what, form in self._fields]))
         data[:len(self._header)] = self._header
         return bytes(data)
 

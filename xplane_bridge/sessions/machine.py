@@ -167,11 +167,8 @@ class Peer(ABC):
 
     def __init__(self, table: Table) -> None:
         self._machine = Machine(table)
-
-    @property
-    def state(self) -> State:
-        """Return where the conversation stands."""
-        return self._machine.state
+        # Where the conversation stands: looked at some twenty times for each reply.
+        self.state = self._machine.state
 
     @property
     def shown(self) -> str:
@@ -194,4 +191,6 @@ class Peer(ABC):
 
     def process(self, what: What, now: float) -> tuple[Do, ...]:
         """Let something happen; return what to do."""
-        return self._machine.process(what)
+        actions = self._machine.process(what)
+        self.state = self._machine.state
+        return actions

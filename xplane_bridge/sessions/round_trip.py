@@ -34,6 +34,11 @@ class RoundTrip:
     ``first`` is the time-out before anything is known, ``shortest`` and ``longest`` are its
     limits. Time is passed in, in seconds. Each request must be told from the others, as by its
     channel: then late replies count too, and no sample is ambiguous (RFC 6298, section 3).
+
+    What follows is kept, as it is asked for far more often than it changes: ``shortest`` is the
+    shortest round trip of the last seconds, infinite if there was none; ``usual_timeout`` is how
+    long to wait for a reply of a peer that has answered in time, ``timeout`` is longer after each
+    request that had none.
     """
 
     def __init__(self, *, first: float, shortest: float, longest: float) -> None:
@@ -50,6 +55,7 @@ class RoundTrip:
         self._backed_off_at = -math.inf
         self._minima = [math.inf, math.inf]
         self._minima_until = -math.inf
+        self._conclude()
 
     def learn(self, sample: float, now: float) -> None:
         """Record that a request was answered after ``sample`` seconds."""
@@ -66,38 +72,31 @@ class RoundTrip:
             self._minima = [math.inf, self._minima[0]]
             self._minima_until = now + _MEMORY
         self._minima[0] = min(self._minima[0], sample)
+        self._conclude()
 
     def back_off(self, sent_at: float, now: float) -> None:
         """Record that a request sent then was not answered in time: wait longer, once a flight."""
         if sent_at >= self._backed_off_at:
             self._backoff = min(self._backoff + 1, _LARGEST_BACKOFF)
             self._backed_off_at = now
+            self._conclude()
 
     @property
     def backs_off(self) -> bool:
         """Return whether the last request had no reply in time."""
         return self._backoff > 0
 
-    @property
-    def shortest(self) -> float:
-        """Return the shortest round trip of the last seconds, infinite if there was none."""
-        return min(self._minima)
-
-    @property
-    def usual_timeout(self) -> float:
-        """Return how long to wait for a reply of a peer that has answered in time."""
-        if self.mean is None:
-            return self._first
-        # A reply may always take twice the usual time, or a tenth of a second more.
-        spread = max(min(self.mean, 0.1), 4.0 * self._variation)
-        # A peer that had stopped for a while answers late, but is no further away than before.
-        most = min(self._most, max(_LONGEST_BACKED_OFF, _MOST_OF_SHORTEST * self.shortest))
-        return min(most, max(self._least, self.mean + spread))
-
-    @property
-    def timeout(self) -> float:
-        """Return how long to wait for a reply: longer after each request that had none."""
-        usual = self.usual_timeout
+    def _conclude(self) -> None:
+        """Work out the time-outs."""
+        self.shortest = min(self._minima)
+        usual = self._first
+        if self.mean is not None:
+            # A reply may always take twice the usual time, or a tenth of a second more.
+            spread = max(min(self.mean, 0.1), 4.0 * self._variation)
+            # A peer that had stopped for a while answers late, but is no further away than before.
+            most = min(self._most, max(_LONGEST_BACKED_OFF, _MOST_OF_SHORTEST * self.shortest))
+            usual = min(most, max(self._least, self.mean + spread))
+        self.usual_timeout = usual
         # The first time-out may be due to a lost datagram just as well as to a slower peer.
         longest = min(self._most, max(_LONGEST_BACKED_OFF, 2.0 * usual))
-        return float(min(longest, usual * 2.0 ** max(0, self._backoff - 1)))
+        self.timeout = float(min(longest, usual * 2.0 ** max(0, self._backoff - 1)))

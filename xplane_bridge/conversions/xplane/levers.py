@@ -98,11 +98,14 @@ def elements(dataref: str) -> tuple[str, ...]:
     return tuple(f'{dataref}[{n}]' for n in range(MOST_REPORTED))
 
 
+_ELEMENTS = {dataref: elements(dataref) for dataref in ENGINES.values()}
+
+
 def arrays_of(values: Mapping[str, float]) -> dict[str, list[float]]:
     """Return the arrays of engines from their elements."""
     return {
-        dataref: [values[name] for name in elements(dataref) if name in values]
-        for dataref in ENGINES.values()}
+        dataref: [values[name] for name in names if name in values]
+        for dataref, names in _ELEMENTS.items()}
 
 
 def for_each(values: Sequence[float], count: int = _SLOTS) -> tuple[float, ...]:

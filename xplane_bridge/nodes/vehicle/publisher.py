@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 import math
 from operator import attrgetter
@@ -396,11 +396,10 @@ def _write_stamp(header: Header, stamp: _Stamp) -> None:
     header.stamp.sec, header.stamp.nanosec = stamp
 
 
-def _air_numbers(air: Air) -> Iterator[float]:
-    """Yield the numbers of AirData in order, NaN for what is unknown."""
-    for value in _air_values(air):
-        yield math.nan if value is None else value
-    yield from air.wind or NOWHERE
+def _air_numbers(air: Air) -> tuple[float, ...]:
+    """Return the numbers of AirData in order, NaN for what is unknown."""
+    known = [math.nan if value is None else value for value in _air_values(air)]
+    return (*known, *(air.wind or NOWHERE))
 
 
 _NONE = [-1.0] + [0.0] * 8

@@ -20,7 +20,7 @@ measured). Everything is big-endian. Data are polled: a one-byte request to the 
 one reply. Controls go to a separate port and are never answered.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 import enum
 from typing import ClassVar, TypeAlias
 
@@ -55,14 +55,14 @@ class Request(Message):
 class SensorReply(Message):
     """Base of the sensor replies: after two bytes, one float32 per field."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     command: ClassVar[Command]
 
     @property
     def values(self) -> tuple[float, ...]:
         """Return the values of all fields in order."""
-        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return tuple([getattr(self, name) for name in self.__slots__])
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class Peer(machine.Peer):
     @property
     def shown(self) -> str:
         """Return what the owner sees: of one that answers, what its data show."""
-        shown = super().shown
+        shown = self.state.shown
         return self._health.shown if shown == _ANSWERING else shown
 
     @property

@@ -30,6 +30,8 @@ _CHANNELS = 16
 # A reply normally takes microseconds, but waits for a step of the flight model to end.
 TIMEOUT = 0.5
 
+_REQUESTS = {command: fdmdata.encode(fdmdata.Request(command)) for command in Command}
+
 
 class Poll:
     """
@@ -62,10 +64,9 @@ class Poll:
 
     def ended(self) -> Iterator[tuple[str, dict[Command, SensorReply]]]:
         """Yield each completed entry, once, with its replies if any."""
-        waiting = self.waiting
+        waiting = set(self.waiting)
         ended = [
-            name for name, commands in self.entries.items()
-            if not (waiting and any(command in waiting for command in commands))]
+            name for name, commands in self.entries.items() if waiting.isdisjoint(commands)]
         for name in ended:
             commands = self.entries.pop(name)
             replies = {c: self.replies[c] for c in commands if c in self.replies}
@@ -105,7 +106,7 @@ class Polls:
             return []
         self._polls[channel] = Poll(entries, commands, now)
         self._statistics.requests += len(commands)
-        return [(channel, fdmdata.encode(fdmdata.Request(c))) for c in commands]
+        return [(channel, _REQUESTS[command]) for command in commands]
 
     def refuse(self, channel: str) -> None:
         """Handle an error reply."""

@@ -30,7 +30,7 @@ from xplane_bridge.sessions.xpc.flow import Flow
 from xplane_bridge.sessions.xpc.items import REPORTED
 from xplane_bridge.sessions.xpc.requests.checks import Checks
 from xplane_bridge.sessions.xpc.requests.others import Others
-from xplane_bridge.sessions.xpc.requests.polls import StatePoll, stem_of
+from xplane_bridge.sessions.xpc.requests.polls import parts_of, StatePoll
 from xplane_bridge.sessions.xpc.requests.reads import Reads
 from xplane_bridge.sessions.xpc.requests.telemetry import AircraftPoll
 from xplane_bridge.sessions.xpc.requests.watch import Watch
@@ -187,7 +187,7 @@ class Requests:
         self, channel: str, reply: xpc.Reply
     ) -> tuple[float | None, dict[str, tuple[float, ...]]] | None:
         """Return AircraftPoll.said() of a reply with the state of an aircraft, else None."""
-        poll = self._poll_of_stem.get(stem_of(channel))
+        poll = self._poll_of_stem.get(parts_of(channel)[0])
         return None if poll is None else poll.said(channel, reply)
 
     def hear(self, channel: str, reply: xpc.Reply, now: float) -> Sequence[Any]:
@@ -195,7 +195,7 @@ class Requests:
         if channel == PROBE_CHANNEL:
             self._statistics.replies += 1
             return ()
-        poll = self._poll_of_stem.get(stem_of(channel))
+        poll = self._poll_of_stem.get(parts_of(channel)[0])
         event: Any = None
         if poll is not None:
             event = poll.receive(channel, reply, now)
@@ -337,13 +337,11 @@ class Requests:
             for request in ready.start(now):
                 flow.ask(request[0])
                 requests.append(request)
-        self._count_held(now, flow)
+        if ready is not None and ready is not self._held_poll:
+            self._count_held(ready, now, flow)
 
-    def _count_held(self, now: float, flow: Flow) -> None:
-        """Count a poll that is due, and has to wait for the budget."""
-        ready = self._ready_poll(now)
-        if ready is None or ready is self._held_poll:
-            return
+    def _count_held(self, ready: StatePoll, now: float, flow: Flow) -> None:
+        """Count a poll that is due, if it has to wait for the budget."""
         at = flow.when_poll(ready.cost, now, leave=self._leave_for_first(ready))
         if at is not None and at > now:
             self._held_poll = ready

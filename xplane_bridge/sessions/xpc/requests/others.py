@@ -21,7 +21,7 @@ from collections.abc import Collection, Mapping, Sequence
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Polled, Statistics, Telemetry
-from xplane_bridge.sessions.xpc.requests.polls import StatePoll, stem_of
+from xplane_bridge.sessions.xpc.requests.polls import parts_of, StatePoll
 from xplane_bridge.sessions.xpc.requests.telemetry import AircraftPoll
 
 _HEADER = 6
@@ -113,12 +113,12 @@ class Others:
 
     def handles(self, channel: str) -> bool:
         """Return whether a channel is one of these polls'."""
-        stem = stem_of(channel)
+        stem = parts_of(channel)[0]
         return stem in self._groups or stem in self._alone
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> list[Telemetry]:
         """Handle a reply on one of these channels; return the telemetry that it completes."""
-        stem = stem_of(channel)
+        stem = parts_of(channel)[0]
         group = self._groups.get(stem)
         if group is None:
             member = self._alone[stem]

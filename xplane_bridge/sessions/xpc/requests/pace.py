@@ -99,7 +99,8 @@ class Pace:
     @property
     def is_far(self) -> bool:
         """Return whether the next poll need not wait for replies to the last one."""
-        return self._delayed >= self._delays_needed and self._may_be_far
+        # Nearby nothing has been delayed, and this is asked five times for each update.
+        return 0 < self._delayed >= self._delays_needed and self._may_be_far
 
     @property
     def distance(self) -> float:

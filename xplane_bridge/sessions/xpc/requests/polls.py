@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 import math
 from typing import Any
 
@@ -54,9 +55,12 @@ def make_round_trip() -> RoundTrip:
     return RoundTrip(first=_FIRST_TIMEOUT, shortest=_SHORTEST_TIMEOUT, longest=_LONGEST_TIMEOUT)
 
 
-def stem_of(channel: str) -> str:
-    """Return what the channels of one request have in common: all but their number."""
-    return channel.rpartition(' ')[0]
+# The same channels come back with each poll, several times each.
+@lru_cache(maxsize=4 * _MOST)
+def parts_of(channel: str) -> tuple[str, str]:
+    """Return what the channels of one request have in common, and the rest: their number."""
+    stem, space, number = channel.rpartition(' ')
+    return stem, space + number
 
 
 @dataclass(slots=True)
@@ -172,13 +176,13 @@ class StatePoll:
 
     def poll_on(self, channel: str) -> Poll | None:
         """Return the poll that was sent on a channel, None if nothing is expected there."""
-        stem, _, number = channel.rpartition(' ')
-        poll = self._polls.get(' ' + number)
+        stem, number = parts_of(channel)
+        poll = self._polls.get(number)
         return None if poll is None or stem in poll.replies else poll
 
     def _take(self, channel: str, poll: Poll, reply: Any, now: float) -> None:
         """Add a reply to its poll."""
-        stem, _, number = channel.rpartition(' ')
+        stem, number = parts_of(channel)
         poll.replies[stem] = reply
         self._round_trip.learn(now - poll.sent_at, now)
         if poll.has_timed_out:
@@ -186,7 +190,7 @@ class StatePoll:
         else:
             self._statistics.replies += 1
         if len(poll.replies) == self.cost:
-            self._free(' ' + number)
+            self._free(number)
 
     def _finish(self, poll: Poll, now: float) -> None:
         """Wait no longer for this poll, of which what is still to come is not needed."""

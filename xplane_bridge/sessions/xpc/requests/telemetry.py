@@ -22,7 +22,7 @@ import struct
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Polled, Statistics, Telemetry
-from xplane_bridge.sessions.xpc.requests.polls import make_round_trip, Poll, StatePoll, stem_of
+from xplane_bridge.sessions.xpc.requests.polls import make_round_trip, parts_of, Poll, StatePoll
 from xplane_bridge.sessions.xpc.requests.watch import patient_leases
 
 # Position and datarefs that disagree this often in a row are not from different frames: this
@@ -91,7 +91,7 @@ class AircraftPoll(StatePoll):
         None if it is not the state, or late.
         """
         poll = self.poll_on(channel)
-        if stem_of(channel) != self.state_stem or poll is None or poll.has_timed_out:
+        if parts_of(channel)[0] != self.state_stem or poll is None or poll.has_timed_out:
             return None
         if not isinstance(reply, xpc.Datarefs) or len(reply.rows) != self._count:
             return None, {}
@@ -107,7 +107,7 @@ class AircraftPoll(StatePoll):
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> Telemetry | None:
         """Handle one reply; return the aircraft's telemetry if it is now complete."""
         poll = self.poll_on(channel)
-        stem = stem_of(channel)
+        stem = parts_of(channel)[0]
         if poll is not None and stem == self.position_stem and isinstance(
                 reply, xpc.PositionReply):
             self._take(channel, poll, reply, now)
@@ -116,8 +116,8 @@ class AircraftPoll(StatePoll):
             poll is not None and stem == self.state_stem
             and isinstance(reply, xpc.Datarefs) and len(reply.rows) == self._count
         ):
-            values = _State(
-                (name, row[0]) for name, row in zip(self.names, reply.rows, strict=False) if row)
+            values = _State({
+                name: row[0] for name, row in zip(self.names, reply.rows, strict=False) if row})
             values.arrays = {name: reply.rows[place] for name, place in self._arrays}
             self._take(channel, poll, values, now)
             self.leases.heard(values, now)
