@@ -74,7 +74,7 @@ $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 	@$(JOBS) $(RUN) flock $(ROOT)/.lock colcon --log-base $(ROOT)/log build --symlink-install --paths $(ROOT)/xplane_bridge \
 		--build-base $(ROOT)/colcon --install-base $(ROOT)/install \
 		--event-handlers console_start_end- \
-		--cmake-args -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF
+		--cmake-args -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF $(if $(ROS_DISTRO),,-DPYTHON_ONLY=ON)
 	@touch $@
 
 # Most tests wait for a simulator that flies in real time, so a few run in parallel; each

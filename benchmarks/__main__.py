@@ -17,7 +17,9 @@ Run the benchmarks: ``python3 benchmarks [--page PAGE] [NAME...]``, by default a
 
 ``make bench`` does so with ROS 2 sourced, and ``make bench-page`` writes the tables to
 docs/reference/performance.md as well. The benchmark NAME is ``bench_NAME.py``, whose ``main()``
-prints its tables and returns 1 if a goal was missed.
+prints its tables and returns 1 if a goal was missed. Beside each ratio stands that of the last
+release (released.py). The exit code says whether all goals were met, or with ``--against`` whether
+no ratio is much worse than in the release.
 """
 
 import argparse
@@ -31,7 +33,8 @@ import sys
 import time
 
 import page
-from tables import take_tables
+from released import FILE, ratios_of, read, Released, WORSE, write
+from tables import compare, take_tables, take_worse
 
 BENCHMARKS = sorted(
     path.stem.removeprefix('bench_') for path in Path(__file__).parent.glob('bench_*.py'))
@@ -59,6 +62,12 @@ def main(arguments: list[str]) -> int:
     """Run the named benchmarks; return the exit status."""
     parser = argparse.ArgumentParser(prog='benchmarks', description='Run benchmarks.')
     parser.add_argument('--page', type=Path, help='Markdown page to write the tables to as well')
+    parser.add_argument(
+        '--against', action='store_true',
+        help=f'exit with 1 if a ratio is more than {WORSE - 1.0:.0%}% worse than that of the last '
+             f'release ({FILE.name}), whatever the goals say')
+    parser.add_argument(
+        '--keep', metavar='RELEASE', help=f'write the ratios to {FILE.name} as those of RELEASE')
     parser.add_argument('names', nargs='*', metavar='NAME',
                         help=f'by default all: {", ".join(BENCHMARKS)}')
     given = parser.parse_args(arguments)
@@ -72,10 +81,16 @@ def main(arguments: list[str]) -> int:
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     print(f'{machine()}\nload before: {page.load()}; what else runs here shows in every figure, '
           'less in ratios')
+    released = read()
+    kept: Released | None = None
+    if given.keep is not None:
+        kept = Released(given.keep, released.ratios if given.names else {})
     missed = []
+    begin_all = time.monotonic()
     for name in given.names or BENCHMARKS:
         print(f'\n=== {name} ===', flush=True)
         load, begin = page.load(), time.monotonic()
+        compare(name, released)
         if import_module(f'bench_{name}').main():
             missed.append(name)
         took = time.monotonic() - begin
@@ -84,8 +99,17 @@ def main(arguments: list[str]) -> int:
         if given.page is not None:
             run = page.Run(time.strftime('%Y-%m-%d'), machine(), load, took)
             page.update(given.page, name, tables, run)
-    print(f'\n{"goals missed in: " + ", ".join(missed) if missed else "all goals met"}')
-    return int(bool(missed))
+        if kept is not None:
+            kept.ratios[name] = {
+                table.figure: found for table in tables
+                if (found := ratios_of(table.columns, table.rows))}
+            write(kept)
+    worse = take_worse()
+    print(f'\n{time.monotonic() - begin_all:.0f} s; '
+          f'{"goals missed in: " + ", ".join(missed) if missed else "all goals met"}')
+    if worse:
+        print(f'more than {WORSE - 1.0:.0%} worse than {released.release}:', *worse, sep='\n  ')
+    return int(bool(worse if given.against else missed))
 
 
 if __name__ == '__main__':

@@ -39,7 +39,7 @@ from xplane_bridge.campaigns.table import table
 from xplane_bridge.campaigns.table.folder import Folder, TABLE
 from xplane_bridge.campaigns.table.rows import synthetic
 
-FLIGHTS = 40
+FLIGHTS = 20
 # Of each worker, before the time begins.
 WARM = 3
 EFFICIENCY = 0.85
@@ -95,10 +95,10 @@ def scaling(goals: Goals) -> None:
         for name, engine in engines.items():
             one, two = (rate(engine(workers), plan, workers) for workers in (1, 2))
             efficiency = two / (2.0 * one)
-            rows.append((name, f'{one:.2f}', f'{two:.2f}', f'{efficiency:.0%}',
+            rows.append((name, f'{one:.2f}', f'{two:.2f}', f'{efficiency:.2f}',
                          goals.at_least(efficiency, EFFICIENCY), f'{60.0 * two:.0f}'))
     show(f'{FLIGHTS} flights of 60 s in core, by one worker and by two',
-         ('engine', 'flights/s of one', 'of two', 'efficiency', f'goal {EFFICIENCY:.0%}',
+         ('engine', 'flights/s of one', 'of two', 'efficiency', f'goal >= {EFFICIENCY:g}',
           'times real time'), rows)
 
 
@@ -114,7 +114,7 @@ def memory(goals: Goals) -> None:
         rows.append((f'{count}', f'{most:.0f} MB', f'{most / least:.2f}',
                      goals.at_most(most / least, GROWTH), f'{monotonic() - begin:.0f} s'))
     show('rows collected, journaled, and written to the table', (
-        'rows', 'largest memory', 'of the first', f'goal {GROWTH}', 'took'), rows)
+        'rows', 'largest memory', 'of the first', f'goal <= {GROWTH}', 'took'), rows)
 
 
 def collect(count: int) -> None:

@@ -35,7 +35,8 @@ from xplane_bridge.simulators.world import World
 ROUNDS = 5
 FRAMES = 1200
 RESETS = 20
-GOAL = 100.0
+# JSBSim's own steps of the same flight.
+GOAL = 3.0
 SCENARIOS = Path(__file__).resolve().parent.parent / 'xplane_bridge' / 'data' / 'scenarios'
 
 
@@ -89,10 +90,11 @@ def one_process(goals: Goals) -> None:
     for name, value in best.items():
         factor = FRAME * 1e6 / value
         rows.append((
-            name, f'{value:.1f} us', f'{value / limit:.2f}', f'{factor:.0f}',
-            goals.at_least(factor, GOAL) if name.startswith('whole') else ''))
+            name, f'{value:.1f} us', f'{value / limit:.2f}',
+            goals.at_most(value / limit, GOAL) if name.startswith('whole') else '',
+            f'{factor:.0f}'))
     show(f'one core, c172p, a frame of 1/60 s, best of {ROUNDS}',
-         ('work', 'a frame', 'of JSBSim', 'times real time', f'goal {GOAL:.0f}'), rows)
+         ('work', 'a frame', 'of JSBSim', f'goal <= {GOAL:g}', 'times real time'), rows)
 
 
 def reset() -> None:

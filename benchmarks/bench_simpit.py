@@ -19,7 +19,7 @@ Figures: decode, latency, load; all, or those named on the command line. The pee
 pseudo-terminal in this process, filled with packets at the rate of a plugin.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 import math
 import os
@@ -32,6 +32,7 @@ from timeit import timeit
 import tty
 from typing import Any
 
+from bench_xpc import hop_goal, SLOW
 import numpy as np
 from processes import cpu_seconds, executable, memory_mb, parameters
 from tables import Goals, show
@@ -45,10 +46,9 @@ BARE = f'{NAMESPACE}/bare'
 BAUD = 115200
 LINE = BAUD / 10
 
-# Goals: a decoder of 50 lines already in use, a bridge on one core.
+# Goals: a decoder of 50 lines already in use, and a loop that publishes the same.
 DECODE_SHARE_OF_LINE = 20.0
-MEDIAN_RATIO = 1.5
-CPU_PERCENT = 50.0
+CPU_RATIO = 2.5
 
 PACKETS = 1000
 PADDED = 32
@@ -109,7 +109,7 @@ def decode(goals: Goals) -> None:
     show(
         'Bytes decoded, with their payloads, beside bytes copied in the same pieces',
         ('profile', 'MB/s', 'copied MB/s', 'us a packet', f'times {BAUD} baud',
-         f'goal {DECODE_SHARE_OF_LINE:g}'), rows)
+         f'goal >= {DECODE_SHARE_OF_LINE:g}'), rows)
 
 
 class Line:
@@ -203,28 +203,44 @@ class AltitudeSubscriber:
         rclpy.shutdown()
 
 
+# With an argument, the packet as such is published too.
 BARE_PUBLISHER = f"""
 import sys
 import rclpy
-from xplane_bridge.msg import SimpitAltitude
+from xplane_bridge.msg import SimpitAltitude, SimpitPacket
 rclpy.init()
 node = rclpy.create_node('bare')
 publisher = node.create_publisher(SimpitAltitude, '{BARE}', 10)
-message = SimpitAltitude()
+packets = node.create_publisher(SimpitPacket, '{BARE}/packets', 10) if sys.argv[1:] else None
+message, packet = SimpitAltitude(), SimpitPacket(payload=[0] * 8)
 for line in sys.stdin.buffer:
     message.sea_level = float(line)
     publisher.publish(message)
+    if packets is not None:
+        packets.publish(packet)
 """
 
 
-def latency(goals: Goals, seconds: float = 3.0) -> None:
+@contextmanager
+def bare_publisher(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a bare publisher that publishes with each line of its input."""
+    process = subprocess.Popen(
+        [sys.executable, '-P', '-c', BARE_PUBLISHER, *arguments], stdin=subprocess.PIPE,
+        bufsize=0)
+    assert process.stdin
+    try:
+        yield process
+    finally:
+        process.stdin.close()
+        process.wait()
+
+
+def latency(goals: Goals, seconds: float = 2.0) -> None:
     """Measure the time from the last byte written to the subscriber, beside a bare rclpy hop."""
     subscriber = AltitudeSubscriber()
     rows = []
-    bare = subprocess.Popen(
-        [sys.executable, '-P', '-c', BARE_PUBLISHER], stdin=subprocess.PIPE, bufsize=0)
     try:
-        with bridged('v2') as (line, _):
+        with bare_publisher() as bare, bridged('v2') as (line, _):
             serial = 0
 
             def through(topic: str, send: Any, rate: float) -> np.ndarray[Any, Any]:
@@ -260,49 +276,66 @@ def latency(goals: Goals, seconds: float = 3.0) -> None:
                 bridge_us = through(ALTITUDE, by_line, rate)
                 expected = math.ceil(rate * seconds)
                 median, bare_median = np.median(bridge_us), np.median(bare_us)
+                goal = hop_goal(rate)
                 rows.append([
                     f'{rate:g}/s', expected, expected - len(bridge_us),
                     expected - len(bare_us), f'{median:.0f}',
                     f'{bare_median:.0f}', f'{median / bare_median:.2f}',
-                    goals.at_most(median / bare_median, MEDIAN_RATIO),
+                    f'<= {goal} {goals.at_most(median / bare_median, goal)}',
                     f'{np.percentile(bridge_us, 99):.0f}', f'{np.percentile(bare_us, 99):.0f}'])
     finally:
-        assert bare.stdin
-        bare.stdin.close()
-        bare.wait()
         subscriber.close()
     show(
         'Byte written to the pseudo-terminal to altitude in a subscriber of another process, '
         'beside\na line written to a pipe, published by bare rclpy (reliable, keep last 10)',
         ('packets', 'sent', 'lost', 'bare lost', 'median us', 'bare us', 'ratio',
-         f'goal {MEDIAN_RATIO}', 'p99 us', 'bare p99 us'), rows)
+         'goal', 'p99 us', 'bare p99 us'), rows)
 
 
-def load(goals: Goals, seconds: float = 4.0) -> None:
+def load(goals: Goals, seconds: float = 3.0) -> None:
     """Measure CPU time with the line saturated at its baud rate, and at a plugin's usual rate."""
     rows = []
     for profile in ('v2', 'cobs'):
         packet = simpit.encode(simpit.Altitude(1234.5, 67.25), 'peer', PROFILES[profile])
         for label, rate in (('8 packets/s', 8.0), (f'{BAUD} baud, full', LINE / len(packet))):
             with bridged(profile) as (line, node):
-                before, begin = cpu_seconds(node.pid), time.monotonic()
-                count = 0
-                while (now := time.monotonic()) < begin + seconds:
-                    due = math.floor((now - begin) * rate) + 1
-                    line.write(packet * (due - count))
-                    count = due
-                    # A saturated line delivers a few packets per read, as a driver does.
-                    time.sleep(max(1.0 / rate, 0.004))
-                length = time.monotonic() - begin
-                cpu = 100.0 * (cpu_seconds(node.pid) - before) / length
-                rows.append([
-                    f'{profile}, {label}', f'{count / length:.0f}',
-                    f'{count * len(packet) / length:.0f}', f'{cpu:.1f}',
-                    goals.at_most(cpu, CPU_PERCENT), f'{memory_mb(node.pid):.0f}'])
+                count, cpu = paced(node.pid, line.write, packet, rate, seconds)
+                memory = memory_mb(node.pid)
+            row = [f'{profile}, {label}', f'{count:.0f}', f'{count * len(packet):.0f}',
+                   f'{cpu:.1f}']
+            if rate <= SLOW:
+                # So little that the clock which counts it can hardly show it.
+                rows.append([*row, '', '', '', f'{memory:.0f}'])
+                continue
+            with bare_publisher('packets') as bare:
+                assert bare.stdin
+                _, loop = paced(bare.pid, bare.stdin.write, b'1234.5\n', rate, seconds)
+            rows.append([*row, f'{loop:.1f}', f'{cpu / loop:.2f}',
+                         goals.at_most(cpu / loop, CPU_RATIO), f'{memory:.0f}'])
     show(
         'simpit_node: altitude packets as fast as the line carries them, each published twice '
-        '(altitude, packets)',
-        ('line', 'packets/s', 'bytes/s', '% of a core', f'goal {CPU_PERCENT:g}', 'RSS MB'), rows)
+        '(altitude, packets);\nplain loop: the same messages, told to by a pipe',
+        ('line', 'packets/s', 'bytes/s', '% of a core', 'plain loop', 'simpit_node / loop',
+         f'goal <= {CPU_RATIO:g}', 'RSS MB'), rows)
+
+
+def paced(
+    pid: int, write: Callable[[bytes], object], packet: bytes, rate: float, seconds: float
+) -> tuple[float, float]:
+    """Write packets at a rate; return how many per second, and the CPU time of a process in %."""
+    # Its start is not what is measured.
+    write(packet)
+    time.sleep(0.5)
+    before, begin = cpu_seconds(pid), time.monotonic()
+    count = 0
+    while (now := time.monotonic()) < begin + seconds:
+        due = math.floor((now - begin) * rate) + 1
+        write(packet * (due - count))
+        count = due
+        # A saturated line delivers a few packets per read, as a driver does.
+        time.sleep(max(1.0 / rate, 0.004))
+    length = time.monotonic() - begin
+    return count / length, 100.0 * (cpu_seconds(pid) - before) / length
 
 
 FIGURES = {figure.__name__: figure for figure in (decode, latency, load)}

@@ -87,7 +87,7 @@ def _replaced(text: str, name: str, block: str) -> str:
 
 
 def _markdown(table: Table) -> str:
-    cells = [[re.sub('missed$', '**missed**', cell.replace('|', r'\|')) for cell in row]
+    cells = [[re.sub('(missed|worse)$', r'**\1**', cell.replace('|', r'\|')) for cell in row]
              for row in (table.columns, *table.rows)]
     lines = [f'| {" | ".join(row)} |' for row in cells]
     lines.insert(1, '|---' + '|---:' * (len(table.columns) - 1) + '|')

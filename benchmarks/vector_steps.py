@@ -77,7 +77,7 @@ def beside_one(goals: Goals) -> None:
         found = rates({one: (FlightEnv(termination=endless), 0), name: (envs, MANY)})
     gain = found[name] / found[one]
     show(f'many at a time by the clock, c172p, turbulence, best turns of {LASTS * 1e3:.0f} ms',
-         ('work', 'steps/s, together', 'of one', f'goal {GOAL_OF_ONE}'),
+         ('work', 'steps/s, together', 'of one', f'goal >= {GOAL_OF_ONE}'),
          [(one, f'{found[one]:.0f}', '1.00', ''),
           (name, f'{found[name]:.0f}', f'{gain:.2f}', goals.at_least(gain, GOAL_OF_ONE))])
 
@@ -95,6 +95,6 @@ def beside_async(goals: Goals) -> None:
         found = rates(works)
     gain = found[ours] / found[theirs]
     show('a process for many or for each, by the clock, the same work',
-         ('work', 'steps/s, together', 'of AsyncVectorEnv', f'goal {GOAL_OF_ASYNC:.0f}'),
+         ('work', 'steps/s, together', 'of AsyncVectorEnv', f'goal >= {GOAL_OF_ASYNC:.0f}'),
          [(theirs, f'{found[theirs]:.0f}', '1.00', ''),
           (ours, f'{found[ours]:.0f}', f'{gain:.2f}', goals.at_least(gain, GOAL_OF_ASYNC))])

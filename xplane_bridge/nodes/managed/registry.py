@@ -20,8 +20,6 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
 
-from xplane_bridge.protocols.registry import PROTOCOLS
-
 
 @dataclass(frozen=True, slots=True)
 class NodeEntry:
@@ -39,6 +37,8 @@ class NodeEntry:
 
 def nodes() -> dict[str, NodeEntry]:
     """Return all nodes by executable: those of the protocols, and those without a peer."""
+    # It imports all protocols, and a node has one: that is a tenth of its start.
+    from xplane_bridge.protocols.registry import PROTOCOLS
     return {
         'autopilot_node': NodeEntry('autopilot', 'engage:=true'),
         'policy_node': NodeEntry('policy', 'policy:=mine.onnx'),
