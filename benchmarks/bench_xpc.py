@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from processes import cpu_percent, cpu_seconds, executable, memory_mb, parameters, Peer
+from starts import bare_start, STARTED, started, STARTS
 from tables import Goals, show
 from xpc_distance import distance
 from xpc_frames import consistency
@@ -53,7 +54,6 @@ SLOW = 100.0
 P99_RATIO = 1.5
 CPU_RATIO = 1.8
 MEMORY_RATIO = 1.5
-STARTUP_RATIO = 1.5
 # Of what the budget of datagrams leaves for an aircraft.
 FLEET_SHARE = 0.9
 
@@ -69,7 +69,6 @@ SHARED = 5
 IDLE_RATE = 20.0
 
 TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
-STARTS = 3
 # How often ours and the bare hop are measured in turn.
 ROUNDS = 2
 
@@ -334,7 +333,7 @@ def startup(goals: Goals) -> None:
                 wait(subscriber, fix)
                 times.append((subscriber.ask('report')[fix][0][2] - begin) / 1e9)
                 own_times.append((peer.ask('report')['first_at'] - begin) / 1e9)
-            bare_times.append(bare_start(subscriber))
+            bare_times.append(bare_start(subscriber, bare_fix))
     show(
         f'Process start to first message at a waiting subscriber, of {STARTS} starts each (what '
         'follows the first datagram\nis discovery by the middleware, which takes either a moment '
@@ -342,35 +341,6 @@ def startup(goals: Goals) -> None:
         STARTED, started(goals, {
             'xpc_node, first message': times,
             'xpc_node, first datagram to the peer': own_times}, bare_times))
-
-
-def bare_start(subscriber: Peer) -> float:
-    """Return the time from a bare publisher's start to its first message elsewhere, in s."""
-    bare_fix = topic('fix', namespace=BARE)
-    begin = time.time_ns()
-    with Peer('publisher') as publisher:
-        publisher.ask('open', topics={bare_fix: 'fix'})
-        publisher.ask('publish', groups=[[bare_fix]], rate=50.0, seconds=0.02)
-        wait(subscriber, bare_fix)
-        return (subscriber.ask('report')[bare_fix][0][2] - begin) / 1e9  # type: ignore[no-any-return]
-
-
-STARTED = ('', 'median s', 'of bare', f'goal <= {STARTUP_RATIO}', 'fastest s', 'slowest s')
-
-
-def started(
-    goals: Goals, times: dict[str, list[float]], bare: list[float]
-) -> list[list[object]]:
-    """Return the rows of starts, the first of which is judged, and of a bare publisher's."""
-    rows: list[list[object]] = []
-    least = float(np.median(bare))
-    for what, seconds in {**times, 'bare rclpy publisher, first message': bare}.items():
-        median = float(np.median(seconds))
-        rows.append([
-            what, f'{median:.2f}', f'{median / least:.2f}',
-            '' if rows else goals.at_most(median / least, STARTUP_RATIO),
-            f'{min(seconds):.2f}', f'{max(seconds):.2f}'])
-    return rows
 
 
 def fleet(goals: Goals, frame_rate: float = 60.0, seconds: float = 3.0) -> None:

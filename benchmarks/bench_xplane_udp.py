@@ -31,7 +31,6 @@ from typing import Any
 
 from bench_xpc import (
     BARE,
-    bare_start,
     COMPARED,
     compared,
     latencies_us,
@@ -39,8 +38,6 @@ from bench_xpc import (
     QOS,
     round_seconds,
     ROUNDS,
-    STARTED,
-    started,
     topic,
     TOPICS,
     wait,
@@ -48,6 +45,7 @@ from bench_xpc import (
 import numpy as np
 from peers import ELEVATOR_STEP
 from processes import cpu_seconds, executable, memory_mb, parameters, Peer
+from starts import bare_start, STARTED, started, STARTS
 from tables import Goals, show
 
 from xplane_bridge.conversions.xplane import state as xplane
@@ -62,7 +60,6 @@ RATES = (50, 100, 500, 1000)
 COMMAND_RATES = (50, 100)
 WATCHED = 200
 WATCH_RATE = 50
-STARTS = 3
 
 _ELEVATOR = b'sim/joystick/yoke_pitch_ratio'
 _LAT, _LON = 47.5, 11.25
@@ -309,16 +306,16 @@ def watch(goals: Goals, seconds: float = 4.0) -> None:
 def startup(goals: Goals) -> None:
     """Measure the time from a process's start to its first message elsewhere."""
     times, bare = [], []
-    fix = topic('fix')
+    fix, bare_fix = topic('fix'), topic('fix', namespace=BARE)
     with XPlane() as peer, Peer('subscriber') as subscriber:
-        subscriber.ask('open', topics={fix: 'fix', topic('fix', namespace=BARE): 'fix'})
+        subscriber.ask('open', topics={fix: 'fix', bare_fix: 'fix'})
         for _ in range(STARTS):
             subscriber.ask('report')
             begin = time.time_ns()
             with running_node(peer, 50):
                 wait(subscriber, fix)
                 times.append((subscriber.ask('report')[fix][0][2] - begin) / 1e9)
-            bare.append(bare_start(subscriber))
+            bare.append(bare_start(subscriber, bare_fix))
     show(
         f'Process start to first message at a waiting subscriber, of {STARTS} starts each',
         STARTED, started(goals, {'xplane_udp_node, first message': times}, bare))
