@@ -48,7 +48,7 @@ LINE = BAUD / 10
 
 # Goals: a decoder of 50 lines already in use, and a loop that publishes the same.
 DECODE_SHARE_OF_LINE = 20.0
-CPU_RATIO = 2.5
+CPU_RATIO = 1.8
 
 PACKETS = 1000
 PADDED = 32
