@@ -39,7 +39,7 @@ from xplane_bridge.campaigns.table import table
 from xplane_bridge.campaigns.table.folder import Folder, TABLE
 from xplane_bridge.campaigns.table.rows import synthetic
 
-FLIGHTS = 20
+FLIGHTS = 14
 # Of each worker, before the time begins.
 WARM = 3
 EFFICIENCY = 0.85

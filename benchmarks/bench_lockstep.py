@@ -47,7 +47,7 @@ DIRECT = 'direct'
 SIMS = ('xpc', 'xplane12', DIRECT)
 # Shares of the ring, and seconds from the command to the prompt besides the flight.
 GOAL_THREE, GOAL_RECORDED, GOAL_OWN, GOAL_BESIDES = 0.4, 0.35, 0.3, 3.0
-SETTLING, SECONDS = 3.0, 6.0
+SETTLING, SECONDS = 2.0, 4.0
 NAMESPACE = '/bench'
 _ROOT = Path(__file__).resolve().parents[1]
 _RING = _ROOT / 'benchmarks' / 'lockstep_ring.py'

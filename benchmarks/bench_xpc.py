@@ -343,7 +343,7 @@ def startup(goals: Goals) -> None:
             'xpc_node, first datagram to the peer': own_times}, bare_times))
 
 
-def fleet(goals: Goals, frame_rate: float = 60.0, seconds: float = 3.0) -> None:
+def fleet(goals: Goals, frame_rate: float = 60.0, seconds: float = 2.0) -> None:
     """Measure how the cost grows with the number of aircraft, with the package's simulator."""
     rows = []
     frontend = XpcFrontend(UdpEndpoint())

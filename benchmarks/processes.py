@@ -29,7 +29,6 @@ from xplane_bridge.nodes.flight.processes import executable_path
 
 _PEERS = Path(__file__).parent / 'peers.py'
 _PATIENCE = 5.0
-_CLOCK_TICKS = os.sysconf('SC_CLK_TCK')
 _PAGE = os.sysconf('SC_PAGE_SIZE')
 
 
@@ -103,10 +102,9 @@ def parameters(namespace: str, values: dict[str, Any]) -> list[str]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU time that a process has used, in user and kernel mode."""
-    # The name, in brackets, may contain anything.
-    fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
-    return (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS
+    """Return the CPU time of a process's threads in s, as the scheduler counts it."""
+    return sum(int(path.read_text().split()[0])
+               for path in Path(f'/proc/{pid}/task').glob('*/schedstat')) / 1e9
 
 
 def cpu_percent(pid: int, work: Callable[[], Any]) -> float:
