@@ -173,3 +173,14 @@ def test_no_more_trims_and_models_are_kept_than_are_stated(monkeypatch):
         kind.keep(model)
     assert [kind for kind, _ in hangar._kept] == kinds[-8:]
     assert isinstance(next(iter(trims._known)), Wanted)
+
+
+def test_after_a_reset_that_cannot_be_trimmed_the_next_one_can():
+    aircraft = Aircraft()
+    begun, possible = aircraft.state, aircraft.initial
+    aircraft.initial = replace(possible, airspeed_kt=15.0)
+    with pytest.raises(ValueError, match='trim'):
+        aircraft.reset()
+    aircraft.initial = possible
+    aircraft.reset()
+    assert aircraft.state == begun

@@ -387,8 +387,10 @@ class Aircraft:
         if trim is None:
             # The first time too it is set up on a model that is as good as new.
             self.retire()
-            trim = wanted.find()
-            self._build()
+            try:
+                trim = wanted.find()
+            finally:
+                self._build()
         trim.set_up(self._model, self._cockpit, place)
         self._state = None
 
