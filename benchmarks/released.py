@@ -18,7 +18,7 @@ The ratios of the last release: benchmarks/released.json, written by ``--keep RE
 A ratio is a judged cell, the one before a goal. It is found again by the benchmark, the figure,
 what the row begins with, and the name of its column. Some are judged, but not compared: what a
 hundredth of the messages decides (p99) differs too much from run to run, and what is counted in
-milliseconds, or beside a line's baud rate, from machine to machine.
+seconds, or beside a line's baud rate, from machine to machine.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ FILE = Path(__file__).parent / 'released.json'
 WORSE = 1.2
 """A ratio that is this many times worse than that of the release is marked."""
 
-_NOT_COMPARED = re.compile(r'p99|baud|\bms$')
+_NOT_COMPARED = re.compile(r'p99|baud|\bm?s$')
 _NUMBER = re.compile(r'([\d.]+)(?: ?%)?')
 _AT_MOST, _AT_LEAST = '<=', '>='
 
