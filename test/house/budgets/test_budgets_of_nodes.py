@@ -125,9 +125,14 @@ def active(ros, kind, topics, **parameters):
         node.destroy_node()
 
 
+def subscription(node, topic):
+    """Return a node's subscription to a topic."""
+    return next(one for one in node.subscriptions if one.topic_name == f'/{topic}')
+
+
 def callback(node, topic):
     """Return what a node does with a message of a topic."""
-    return next(one for one in node.subscriptions if one.topic_name == f'/{topic}').callback
+    return subscription(node, topic).callback
 
 
 def command():
@@ -233,7 +238,7 @@ def huginn(ros, meter, commands=False):
 def autopilot(ros, meter):
     """Take the messages of one update, and command."""
     with active(ros, AutopilotNode, ('command/controls',), lockstep=True, engage=True) as node:
-        takes = [callback(node, topic) for topic in LAW]
+        heard = [subscription(node, topic) for topic in LAW]
         callback(node, 'datum')(NavSatFix(latitude=LAT, longitude=LON, altitude=HEIGHT))
         going, frame = True, 0
         while going:
@@ -250,10 +255,10 @@ def autopilot(ros, meter):
                 command(), imu, odom]
             for message in messages:
                 message.header.stamp.sec, message.header.stamp.nanosec = stamp
-            messages[3:] = map(serialize_message, messages[3:])
-            for take, message in zip(takes, messages, strict=True):
+            for one, message in zip(heard, messages, strict=True):
+                given = serialize_message(message) if one.raw else message
                 with meter:
-                    take(message)
+                    one.callback(given)
             going = meter.lap()
         assert node._updates > budgets.LAPS
 
