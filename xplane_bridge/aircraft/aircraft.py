@@ -383,8 +383,7 @@ class Aircraft:
         start = self.initial
         place = (start.lat_deg, start.lon_deg, start.altitude_msl, start.heading_deg)
         wanted = Wanted(self._kind, self._model.origin, place, start.airspeed_kt)
-        trim = wanted.known
-        if trim is None:
+        if (trim := wanted.known) is None:
             # The first time too it is set up on a model that is as good as new.
             self.retire()
             try:
