@@ -69,7 +69,7 @@ def no_reports(monkeypatch):
 
 def test_the_reason_of_a_failed_flight_names_the_file_and_no_folder(plan, tmp_path):
     (tmp_path / 'law.py').write_text(LAW.replace('return 0.0,', 'return nothing,'))
-    row = fly(load(plan).task(1))
+    row = fly(load(str(plan)).task(6))
     assert row['controller'].startswith('policy:')
     assert row['outcome'] == 'failed'
     assert "the policy raised NameError: name 'nothing' is not defined (law.py, line 3)" in (

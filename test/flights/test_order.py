@@ -22,6 +22,7 @@ from orders import order_of
 import pytest
 
 from xplane_bridge import places
+from xplane_bridge.flights import core
 from xplane_bridge.flights.order import FlownBy, Keep, Link, Order
 from xplane_bridge.flights.refusals import OrderError, refusals
 from xplane_bridge.flights.scenario.scenario import find, load, parse, ScenarioError
@@ -37,8 +38,8 @@ def test_every_sentence_is_said_at_once(monkeypatch):
     def started(*_, **__):
         raise AssertionError('something is started')
 
-    for name in ('CoreFlight', 'import_module'):
-        monkeypatch.setattr(places, name, started)
+    monkeypatch.setattr(core, 'CoreFlight', started)
+    monkeypatch.setattr(places, 'import_module', started)
     monkeypatch.setattr(subprocess, 'Popen', started)
     order = Order(
         BLOCKED, 'fdmdata', FlownBy(command='mine', launch=('a', 'b'), timeout=-1.0), seed=-1,

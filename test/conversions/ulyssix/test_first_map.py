@@ -90,7 +90,7 @@ def test_a_capture_gives_a_map_that_is_read(capture, tmp_path, capsys):
 def test_without_names_they_are_asked_for(capture, capsys):
     path = capture(False)
     assert run('--from', path) == 2
-    assert 'packets have no names: give them in order with --names; there are 9 parameters' in (
+    assert 'packets have no names: give them in order with --names; they have 9 parameters' in (
         capsys.readouterr().err)
     assert run('--from', path, '--names', *(f'N{n}' for n in range(9))) == 0
     assert '"N8": {}' in capsys.readouterr().out
