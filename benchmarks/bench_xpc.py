@@ -48,7 +48,7 @@ DEPTH = 10
 QOS = f'reliable, keep last {DEPTH}, both ends'
 
 # Goals.
-# Of a median, at up to SLOW messages a second and above.
+# The median latency over the bare hop: up to SLOW messages per second, and above.
 MEDIAN_RATIO, FAST_MEDIAN_RATIO = 1.3, 1.7
 SLOW = 100.0
 P99_RATIO = 1.5
