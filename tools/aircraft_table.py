@@ -40,8 +40,9 @@ from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.gains import load as load_gains
 from xplane_bridge.flights.flight import State
 from xplane_bridge.flights.order import Order
+from xplane_bridge.flights.scenario.criteria import Criterion
 from xplane_bridge.flights.scenario.events import Event
-from xplane_bridge.flights.scenario.scenario import Criterion, load, Scenario
+from xplane_bridge.flights.scenario.scenario import load, Scenario
 from xplane_bridge.places import open_flight
 
 SCENARIOS = ('steps', 'racetrack', 'turbulence')

@@ -36,9 +36,16 @@ def open_flight(
     sentences = refusals(order, strange=False, own_law=law is not None)
     if law is not None and order.sim != CORE:
         sentences.append(f'a law of your own is flown in {CORE}, not on {order.sim}')
+    if law is not None and order.scenario.vehicles:
+        sentences.append(
+            f'a law of your own flies one aircraft, and scenario {order.scenario.name} has '
+            f'{len(order.scenario.vehicles)}: give each its targets between steps')
     if sentences:
         raise OrderError(sentences)
     # Only what a flight needs is imported: ROS, or a simulator in this process.
+    if order.scenario.vehicles:
+        from xplane_bridge.flights.fleet.flight import FleetFlight
+        return FleetFlight(order, display or Silent())
     if order.sim == CORE:
         from xplane_bridge.flights.core import CoreFlight
         return CoreFlight(order, display or Silent(), law)

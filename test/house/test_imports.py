@@ -63,7 +63,7 @@ NEED_ROS = {'commands.check_controller'}
 # The folders within a floor, the lowest first; '' is the floor's own files, '*' any other folder:
 # those do not import one another.
 RANKS = {
-    'flights': ('scenario', 'recordings', 'analysis', 'conduct', ''),
+    'flights': ('scenario', 'recordings', 'analysis', 'conduct', '', 'fleet'),
     'campaigns': ('plan', 'table', 'engines', 'report', ''),
     'nodes': ('managed', 'common', 'vehicle', '*', ''),
 }

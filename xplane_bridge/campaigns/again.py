@@ -26,6 +26,7 @@ from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
 from xplane_bridge.common.text import known
 from xplane_bridge.experiments.settings import MISSED
+from xplane_bridge.flights.fleet.flight import FleetFlight
 from xplane_bridge.flights.flight import State
 from xplane_bridge.flights.order import CORE
 from xplane_bridge.flights.scenario.flown_by import without_folders
@@ -69,6 +70,7 @@ def draw(task: Task, path: Path) -> None:
     if task.simulator != CORE:
         raise ValueError(f'it was flown on {task.simulator}; it is drawn when it is flown')
     try:
+        from xplane_bridge.experiments.fleet_picture import draw_fleet
         from xplane_bridge.experiments.picture import draw_flight
         flight = open_flight(order_of(task))
     except ImportError as error:
@@ -76,7 +78,9 @@ def draw(task: Task, path: Path) -> None:
     with flight:
         if flight.fly() is State.FAILED:
             raise ValueError(flight.why)
-        draw_flight(flight.history(), str(path),
-                    f'{task.scenario}, flown by {without_folders(task.controller)}, '
-                    f'seed {task.seed}',
-                    flight.script.route, flight.result().windows)
+        title = f'{task.scenario}, flown by {without_folders(task.controller)}, seed {task.seed}'
+        if isinstance(flight, FleetFlight):
+            draw_fleet(flight, str(path), title)
+        else:
+            draw_flight(flight.history(), str(path), title, flight.script.route,
+                        flight.result().windows)

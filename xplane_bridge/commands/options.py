@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from dataclasses import replace
 
 from xplane_bridge.experiments.settings import LIVE_PORT
 from xplane_bridge.flights.order import CORE, DIRECT, flown_by_of, Link, NO_WEB, Order
@@ -114,7 +113,7 @@ def order_of(arguments: Namespace, scenario: Scenario) -> Order:
         raise ScenarioError(
             f'a real simulator ({arguments.host}) does not support {", ".join(wanted)}: its '
             'protocol has none of that; omit --host to fly a simulator of this package')
-    scenario = replace(scenario, initial={**scenario.initial, **given})
+    scenario = scenario.with_initial(given)
     flown_by = flown_by_of(
         scenario, arguments.controller, tuple(arguments.controller_launch), arguments.policy,
         arguments.controller_timeout, arguments.guidance, not arguments.no_target)

@@ -63,6 +63,14 @@ def check_arguments(
             f'frames_per_step: expected a whole number above 0, got {frames_per_step!r}')
 
 
+def refuse_fleet(scenario: Scenario) -> None:
+    """Refuse a scenario for several aircraft."""
+    if scenario.vehicles:
+        raise ValueError(
+            f'scenario {scenario.name} has {len(scenario.vehicles)} aircraft, and FlightEnv flies '
+            'one')
+
+
 def checked_fields(fields: object) -> tuple[str, ...]:
     """Return the names of the fields to observe."""
     if isinstance(fields, str) or not isinstance(fields, Sequence) or not fields or not all(

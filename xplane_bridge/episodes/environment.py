@@ -55,6 +55,7 @@ from xplane_bridge.episodes.checks import (
     checked_reward,
     checked_seed,
     checked_snapshot,
+    refuse_fleet,
     refuse_names,
 )
 from xplane_bridge.episodes.reward import (
@@ -134,6 +135,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         self._columns = None if fields is None else [INDEX[name] for name in self.fields]
         if isinstance(scenario, str):
             scenario = scenarios.load(scenarios.find(scenario))
+        refuse_fleet(scenario)
         self._duration = scenario.duration
         self._usual = Start(aircraft=aircraft or '', sensors=sensors or '')
         self._frames = frames_per_step

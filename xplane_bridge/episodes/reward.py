@@ -34,7 +34,8 @@ from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.conversions.message_numbers import TARGET_BITS
 from xplane_bridge.flights.core_vehicle import tuned
-from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
+from xplane_bridge.flights.scenario.criteria import Criterion
+from xplane_bridge.flights.scenario.scenario import Scenario
 
 
 @dataclass(slots=True)

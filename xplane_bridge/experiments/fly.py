@@ -71,6 +71,9 @@ def fly(experiment: Experiment) -> int:
             return code
         try:
             with interrupts.allowed(by_sigterm=False):
+                if order.scenario.vehicles:
+                    from xplane_bridge.experiments.fleet_report import report_fleet
+                    return report_fleet(experiment, flight, code)
                 return report(experiment, flight, code)
         except KeyboardInterrupt:
             print('interrupted; the report is incomplete', flush=True)

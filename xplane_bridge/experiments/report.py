@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import hashlib
 import json
 import math
@@ -54,13 +54,13 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
     except KeyError as error:
         print(f'experiment: scenario {run.scenario.name}: {error.args[0]}', file=sys.stderr)
         return NOT_FLOWN
-    flown_with = _gains(experiment.order)
+    flown_with = gains_flown(experiment.order)
     # In one process nothing but the flight itself ends it early: half of one has no figures that
     # say anything. Through ROS those of the link tell why.
     if code == NOT_FLOWN and experiment.order.sim == CORE:
         print(f'\nno summary: it was not flown to its end, but to {run.flown:.1f} s')
     else:
-        _summarise(run, inputs, _lines(figures, steps, flight, flown_with))
+        _summarise(run, inputs, summary_lines(figures, steps, flight, flown_with))
     files = experiment.files
     if files.recording:
         print(f'  recording: {files.recording}, {_recorded(files, flight)}')
@@ -69,7 +69,7 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
         print(f'  figures: {files.figures}')
     if files.picture:
         _draw(flight, experiment, run, inputs)
-    return code if code not in (PASSED, MISSED) else max(code, _judged(judgements))
+    return code if code not in (PASSED, MISSED) else max(code, tell_judgements(judgements))
 
 
 def clear(files: Files) -> None:
@@ -95,7 +95,7 @@ def _summarise(run: Script, inputs: Sequence[Window], lines: list[str]) -> None:
         print(*(f'  {line}' for line in window.lines()), sep='\n')
 
 
-def _judged(judgements: Sequence[Judgement]) -> int:
+def tell_judgements(judgements: Sequence[Judgement]) -> int:
     """Print the judgements, last what was missed; return the exit code that follows."""
     for judgement in judgements:
         print(f'  {"met   " if judgement.passed else "MISSED"}  {judgement}')
@@ -107,7 +107,7 @@ def _judged(judgements: Sequence[Judgement]) -> int:
     return PASSED
 
 
-def _lines(
+def summary_lines(
     figures: dict[str, Any], steps: Sequence[FlownStep], flight: History,
     flown_with: dict[str, str] | None,
 ) -> list[str]:
@@ -148,7 +148,7 @@ def _lines(
     return lines + ([f'link: {", ".join(link)}'] if link else [])
 
 
-def _gains(order: Order) -> dict[str, str] | None:
+def gains_flown(order: Order) -> dict[str, str] | None:
     """Return name and hash of the file whose gains flew; None where no autopilot did."""
     if not (order.scenario.engages() and order.flown_by.needs_autopilot()):
         return None
@@ -191,11 +191,23 @@ def _write(
         'gains': flown_with,
         'begin': run.begin, 'flown': run.flown, 'complete': complete,
         'passed': complete and all(judgement.passed for judgement in judgements),
-        'criteria': [
-            {'criterion': j.criterion, 'value': j.value, 'passed': j.passed}
-            for j in judgements],
-        'events': [{'at': one.at, 'event': str(one.event)} for one in run.occurrences],
-        'figures': figures}
-    with open(experiment.files.figures, 'w', encoding='utf-8') as stream:
+        'criteria': criteria_found(judgements), 'events': events_of(run), 'figures': figures}
+    write_plain(experiment.files.figures, content)
+
+
+def criteria_found(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
+    """Return judgements as plain data."""
+    return [{'criterion': one.criterion, 'value': one.value, 'passed': one.passed}
+            for one in judgements]
+
+
+def events_of(run: Script) -> list[dict[str, Any]]:
+    """Return what has happened, and when, as plain data."""
+    return [{'at': one.at, 'event': str(one.event)} for one in run.occurrences]
+
+
+def write_plain(path: str, content: Mapping[str, Any]) -> None:
+    """Write plain data as JSON."""
+    with open(path, 'w', encoding='utf-8') as stream:
         json.dump(verdict.plain(content), stream, indent=2, allow_nan=False)
         stream.write('\n')

@@ -104,7 +104,7 @@ class CoreFlight(Flight):
         vehicle = self.telemetry = self.vehicle = CoreVehicle(
             start_of(initial), order.seed, law, order.model, initial.get('aircraft_path', ''),
             figures_of(order.sensed_by) if order.sensed_by else None, rounding,
-            initial.get('gains', ''), order.physics_rate)
+            initial.get('gains', ''), order.physics_rate, order.sensor_seed)
         script = self.script = Script(scenario, vehicle, vehicle, self._display)
         script.begin = 0.0
         self._frames = Frames(

@@ -94,12 +94,13 @@ class CoreVehicle(FlownByLaw):
                  model: str = DEFAULT_MODEL, aircraft_path: str = '',
                  sensors: Figures | None = None,
                  rounding: Callable[[Aircraft], Rounding] | None = None,
-                 gains_named: str = '', physics_rate: int = PHYSICS_RATE) -> None:
+                 gains_named: str = '', physics_rate: int = PHYSICS_RATE,
+                 sensor_seed: int | None = None) -> None:
         """
         Trim the aircraft, of so many steps per second; ValueError if that is not possible.
 
         ``gains_named`` are used instead of its own (gains.chosen); of an aircraft without any
-        nothing may be engaged that needs some.
+        nothing may be engaged that needs some. ``sensor_seed`` is by default the same seed.
         """
         self.aircraft = Aircraft(
             model, initial, 1.0 / physics_rate, seed, aircraft_path=aircraft_path)
@@ -113,7 +114,8 @@ class CoreVehicle(FlownByLaw):
         self._set_weather()
         self._undulation = usual_undulation()
         self._local: LocalFrame | None = None
-        self._sensors, self._seed = sensors, seed
+        self._sensors = sensors
+        self._sensor_seed = seed if sensor_seed is None else sensor_seed
         self._sensed: Sensed | None = None
         self._rounding = None if rounding is None else rounding(self.aircraft)
         self._seen: VehicleState | None = None
@@ -175,7 +177,7 @@ class CoreVehicle(FlownByLaw):
         self._local = LocalFrame(lat_deg, lon_deg, altitude)
         self._odom_frame = OdomFrame(self._local)
         if self._sensors is not None:
-            self._sensed = Sensed(self._sensors, self._seed, self._local)
+            self._sensed = Sensed(self._sensors, self._sensor_seed, self._local)
 
     def _height_of(self, kept: SampleRow | VehicleState) -> Vector:
         """Return latitude and longitude (deg), and height above the ellipsoid (m)."""
@@ -198,6 +200,18 @@ class CoreVehicle(FlownByLaw):
         if self._known_place is None:
             self._known_place = self._place_of(self._seen or self._sample)
         return self._known_place
+
+    @property
+    def place(self) -> Vector:
+        """Return latitude and longitude (deg), and height above the ellipsoid (m), in truth."""
+        return self._place()[0]
+
+    @property
+    def known_place(self) -> Vector:
+        """Return the same as the law knows it; NaN without a fix."""
+        if self._sensed is None:
+            return self._place()[0]
+        return (*self._sensed.observed().fix[:2], self.measurement().altitude)
 
     def _surroundings(self) -> SampleRow:
         if (more := self._more) is None:

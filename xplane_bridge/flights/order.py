@@ -23,12 +23,14 @@ An order: all that determines a flight, as plain data that can be sent to anothe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+import hashlib
 import os
 from pathlib import Path
 from typing import Any
 
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL
+from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.control import gains
 from xplane_bridge.control.policy.action import CONTROLS, LEVELS
@@ -142,7 +144,7 @@ class Order:
     NO_SENSORS, or empty for those of the scenario. ``rounding`` is the simulator whose protocol
     rounds what is measured and commanded, and ``physics_rate`` the aircraft's steps per second,
     whole ones in each frame: both in core only. ``link`` and ``keep`` belong to flights through
-    ROS.
+    ROS. ``vehicle`` is the number of the aircraft, of several that fly together.
     """
 
     scenario: Scenario
@@ -154,6 +156,15 @@ class Order:
     physics_rate: int = PHYSICS_RATE
     link: Link = field(default_factory=Link)
     keep: Keep = field(default_factory=Keep)
+    vehicle: int = 0
+
+    @property
+    def sensor_seed(self) -> int:
+        """Return the seed of the errors of sensors: the first aircraft has that of the order."""
+        if not self.vehicle:
+            return self.seed
+        drawn = hashlib.sha256(f'{self.seed} {self.vehicle}'.encode()).digest()
+        return int.from_bytes(drawn[:4], 'big') & LARGEST_SEED
 
     @property
     def sensed_by(self) -> str:
@@ -180,6 +191,18 @@ class Order:
     def model(self) -> str:
         """Return the JSBSim aircraft."""
         return model_of(self.scenario.initial)
+
+    def of_vehicles(self) -> dict[str, Order]:
+        """
+        Return the order of each aircraft by its name, if the scenario has several.
+
+        All have the same weather, gusts included; the errors of their sensors are their own.
+        """
+        sensors = self.scenario.sensors
+        return {
+            one.name: replace(
+                self, vehicle=number, scenario=replace(one, sensors=one.sensors or sensors))
+            for number, one in enumerate(self.scenario.vehicles)}
 
     def gains(self) -> Path:
         """Return the file with the autopilot's gains for the aircraft; ValueError if none."""

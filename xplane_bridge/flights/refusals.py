@@ -65,6 +65,9 @@ def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
     if order.sim not in PLACES:
         yield no_simulator(order.sim, (DIRECT, CORE))
         return
+    if order.scenario.vehicles:
+        yield from _of_fleet(order, strange)
+        return
     broken = False
     for sentence in _of_flown_by(order, strange):
         broken = True
@@ -88,6 +91,22 @@ def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
     else:
         yield from _of_link(order)
     yield from _of_time(order)
+
+
+def _of_fleet(order: Order, strange: bool) -> Iterator[str]:
+    """Yield why some aircraft cannot be flown: each sentence once, with the names of those."""
+    name, orders = order.scenario.name, order.of_vehicles()
+    if order.sim != CORE:
+        yield (f'scenario {name} has {len(orders)} aircraft, and several are flown in {CORE} '
+               f'only: --sim {CORE}')
+        return
+    said: dict[str, list[str]] = {}
+    for vehicle, one in orders.items():
+        for sentence in _refusals(one, strange, False):
+            said.setdefault(sentence, []).append(vehicle)
+    for sentence, vehicles in said.items():
+        yield sentence if len(vehicles) == len(orders) else (
+            f'vehicle {", ".join(vehicles)}: {sentence}')
 
 
 def _of_flown_by(order: Order, strange: bool) -> Iterator[str]:

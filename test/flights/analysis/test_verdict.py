@@ -30,9 +30,10 @@ from xplane_bridge.flights.analysis.history import (
     statistic,
 )
 from xplane_bridge.flights.analysis.series import Arrivals, History, Series
+from xplane_bridge.flights.scenario.criteria import Criterion
 from xplane_bridge.flights.scenario.events import Event, Expectation
 from xplane_bridge.flights.scenario.quantities import QUANTITIES
-from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
+from xplane_bridge.flights.scenario.scenario import Scenario
 
 NAN = math.nan
 

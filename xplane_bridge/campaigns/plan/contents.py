@@ -21,10 +21,12 @@ flights.scenario.contents.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 import shlex
+from typing import Any
 
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.control.policy import contents
@@ -37,6 +39,9 @@ from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, ROS_ARGUMENTS
 from xplane_bridge.flights.scenario.start import NO_SENSORS
 
 POLICY = 'policy:'
+
+# Where a scenario names files: model, folder, gains, sensors.
+_NAMED = ('initial.model', 'initial.aircraft_path', 'initial.gains', 'sensors')
 
 
 def of_controller(name: str) -> Files:
@@ -97,6 +102,14 @@ def _of_package(name: str) -> Files:
             for file in Path(folder).rglob('*.py')}
 
 
+def text_of(content: Mapping[str, Any], name: str) -> str:
+    """Return a text in the content of a scenario by its dotted name, '' if it has none."""
+    found: Any = content
+    for part in name.split('.'):
+        found = found.get(part, '') if isinstance(found, Mapping) else ''
+    return str(found)
+
+
 class OfAircraft:
     """The digests of the files of aircraft, gains and sensors, each read once."""
 
@@ -114,4 +127,16 @@ class OfAircraft:
                     of_gains(flown, path, named)),
                 **({f'sensors {sensors}': digest(of_sensors(sensors))}
                    if sensors not in ('', NO_SENSORS) else {})}
+        return found
+
+    def of_scenario(self, content: Mapping[str, Any]) -> dict[str, str]:
+        """Return the same for the content of a scenario, whatever flies in it."""
+        return self.of(*(text_of(content, name) for name in _NAMED)) | self.of_vehicles(content)
+
+    def of_vehicles(self, content: Mapping[str, Any]) -> dict[str, str]:
+        """Return the same for each of several aircraft; {} if the scenario has one."""
+        found: dict[str, str] = {}
+        for one in content.get('vehicles', ()):
+            found |= self.of(*(
+                text_of(one, name) or text_of(content, name) for name in _NAMED))
         return found

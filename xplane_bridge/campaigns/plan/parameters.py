@@ -53,12 +53,12 @@ _MOST_STEPS = 100_000
 _BETWEEN = math.pi / 10.0
 _WIND = ('east', 'north', 'up')
 _TURBULENCE = ('wind', 'severity')
-_OF_SCENARIO = re.compile(r'(duration|sensors|initial\.\w+|events\.\d+(\.\w+)+)\Z')
+_OF_SCENARIO = re.compile(r'(duration|sensors|initial\.\w+|(events|vehicles)\.\d+(\.\w+)+)\Z')
 _EXPECTED = (
     f'expected initial.NAME, {", ".join(f"wind.{name}" for name in _WIND)}, '
     f'{", ".join(f"turbulence.{name}" for name in _TURBULENCE)}, '
     f'{", ".join(f"{name}.at" for name in FAILURES)}, sensors, duration, or a value of an event '
-    'such as events.1.change.altitude')
+    'or a vehicle such as events.1.change.altitude, vehicles.1.initial.airspeed')
 
 
 @dataclass(frozen=True, slots=True)

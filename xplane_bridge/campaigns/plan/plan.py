@@ -178,6 +178,7 @@ class Plan:
                         ('model', 'aircraft_path', 'gains'), aircraft, strict=True)),
                     self._values('sensors', '', scenario_of)):
                 found |= self._contents.of(model, path, named, sensors)
+            found |= self._contents.of_vehicles(with_aircraft(dict(scenario_of.content), aircraft))
         return found
 
     @property
@@ -196,7 +197,7 @@ class Plan:
         for one in self.parameters:
             if one.name == name:
                 return [str(value) for value in (*one.values, *one.choices)]
-        return [_text_of(flown.content, name)]
+        return [contents.text_of(flown.content, name)]
 
     def task(self, flight: int, folder: str = '') -> Task:
         """
@@ -245,8 +246,7 @@ class Plan:
         controller: Controller, given: dict[str, Value], seed: int, folder: str,
     ) -> Task:
         content = with_aircraft(parameters.apply(flown.content, given), aircraft)
-        files = self._contents.of(*(_text_of(content, name) for name in (
-            'initial.model', 'initial.aircraft_path', 'initial.gains', 'sensors')))
+        files = self._contents.of_scenario(content)
         inputs = [flown.name, content, simulator, controller.name, controller.digest, seed, files,
                   *self._versions]
         key = _digest(inputs)
@@ -262,29 +262,24 @@ class Plan:
                 ['--output', folder] if folder and folder != self.default_folder else [])]))
 
 
-def _text_of(content: Mapping[str, Any], name: str) -> str:
-    """Return a text in the content of a scenario by its dotted name, '' if it has none."""
-    found: Any = content
-    for part in name.split('.'):
-        found = found.get(part, '') if isinstance(found, Mapping) else ''
-    return str(found)
-
-
 def _digest(inputs: Any) -> str:
     return hashlib.sha256(json.dumps(
         inputs, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
 
 
 def with_aircraft(content: dict[str, Any], aircraft: Aircraft) -> dict[str, Any]:
-    """Return the content of a scenario's file with an aircraft in it."""
-    if not aircraft.model:
-        return content
-    initial = {**content.get('initial', {}), 'model': aircraft.model}
-    if aircraft.path:
-        initial['aircraft_path'] = aircraft.path
-    if aircraft.gains:
-        initial['gains'] = aircraft.gains
-    return {**content, 'initial': initial}
+    """Return the content of a scenario's file with an aircraft in it, all of a fleet the same."""
+    given = {name: value for name, value in zip(
+        ('model', 'aircraft_path', 'gains'), aircraft, strict=True) if value}
+    return _with_initial(content, given) if aircraft.model else content
+
+
+def _with_initial(item: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    found = {**item, 'initial': {**item.get('initial', {}), **given}}
+    if isinstance(vehicles := item.get('vehicles'), list):
+        found['vehicles'] = [_with_initial(one, given) if isinstance(one, Mapping) else one
+                             for one in vehicles]
+    return found
 
 
 def find(name: str) -> str:

@@ -28,6 +28,8 @@ from xplane_bridge.flights.scenario.quantities import unit_of
 Array = NDArray[np.float64]
 
 _NUMBER = r'([-+]?[\d.]+(?:e[-+]?\d+)?)(%?)'
+# Of a fleet, whose it is.
+_VEHICLE = re.compile(r'\A[a-z]\w*: ')
 _QUANTITY = re.compile(r'\w+ of (\w+) ')
 # Of figures, by how their names end or begin; of steps, by what is expected.
 _UNITS = (
@@ -78,6 +80,7 @@ class Limits:
 
 def criterion_unit(criterion: str) -> str:
     """Return the unit of a criterion's value; '' where it has none, or none is known."""
+    criterion = _VEHICLE.sub('', criterion)
     if found := _QUANTITY.match(criterion):
         return unit_of(found[1])
     return next((unit for unit, form in _UNITS if form.match(criterion)), '')

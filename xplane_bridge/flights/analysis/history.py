@@ -290,7 +290,7 @@ def quantity(flight: History, name: str) -> Series:
 
 def statistic(series: Series, kind: str) -> float:
     """
-    Return a statistic of a series, NaN if it is empty; scenario.STATISTICS lists the kinds.
+    Return a statistic of a series, NaN if it is empty; criteria.STATISTICS lists the kinds.
 
     rise is the maximum minus the first value, change the last minus the first.
     """

@@ -29,8 +29,9 @@ from xplane_bridge.common.units import DEGREE
 from xplane_bridge.flights.analysis.history import quantity, statistic
 from xplane_bridge.flights.analysis.response import step_response, StepResponse
 from xplane_bridge.flights.analysis.series import History, Series
+from xplane_bridge.flights.scenario.criteria import Criterion
 from xplane_bridge.flights.scenario.events import Event
-from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
+from xplane_bridge.flights.scenario.scenario import Scenario
 
 # A flight's last sample is never exactly at its end.
 _LAST_SAMPLE = 0.2

@@ -31,7 +31,8 @@ QUANTITIES = (
 
 
 _UNITS = {
-    'm': ('altitude', 'east', 'north'), 'm/s': ('airspeed',), 'deg': ('latitude', 'longitude'),
+    'm': ('altitude', 'east', 'north', 'separation', 'formation'), 'm/s': ('airspeed',),
+    'deg': ('latitude', 'longitude'),
     'rad/s': ('roll_rate', 'pitch_rate', 'yaw_rate'),
     'rad': ('roll', 'pitch', 'heading', 'angle_of_attack', 'sideslip')}
 

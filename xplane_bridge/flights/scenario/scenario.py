@@ -22,8 +22,7 @@ ScenarioError whose text says where it is, what was expected and what was found.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-import math
+from dataclasses import dataclass, field, replace
 import os
 from typing import Any
 
@@ -32,7 +31,9 @@ from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import ScenarioError as ScenarioError
 from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.common.units import DEGREE
+from xplane_bridge.flights.scenario import criteria
 from xplane_bridge.flights.scenario import flown_by as controller
+from xplane_bridge.flights.scenario.criteria import Criterion
 from xplane_bridge.flights.scenario.events import (
     check_order,
     CONTROLS,
@@ -43,14 +44,9 @@ from xplane_bridge.flights.scenario.events import (
 )
 from xplane_bridge.flights.scenario.events import parse as parse_event
 from xplane_bridge.flights.scenario.excitation import Excitation
-from xplane_bridge.flights.scenario.quantities import known
+from xplane_bridge.flights.scenario.fleet import contents_of, Fleet, fleet_of, names_of
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
 
-STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'last', 'change')
-FIGURES = (
-    'duration', 'tracking', 'activity', 'rates', 'latency', 'link', 'route', 'controller', 'load',
-    'steps', 'windows')
-"""How the names of figures begin."""
 _AIRCRAFT = ('model', 'aircraft_path', 'gains')
 _INITIAL = (
     'altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked', *_AIRCRAFT)
@@ -73,26 +69,14 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Criterion:
-    """
-    Inclusive limits of a statistic of a quantity in a window, or of a figure.
-
-    ``name`` is a quantity of quantities.py with its unit (``_deg`` is in degrees), or, without
-    ``statistic``, a figure's dotted name. An omitted end of the window is NaN; the frame at
-    ``end`` is not in it, the one at ``begin`` is.
-    """
-
-    name: str
-    statistic: str
-    begin: float
-    end: float
-    at_least: float
-    at_most: float
-
-
-@dataclass(frozen=True, slots=True)
 class Scenario:
-    """One scenario; times in seconds from its start. ``sensors``: name or file, empty for none."""
+    """
+    One scenario; times in seconds from its start. ``sensors``: name or file, empty for none.
+
+    One for several aircraft has a whole scenario for each of them in ``vehicles``, whose names
+    are those of the aircraft. Its events happen to each, and are in theirs; its criteria are over
+    two. ``fleet`` is what binds them.
+    """
 
     name: str
     description: str
@@ -103,6 +87,14 @@ class Scenario:
     route: Route | None = None
     controller: Mapping[str, Any] = field(default_factory=dict)
     sensors: str = ''
+    vehicles: tuple[Scenario, ...] = ()
+    fleet: Fleet | None = None
+
+    def with_initial(self, given: Mapping[str, Any]) -> Scenario:
+        """Return it with some of the initial state replaced, of each aircraft."""
+        return replace(
+            self, initial={**self.initial, **given},
+            vehicles=tuple(one.with_initial(given) for one in self.vehicles))
 
     def engages(self) -> bool:
         """Return whether a controller is ever engaged."""
@@ -168,13 +160,24 @@ def load(path: str) -> Scenario:
 
 def parse(name: str, content: Any) -> Scenario:
     """Return the scenario in the content of its file."""
+    if isinstance(content, Mapping) and 'vehicles' in content:
+        return _fleet(name, content)
+    found = _alone(name, content)
+    if not found.criteria and not _expects(found):
+        raise ScenarioError('criteria: a scenario without any proves nothing; state at least one')
+    return found
+
+
+def _expects(scenario: Scenario) -> bool:
+    return any(event.expect for event in scenario.events)
+
+
+def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
+    """Return the scenario of one aircraft; ``common`` events happen to others too."""
     top = fields.mapping(content, 'the file', required=('duration', 'events', 'criteria'),
                    optional=('description', 'initial', 'route', 'controller', 'sensors'))
-    duration = fields.number(top['duration'], 'duration', above=0.0, at_most=fields.DAY)
-    events = tuple(sorted(
-        (parse_event(item, f'events[{n}]', duration)
-         for n, item in enumerate(fields.items(top['events'], 'events'))),
-        key=lambda event: event.at))
+    duration = _duration(top)
+    events = _in_time((*common, *_events(top, duration)))
     check_order(events)
     route = _route(top['route'], duration) if 'route' in top else None
     if route is not None:
@@ -188,15 +191,79 @@ def parse(name: str, content: Any) -> Scenario:
                     event.at >= route.begin):
                 raise ScenarioError(
                     f'route: the heading at {event.at:g} s would leave it; omit one of them')
-    criteria = tuple(_criterion(item, f'criteria[{n}]', duration)
-                     for n, item in enumerate(fields.items(top['criteria'], 'criteria')))
-    if not criteria and not any(event.expect for event in events):
-        raise ScenarioError('criteria: a scenario without any proves nothing; state at least one')
+    judged = tuple(criteria.parse(item, f'criteria[{n}]', duration)
+                   for n, item in enumerate(fields.items(top['criteria'], 'criteria')))
     return Scenario(
         name, str(top.get('description', '')).strip(), duration,
-        parse_initial(top.get('initial', {})), events, criteria, route,
+        parse_initial(top.get('initial', {})), events, judged, route,
         controller.parse(top['controller']) if 'controller' in top else {},
         fields.text(top.get('sensors', ''), 'sensors'))
+
+
+def _fleet(name: str, content: Any) -> Scenario:
+    """Return the scenario of several aircraft."""
+    top = fields.mapping(
+        content, 'the file', required=('duration', 'events', 'criteria', 'vehicles'),
+        optional=('description', 'initial', 'sensors', 'midair'))
+    duration = _duration(top)
+    items = fields.items(top['vehicles'], 'vehicles')
+    names = names_of(items)
+    initial, common = parse_initial(top.get('initial', {})), _in_time(_events(top, duration))
+    vehicles = []
+    for own, given in zip(
+            names, contents_of(items, top.get('initial', {}), duration), strict=True):
+        try:
+            vehicles.append(_alone(own, given, common))
+        except ScenarioError as error:
+            raise ScenarioError(f'vehicle {own}: {error}') from None
+    fleet = fleet_of(items, names, top.get('midair', {}), duration)
+    for vehicle in vehicles:
+        _check_one_of_many(vehicle, common, fleet)
+    judged = [criteria.over_two(item, f'criteria[{n}]', duration, names, fleet)
+              for n, item in enumerate(fields.items(top['criteria'], 'criteria'))]
+    if not judged and not any(one.criteria or _expects(one) for one in vehicles):
+        raise ScenarioError('criteria: a scenario without any proves nothing; state at least one')
+    if len(names) > 1:
+        judged.append(criteria.apart(fleet.midair.radius))
+    return Scenario(
+        name, str(top.get('description', '')).strip(), duration, initial, common,
+        tuple(judged), sensors=fields.text(top.get('sensors', ''), 'sensors'),
+        vehicles=tuple(vehicles), fleet=fleet)
+
+
+def _check_one_of_many(vehicle: Scenario, common: tuple[Event, ...], fleet: Fleet) -> None:
+    """Raise ScenarioError for what contradicts that there are others."""
+    for event in vehicle.events:
+        if event.action in ('wind', 'turbulence') and event not in common:
+            raise ScenarioError(
+                f'vehicle {vehicle.name}: {event.action} at {event.at:g} s: there is one weather '
+                'for all; put it in the events of the file')
+    station = fleet.stations.get(vehicle.name)
+    if station is None:
+        return
+    where = f'vehicle {vehicle.name}: formation'
+    if not engaged_at(vehicle.events, station.begin):
+        raise ScenarioError(f'{where}: the autopilot is not engaged at {station.begin:g} s')
+    if vehicle.route is not None:
+        raise ScenarioError(f'{where}: its route would leave the slot; omit one of them')
+    for event in vehicle.events:
+        if event.action in ('target', 'change') and event.at >= station.begin:
+            raise ScenarioError(
+                f'{where}: {event.action} at {event.at:g} s would leave the slot; omit one of '
+                'them')
+
+
+def _duration(top: Mapping[str, Any]) -> float:
+    return fields.number(top['duration'], 'duration', above=0.0, at_most=fields.DAY)
+
+
+def _events(top: Mapping[str, Any], duration: float) -> tuple[Event, ...]:
+    return tuple(parse_event(item, f'events[{n}]', duration)
+                 for n, item in enumerate(fields.items(top['events'], 'events')))
+
+
+def _in_time(events: Sequence[Event]) -> tuple[Event, ...]:
+    return tuple(sorted(events, key=lambda event: event.at))
 
 
 def parse_initial(item: Any) -> dict[str, Any]:
@@ -236,36 +303,3 @@ def _route(item: Any, duration: float) -> Route:
     return Route(
         begin, tuple(waypoints), DEGREE * fields.number(
             given.get('bank_deg', _BANK_DEG), 'route.bank_deg', at_least=1.0, at_most=60.0))
-
-
-def _criterion(item: Any, where: str, duration: float) -> Criterion:
-    given = fields.mapping(item, where, optional=(
-        'quantity', 'statistic', 'from', 'to', 'figure', 'at_least', 'at_most'))
-    if 'at_least' not in given and 'at_most' not in given:
-        raise ScenarioError(f'{where}: expected at_least, at_most or both')
-    limits = [fields.number(given[key], f'{where}.{key}') if key in given else math.nan
-              for key in ('at_least', 'at_most')]
-    if 'figure' in given:
-        for key in ('quantity', 'statistic', 'from', 'to'):
-            if key in given:
-                raise ScenarioError(f'{where}: "{key}" belongs to a quantity, not to a figure')
-        name = fields.text(given['figure'], f'{where}.figure')
-        if name.split('.')[0] not in FIGURES:
-            raise ScenarioError(
-                f'{where}.figure: there is no figure {shown(name)}: expected one that begins with '
-                f'{", ".join(FIGURES)}')
-        return Criterion(name, '', math.nan, math.nan, *limits)
-    if 'quantity' not in given or 'statistic' not in given:
-        raise ScenarioError(f'{where}: expected a figure, or a quantity with its statistic')
-    statistic = fields.choice(given['statistic'], f'{where}.statistic', STATISTICS)
-    name = fields.text(given['quantity'], f'{where}.quantity')
-    if name.removesuffix('_deg') not in known():
-        raise ScenarioError(
-            f'{where}.quantity: there is no quantity {shown(name)}: expected one of '
-            f'{", ".join(known())}, with _deg for degrees')
-    begin, end = (
-        fields.number(given[key], f'{where}.{key}', at_least=0.0, at_most=duration)
-        if key in given else math.nan for key in ('from', 'to'))
-    if end <= begin:
-        raise ScenarioError(f'{where}: it ends at {end:g} s, but begins at {begin:g} s')
-    return Criterion(name, statistic, begin, end, *limits)

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from xplane_bridge.flights.scenario.criteria import Criterion
 from xplane_bridge.flights.scenario.events import Event
 from xplane_bridge.flights.scenario.quantities import TARGETS
-from xplane_bridge.flights.scenario.scenario import Criterion, Scenario
+from xplane_bridge.flights.scenario.scenario import Scenario
 
 _OF_TARGETS = (*(f'target_{name}' for name in TARGETS), *(f'{name}_error' for name in TARGETS))
 # Figures about how well it was held.

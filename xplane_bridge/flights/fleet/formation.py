@@ -1,0 +1,81 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Followers are told where their leader is, ten times per second, and hold their slots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import math
+
+from xplane_bridge.common.timing import ROUNDED_TIME
+from xplane_bridge.control.cascade import Cascade
+from xplane_bridge.control.formation import target_in
+from xplane_bridge.control.gains import Gains
+from xplane_bridge.conversions.geodesy import LocalFrame
+from xplane_bridge.flights.core import CoreFlight
+from xplane_bridge.flights.core_vehicle import CoreVehicle
+from xplane_bridge.flights.scenario.fleet import Station
+
+# As routes are led, and as often as a data link between aircraft may well be heard.
+_PERIOD = 0.1
+
+
+class Formation:
+    """The followers of a fleet: ``stations`` by their names, as ``flights`` has them."""
+
+    def __init__(
+        self, stations: Mapping[str, Station], flights: Mapping[str, CoreFlight]
+    ) -> None:
+        self._stations, self._flights = stations, flights
+        self._due = {name: station.begin for name, station in stations.items()}
+
+    def lead(self, now: float) -> None:
+        """
+        Tell those who are due where they have to fly.
+
+        By what all have observed at that time: so no order of theirs makes a difference. Who is
+        not engaged is told nothing; nor is anybody while it is not known where he or his leader
+        is. Raises ExperimentError for a target that cannot be flown.
+        """
+        told = {}
+        for name, station in self._stations.items():
+            if now < self._due[name] - ROUNDED_TIME:
+                continue
+            while self._due[name] <= now + ROUNDED_TIME:
+                self._due[name] += _PERIOD
+            flight = self._flights[name]
+            if flight.script.engaged:
+                told[name] = _wanted(
+                    station, self._flights[station.leader].vehicle, flight.vehicle)
+        for name, values in told.items():
+            if values:
+                self._flights[name].vehicle.set_target(values)
+
+
+def _wanted(station: Station, leader: CoreVehicle, own: CoreVehicle) -> dict[str, float]:
+    """Return the targets of a follower; {} if it is not known where he or his leader is."""
+    place, its = own.known_place, leader.known_place
+    if not all(map(math.isfinite, (*place, *its))):
+        return {}
+    now, law = own.measurement(), own.law
+    has_cascade = isinstance(law, Cascade)
+    target = target_in(
+        station.slot, leader.measurement(), now, LocalFrame(*place).geodetic_to_enu(*its),
+        law.gains if isinstance(law, Cascade) else Gains(), leader.law.target.airspeed)
+    # A law of somebody else's is led by headings, as along a route.
+    direction = ('course', target.course) if has_cascade else (
+        'heading', (target.course - now.track + now.heading) % math.tau)
+    return {
+        'altitude': target.altitude, 'airspeed': target.airspeed, direction[0]: direction[1]}
