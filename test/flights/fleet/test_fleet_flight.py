@@ -105,6 +105,7 @@ def test_all_are_in_the_same_gusts_and_each_has_its_own_sensors():
     content = yaml.safe_load(ROUGH)
     content['vehicles'] = [{'name': name, 'initial': place} for name, place in (
         ('one', {}), ('two', {'right': 0.01}))]
+    content['midair'] = {'ends': False}
     content['criteria'] = content['criteria'][:1]
     flight = flown(parse('mine', content), 3, sensors='consumer')
     one, two = (member.vehicle for member in flight.flights.values())

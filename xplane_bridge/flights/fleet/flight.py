@@ -13,22 +13,25 @@
 # limitations under the License.
 
 """
-Several aircraft in this process, on one clock: a flight each, all of them a frame at a time.
+Several aircraft in this process, on one clock: a flight each, some frames at a time.
 
 Each is flown by what flies one alone (flights.core), so that it flies as it would alone with the
-same orders. In a frame all states are measured and what is due happens; then followers are told
-their targets by these states, and then all fly on: in which order makes no difference.
+same orders. Where all are in the same frame, followers are told their targets by the states that
+all have then, and it is seen who meets: in which order they fly on makes no difference. Until
+that is due again each flies some frames by itself, with its model in the processor's caches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+import math
 import time
 from typing import Any
 
 import numpy as np
 
+from xplane_bridge.common.timing import FRAME
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import Numbers, Vector
 from xplane_bridge.conversions.frames import Vector as Vector3
@@ -44,6 +47,10 @@ from xplane_bridge.flights.flight import Display, Flight, State
 from xplane_bridge.flights.laws import ActionLaw
 from xplane_bridge.flights.order import FlownBy, Order
 from xplane_bridge.flights.result import Result
+
+# Seconds that each flies by itself, at most; what a sum of frames may be wrong by, in frames.
+_LONGEST_APART = 1.0
+_ROUNDED = 1e-6
 
 
 class FleetFlight(Flight):
@@ -160,18 +167,25 @@ class FleetFlight(Flight):
         going = self._look()
         if self.order.flown_by.actions:
             while going and not all(one.script.engaged for one in self.flights.values()):
-                going = self._fly(())
+                going = self._fly((), 1)
             if not going:
                 raise never_engaged(scenario.name)
         return State.READY if going else State.OVER
 
     def _step(self, action: Sequence[float] | None, frames: int) -> State:
         given = self._shares(action)
-        for _ in range(frames):
-            if not self._fly(given):
+        while frames > 0:
+            apart = min(frames, self._frames_apart())
+            if not self._fly(given, apart):
                 return State.OVER
             given = ()
+            frames -= apart
         return State.READY
+
+    def _frames_apart(self) -> int:
+        """Return how many frames each can fly without regard to the others."""
+        due = min(self._formation.due, self._watch.due) - self.time
+        return max(1, math.ceil(min(due, _LONGEST_APART) / FRAME - _ROUNDED))
 
     def _shares(self, action: Sequence[float] | None) -> Sequence[Sequence[float]]:
         """Return the action of each aircraft, none without any."""
@@ -184,10 +198,10 @@ class FleetFlight(Flight):
                 f'{len(self.flights)} aircraft')
         return [action[at:at + size] for at in range(0, len(action), size)]
 
-    def _fly(self, given: Sequence[Sequence[float]]) -> bool:
-        """Fly a frame; return whether there is another to be flown."""
+    def _fly(self, given: Sequence[Sequence[float]], frames: int) -> bool:
+        """Fly frames, each by itself; return whether there is another to be flown."""
         for number, (name, flight) in enumerate(self.flights.items()):
-            flight.step(given[number] if given else None)
+            flight.step(given[number] if given else None, frames)
             if flight.error is not None:
                 self._check(name, flight)
         self._news.tell()

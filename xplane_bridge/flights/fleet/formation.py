@@ -23,6 +23,7 @@ from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.formation import target_in
 from xplane_bridge.control.gains import Gains
+from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.flights.core import CoreFlight
 from xplane_bridge.flights.core_vehicle import CoreVehicle
@@ -41,38 +42,55 @@ class Formation:
         self._stations, self._flights = stations, flights
         self._due = {name: station.begin for name, station in stations.items()}
 
+    @property
+    def due(self) -> float:
+        """Return when somebody is told something next, in s."""
+        return min(self._due.values(), default=math.inf) - ROUNDED_TIME
+
     def lead(self, now: float) -> None:
         """
         Tell those who are due where they have to fly.
 
         By what all have observed at that time: so no order of theirs makes a difference. Who is
-        not engaged is told nothing; nor is anybody while it is not known where he or his leader
+        not engaged is told nothing; nor is anybody while it is not known where it or its leader
         is. Raises ExperimentError for a target that cannot be flown.
         """
         told = {}
+        frames: dict[str, LocalFrame | None] = {}
         for name, station in self._stations.items():
             if now < self._due[name] - ROUNDED_TIME:
                 continue
             while self._due[name] <= now + ROUNDED_TIME:
                 self._due[name] += _PERIOD
             flight = self._flights[name]
-            if flight.script.engaged:
-                told[name] = _wanted(
-                    station, self._flights[station.leader].vehicle, flight.vehicle)
+            if not flight.script.engaged:
+                continue
+            leader = self._flights[station.leader].vehicle
+            if station.leader not in frames:
+                frames[station.leader] = _frame_at(leader.known_place)
+            told[name] = _wanted(station, frames[station.leader], leader, flight.vehicle)
         for name, values in told.items():
             if values:
                 self._flights[name].vehicle.set_target(values)
 
 
-def _wanted(station: Station, leader: CoreVehicle, own: CoreVehicle) -> dict[str, float]:
-    """Return the targets of a follower; {} if it is not known where he or his leader is."""
-    place, its = own.known_place, leader.known_place
-    if not all(map(math.isfinite, (*place, *its))):
+def _frame_at(place: Vector) -> LocalFrame | None:
+    """Return axes at a place, None where it is not known."""
+    return LocalFrame(*place) if math.isfinite(sum(place)) else None
+
+
+def _wanted(
+    station: Station, frame: LocalFrame | None, leader: CoreVehicle, own: CoreVehicle
+) -> dict[str, float]:
+    """Return the targets of a follower; {} if it is not known where it or its leader is."""
+    place = own.known_place
+    if frame is None or not math.isfinite(sum(place)):
         return {}
+    east, north, up = frame.geodetic_to_enu(*place)
     now, law = own.measurement(), own.law
     has_cascade = isinstance(law, Cascade)
     target = target_in(
-        station.slot, leader.measurement(), now, LocalFrame(*place).geodetic_to_enu(*its),
+        station.slot, leader.measurement(), now, (-east, -north, -up),
         law.gains if isinstance(law, Cascade) else Gains(), leader.law.target.airspeed)
     # A law of somebody else's is led by headings, as along a route.
     direction = ('course', target.course) if has_cascade else (

@@ -21,14 +21,17 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.conversions.geodesy import geodetic_to_ecef
 from xplane_bridge.flights.core_vehicle import CoreVehicle
 from xplane_bridge.flights.scenario.fleet import Midair
 
-# No two aircraft of JSBSim's close faster (m/s): so long nobody looks.
-_CLOSING = 1000.0
+# By this (m/s) an aircraft gets faster within a second, at 10 g: until two can be near, nobody
+# looks, a second at most.
+_FASTER = 100.0
+_LONGEST = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +56,33 @@ class Watch:
         self.ends = midair.ends
         self._names = tuple(vehicles)
         self._pairs = np.triu_indices(len(self._names), 1)
-        self._due = 0.0 if len(self._names) > 1 else math.inf
+        # When to look next (s).
+        self.due = 0.0 if len(self._names) > 1 else math.inf
+        self._last: tuple[float, NDArray[np.float64]] | None = None
         # Those who are near one another: they have met once, until they part.
         self._near: set[int] = set()
 
     def look(self, now: float) -> Iterator[Meeting]:
         """Yield who has met since the last look, at a time (s) at which all are observed."""
-        if now < self._due:
+        if now < self.due:
             return
         places = np.array([geodetic_to_ecef(*one.place) for one in self._vehicles.values()])
         rows, columns = self._pairs
-        distances = np.sqrt(((places[rows] - places[columns]) ** 2).sum(axis=1))
+        distances = _lengths(places[rows] - places[columns])
         # Whose position is not a number meets nobody.
         least = float(np.fmin.reduce(distances))
-        self._due = now + max(0.0, (least - self._radius) / _CLOSING - FRAME)
+        if self._last is not None:
+            moved = _lengths(places - self._last[1]) / (now - self._last[0])
+            closing = 2.0 * (float(np.fmax.reduce(moved)) + _FASTER)
+            self.due = now + min((least - self._radius) / closing, _LONGEST) - FRAME
+        self._last = now, places
         near = {*np.flatnonzero(distances < self._radius).tolist()}
         for pair in sorted(near - self._near):
             yield Meeting(now, self._names[rows[pair]], self._names[columns[pair]],
                           float(distances[pair]))
         self._near = near
+
+
+def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.sqrt((vectors * vectors).sum(axis=1))
+    return found
