@@ -132,7 +132,7 @@ def missing_need(session):
     """Return what a session needs and is unavailable here, or ''."""
     needs = session.options.get('needs', '')
     is_here = (
-        needs in ('simulation_interfaces', 'control', 'distributed', 'gymnasium')
+        needs in ('simulation_interfaces', 'control', 'distributed', 'gymnasium', 'pettingzoo')
         and importlib.util.find_spec(needs) is not None)
     return '' if is_here else needs
 

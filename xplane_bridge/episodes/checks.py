@@ -68,7 +68,7 @@ def refuse_fleet(scenario: Scenario) -> None:
     if scenario.vehicles:
         raise ValueError(
             f'scenario {scenario.name} has {len(scenario.vehicles)} aircraft, and FlightEnv flies '
-            'one')
+            'one: use FleetEnv')
 
 
 def checked_fields(fields: object) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ NEEDS = {
     'ros2bag': 'rosbag2',
     'control': 'the package control',
     'gymnasium': 'the package gymnasium',
+    'pettingzoo': 'the package pettingzoo',
     'skrl': 'the package skrl with JAX; make test-skrl runs the script',
     'desktop': 'a screen',
     'viewer': 'Foxglove or Lichtblick; test_live.py connects another client',
