@@ -92,6 +92,16 @@ def test_equal_seeds_give_equal_bits_and_others_do_not():
     assert first != other
 
 
+def test_however_many_frames_are_flown_at_once_the_flight_is_the_same():
+    whole, halting = flown(fleet(), 3), open_flight(Order(fleet(), seed=3))
+    halting.start()
+    for frames in (1, 7, 2, 60, 1, 1, 33) * 20:
+        if halting.state is State.READY:
+            halting.step(frames=frames)
+    assert halting.state is State.OVER
+    assert trajectory(halting.history()) == trajectory(whole.history())
+
+
 def test_the_order_of_the_aircraft_makes_no_difference():
     content = yaml.safe_load(ROUGH)
     swapped = {**content, 'vehicles': [content['vehicles'][at] for at in (0, 2, 1)]}
