@@ -18,11 +18,11 @@ import math
 
 import pytest
 
-from xplane_bridge.control.cascade import Cascade, Level
+from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.envelope import Envelope, load
 from xplane_bridge.control.geofence import Fence
 from xplane_bridge.control.measurement import Measurement
-from xplane_bridge.control.targets import Attitude
+from xplane_bridge.control.targets import Attitude, Level
 from xplane_bridge.conversions.vehicle import Controls
 
 LEVEL = Measurement(

@@ -20,10 +20,10 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
 
-from xplane_bridge.control.cascade import Cascade, Level
+from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.envelope import Envelope
 from xplane_bridge.control.geofence import Fence
-from xplane_bridge.control.targets import Attitude, Rates, Target
+from xplane_bridge.control.targets import Attitude, Level, Rates, Target
 from xplane_bridge.flights import core
 from xplane_bridge.flights.core_vehicle import CoreVehicle
 

@@ -19,10 +19,10 @@ import math
 
 import pytest
 
-from xplane_bridge.control.cascade import Cascade, Level
+from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.gains import Gains, load
 from xplane_bridge.control.measurement import Measurement
-from xplane_bridge.control.targets import Attitude, Rates, Target
+from xplane_bridge.control.targets import Attitude, Level, Rates, Target
 from xplane_bridge.conversions.vehicle import Controls
 
 LEVEL = Measurement(

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import StrEnum
 import math
 
 from xplane_bridge.control.corners import Point
@@ -41,11 +40,19 @@ from xplane_bridge.control.laws import attitude_rates, bank_to_turn, ClimbLaw, R
 from xplane_bridge.control.loops import clamp
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import bank_to_follow, OnPath, PathFollower, turn_radius
-from xplane_bridge.control.targets import Attitude, check_targets, Rates, Target, with_changes
+from xplane_bridge.control.targets import (
+    Attitude,
+    check_targets,
+    Level,
+    Rates,
+    Target,
+    with_changes,
+)
 from xplane_bridge.conversions.vehicle import Controls
 
-# Longer gaps between measurements are not integrated.
-_LONGEST_STEP = 0.2
+LONGEST_STEP = 0.2
+"""Longer gaps (s) between measurements are not integrated."""
+
 # Turns of a path need this share of the bank limit; the rest is for wind and errors.
 _SHARE_OF_BANK = 0.75
 # The circle before a geofence needs this one.
@@ -56,15 +63,6 @@ _ROLL_DELAY = 0.35
 _ON_PATH = 30.0
 _CIRCLES = 'geofence: it flies a circle before the edge until something else is commanded'
 _RETURNS = 'geofence: it is outside, and flies back'
-
-
-class Level(StrEnum):
-    """What is commanded; the levels above it are off."""
-
-    PATH = 'path'
-    TARGET = 'target'
-    ATTITUDE = 'attitude'
-    RATES = 'rates'
 
 
 class Cascade:
@@ -238,7 +236,7 @@ class Cascade:
 
     def update(self, now: Measurement, dt: float) -> Controls:
         """Return the controls for a measurement taken ``dt`` seconds after the last."""
-        dt = clamp(dt, 0.0, _LONGEST_STEP)
+        dt = clamp(dt, 0.0, LONGEST_STEP)
         self._now = now
         self._climb_law.observe(now, dt)
         if self._guard is not None:

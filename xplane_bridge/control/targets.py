@@ -12,16 +12,27 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What each level of the cascade can be told to hold. NaN: as it was."""
+"""The levels of control, and what each can be told to hold. NaN: as it was."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 import math
 from typing import NamedTuple
 
 from xplane_bridge.conversions.message_numbers import TARGET_BITS
+
+
+class Level(StrEnum):
+    """What is commanded; the levels above it are off."""
+
+    RUNWAY = 'runway'
+    PATH = 'path'
+    TARGET = 'target'
+    ATTITUDE = 'attitude'
+    RATES = 'rates'
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,9 @@ from typing import Any
 
 from std_srvs.srv import SetBool
 
-from xplane_bridge.control.cascade import Cascade, Level
+from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
-from xplane_bridge.control.targets import check_targets
+from xplane_bridge.control.targets import check_targets, Level
 from xplane_bridge.msg import AutopilotTarget, FlightControls, Route
 from xplane_bridge.nodes.autopilot.fly_route import RouteAction
 from xplane_bridge.nodes.autopilot.levels import Ask, Levels

@@ -25,9 +25,9 @@ from std_msgs.msg import String
 
 from xplane_bridge.common.text import known
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.control.cascade import Cascade, Level
+from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.path import PathFollower
-from xplane_bridge.control.targets import Target
+from xplane_bridge.control.targets import Level, Target
 from xplane_bridge.msg import AutopilotTarget
 from xplane_bridge.nodes.autopilot.newest import Newest
 from xplane_bridge.nodes.common.base import BridgeNode
