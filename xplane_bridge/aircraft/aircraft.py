@@ -294,7 +294,7 @@ class Aircraft:
             roll=roll_deg, heading=heading_deg, speed=speed, p=p, q=q, r=r)
         lat = clamp(value_or(lat_deg, now.lat_deg), -limits.MAX_LAT_DEG, limits.MAX_LAT_DEG)
         lon = math.remainder(value_or(lon_deg, now.lon_deg), 360.0)
-        ground = terrain.elevation_m(lat, lon)
+        ground = self._model.elevation_m(lat, lon)
         altitude = clamp(value_or(altitude_msl, now.altitude_msl),
                          ground + self._rest_height, limits.MAX_ALTITUDE)
         pitch = limits.clamp_pitch(value_or(pitch_deg, math.degrees(now.theta)))
@@ -357,6 +357,7 @@ class Aircraft:
         """Take a new model, or one as good as new, not placed yet."""
         self._kind = Kind.of(self.model, self.dt, self.aircraft_path, self.settings)
         self._model = self._kind.load(self.seed, outputs=self.outputs)
+        self._model.elevation_m = terrain.elevation_with(self.initial.airfield)
         # Reads a few values of the current state.
         self.sampler: Sampler = self._model.sampler
         self._cockpit = Cockpit(self._model)
@@ -396,7 +397,7 @@ class Aircraft:
     def _park(self, lat_deg: float, lon_deg: float, heading_deg: float,
               engines: bool = True) -> None:
         """Set the aircraft on the ground and let the gear come to rest."""
-        ground = terrain.elevation_m(lat_deg, lon_deg)
+        ground = self._model.elevation_m(lat_deg, lon_deg)
         self._model.set_initial_conditions(
             lat_deg, lon_deg, ground, ground + self._rest_height, heading_deg)
         self._model.initialise()

@@ -30,7 +30,8 @@ class Initial:
 
     In the air: trimmed at altitude_msl (m), airspeed_kt (calibrated; None: one that is usual for
     the model), engines running, gear up. Parked: at rest on the ground with the engines idling
-    and the parking brake set; altitude and airspeed are not used then. heading_deg is true.
+    and the parking brake set; altitude and airspeed are not used then. heading_deg is true. The
+    ground is flat around ``airfield``.
     """
 
     lat_deg: float = terrain.HOME_LAT_DEG
@@ -39,11 +40,13 @@ class Initial:
     heading_deg: float = 90.0
     airspeed_kt: float | None = None
     parked: bool = False
+    airfield: terrain.Airfield = terrain.HOME
 
     def check(self) -> None:
         """Raise ValueError for a value that is not finite, and without airspeed in the air."""
         check_finite(latitude=self.lat_deg, longitude=self.lon_deg, altitude_msl=self.altitude_msl,
-                     heading=self.heading_deg, airspeed=self.airspeed_kt)
+                     heading=self.heading_deg, airspeed=self.airspeed_kt,
+                     **self.airfield._asdict())
         if not self.parked and self.airspeed_kt is not None and self.airspeed_kt <= 0.0:
             raise ValueError(
                 f'airspeed is {self.airspeed_kt:g} kt, expected above 0, or parked: true')

@@ -79,6 +79,8 @@ class Model:
         self._fdm.set_dt(dt)
         self._text = self.files.text()
         self.origin = Origin.of(self.files)
+        # The ground's height (m) by latitude and longitude (deg).
+        self.elevation_m: Callable[[float, float], float] = terrain.elevation_m
         self.set = self._fdm.set_property_value
         self.get = self._fdm.get_property_value
         self._seed(seed)
@@ -185,6 +187,7 @@ class Model:
         ``place`` is then where it was before that one (deg).
         """
         run, broken, lat_deg, lon_deg, speed, phi, altitude, set_terrain = self._flown
+        elevation_m = self.elevation_m
         lat, lon = lat_deg(), lon_deg()
         for flown in range(steps):
             before = lat, lon

@@ -24,7 +24,7 @@ AircraftState of the same instant.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from xplane_bridge.aircraft.state import FACTORS, StateReader
+from xplane_bridge.aircraft.state import FACTORS, FOOT, StateReader
 
 _Get = Callable[[], float]
 
@@ -130,6 +130,18 @@ class Seen(NamedTuple):
         return self.force_z / self.mass
 
 
+class Contacts(NamedTuple):
+    """
+    What touches the ground: how many wheels, and how many places of the structure.
+
+    ``compressions`` (m) are those of the wheels' struts.
+    """
+
+    wheels: int
+    structure: int
+    compressions: tuple[float, ...]
+
+
 class Sampler:
     """
     Reads samples from one JSBSim model through property nodes bound once.
@@ -152,6 +164,12 @@ class Sampler:
 
         self.sample = _sampling(*map(bind, Sample._fields))
         self.surroundings = _surveying(*map(bind, Surroundings._fields))
+        count = int(manager.get_node('gear/num-units').get_double_value())
+        struts, structure = (
+            [manager.get_node(node).get_double_value for node in (
+                f'{kind}/unit[{number}]/{of}' for number in range(count)) if manager.hasNode(node)]
+            for kind, of in (('gear', 'compression-ft'), ('contact', 'WOW')))
+        self._struts, self._structure = struts, structure
         self._seen = tuple((bind(name), FACTORS[name][1]) for name in Seen._fields[:-2])
 
     def seen(self, speedbrake: float) -> Seen:
@@ -159,6 +177,12 @@ class Sampler:
         return Seen._make((
             *[get() * factor for get, factor in self._seen], speedbrake,
             self._reader.wheels_on_ground()))
+
+    def contacts(self) -> Contacts:
+        """Return what touches the ground."""
+        return Contacts(
+            sum(self._reader.wheels_on_ground()), sum(get() > 0.5 for get in self._structure),
+            tuple([get() * FOOT for get in self._struts]))
 
     def throttles(self) -> list[float]:
         """Return the throttle of each engine, as commanded."""

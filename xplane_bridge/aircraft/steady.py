@@ -16,7 +16,6 @@
 
 import math
 
-from xplane_bridge.aircraft import terrain
 from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.limits import MAX_ALTITUDE
 from xplane_bridge.aircraft.model import Model, TrimError
@@ -60,7 +59,7 @@ def place(model: Model, at: Place, rest_height: float, airspeed: str, airspeed_k
     Raises ValueError for an altitude below its ``rest_height`` (m) above the ground.
     """
     lat_deg, lon_deg, altitude_msl, heading_deg = at
-    ground = terrain.elevation_m(lat_deg, lon_deg)
+    ground = model.elevation_m(lat_deg, lon_deg)
     if not ground + rest_height < altitude_msl <= MAX_ALTITUDE:
         raise ValueError(f'altitude_msl is {altitude_msl} m, must be above the ground '
                          f'({ground:.0f} m) and at most {MAX_ALTITUDE:.0f} m')

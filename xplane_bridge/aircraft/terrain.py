@@ -18,10 +18,13 @@ The ground under the simulated aircraft: one smooth function of latitude and lon
 Within 8 km of the home airfield (47.4 N, 8.5 E, 430 m) the ground is flat; by 20 km it has become
 hills of up to about 650 m. There are seas, the nearest 55 km to the east, at elevation 0. Slopes
 stay below about 6 %. It is not real scenery: it exists so that heights above ground, terrain
-probes and landings are meaningful.
+probes and landings are meaningful. Another airfield may take the place of that one.
 """
 
+from collections.abc import Callable
+from functools import partial
 import math
+from typing import NamedTuple
 
 HOME_LAT_DEG = 47.4
 HOME_LON_DEG = 8.5
@@ -41,6 +44,17 @@ _WEST, _EAST = HOME_LON_DEG - _FLAT / _COS_HOME_LAT, HOME_LON_DEG + _FLAT / _COS
 _NORMAL_ARM = 20.0
 
 
+class Airfield(NamedTuple):
+    """A place (deg) around which the ground is flat, at an elevation (m above mean sea level)."""
+
+    lat_deg: float
+    lon_deg: float
+    elevation: float
+
+
+HOME = Airfield(HOME_LAT_DEG, HOME_LON_DEG, HOME_ELEVATION)
+
+
 def elevation_m(lat_deg: float, lon_deg: float) -> float:
     """
     Return the ground's height above mean sea level in metres, 0 at sea.
@@ -53,6 +67,19 @@ def elevation_m(lat_deg: float, lon_deg: float) -> float:
     if flatness == 1.0:
         return HOME_ELEVATION
     return flatness * HOME_ELEVATION + (1.0 - flatness) * _hills(lat_deg, lon_deg)
+
+
+def elevation_around(airfield: Airfield, lat_deg: float, lon_deg: float) -> float:
+    """Return the same with an airfield that takes the place of the home airfield."""
+    flatness = _flatness(lat_deg, lon_deg, airfield)
+    if flatness == 1.0:
+        return airfield.elevation
+    return flatness * airfield.elevation + (1.0 - flatness) * _hills(lat_deg, lon_deg)
+
+
+def elevation_with(airfield: Airfield) -> Callable[[float, float], float]:
+    """Return the height (m) by latitude and longitude (deg) of the ground with an airfield."""
+    return elevation_m if airfield == HOME else partial(elevation_around, airfield)
 
 
 def is_wet(lat_deg: float, lon_deg: float) -> bool:
@@ -85,11 +112,11 @@ def _hills(lat_deg: float, lon_deg: float) -> float:
     return land * land / (land + 60.0) if land > 0.0 else 0.0
 
 
-def _flatness(lat_deg: float, lon_deg: float) -> float:
-    """Return 1 at the home airfield, 0 in the hills, smoothly between."""
-    north = (lat_deg - HOME_LAT_DEG) * _METRES_PER_DEGREE
-    east = (math.remainder(lon_deg - HOME_LON_DEG, 360.0) * _METRES_PER_DEGREE
-            * _COS_HOME_LAT)
+def _flatness(lat_deg: float, lon_deg: float, airfield: Airfield = HOME) -> float:
+    """Return 1 at an airfield, 0 in the hills, smoothly between."""
+    north = (lat_deg - airfield.lat_deg) * _METRES_PER_DEGREE
+    east = (math.remainder(lon_deg - airfield.lon_deg, 360.0) * _METRES_PER_DEGREE
+            * math.cos(math.radians(airfield.lat_deg)))
     distance = math.hypot(north, east)
     if distance <= _FLAT_RADIUS:
         return 1.0

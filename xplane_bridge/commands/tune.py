@@ -28,6 +28,7 @@ import shlex
 import sys
 
 from xplane_bridge.aircraft.studies.linearize import linearize
+from xplane_bridge.aircraft.studies.runway_performance import Flaps, runway_performance
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.commands.linearize import add_flight_options
 from xplane_bridge.common.command_line import (
@@ -36,6 +37,7 @@ from xplane_bridge.common.command_line import (
     refuse_existing,
     without_ros_arguments,
 )
+from xplane_bridge.control.runway.performance import Performance
 from xplane_bridge.control.tuning.linear_model import from_json, LinearModel
 from xplane_bridge.control.tuning.report import parameter_file, table
 from xplane_bridge.control.tuning.tune import BANDWIDTHS, Limits, tune
@@ -50,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             refuse_existing([given.output], given.force)
         limits = Limits(
             given.sensitivity, math.radians(given.phase_margin), given.delay, given.engine_lag)
+        flaps = Flaps(given.take_off_flaps, given.landing_flaps)
         model = _linear_model(given)
         found = tune(model, dict(given.bandwidth), limits)
     except (ImportError, OSError, ValueError) as error:
@@ -60,10 +63,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not loop.reached:
             print(loop.complaint())
     if given.output:
+        performance = _performance(given, flaps)
         command = shlex.join(['tune', *_without_output(given_arguments)])
         try:
             Path(given.output).write_text(
-                parameter_file(model, found, limits, command), encoding='utf-8')
+                parameter_file(model, found, limits, command, performance), encoding='utf-8')
         except OSError as error:
             print(f'tune: {given.output}: {error.strerror}', file=sys.stderr)
             return 1
@@ -79,6 +83,18 @@ def _linear_model(given: Namespace) -> LinearModel:
     spare, _ = in_steady_flight(
         given.model, given.altitude_msl, given.airspeed, aircraft_path=given.aircraft_path)
     return linearize(spare, 'differences')
+
+
+def _performance(given: Namespace, flaps: Flaps) -> Performance | None:
+    """Return what take-offs and landings need; None, after a sentence, if it cannot be found."""
+    if given.linear_model:
+        print('no performance of take-off and landing: a linear model does not have it')
+        return None
+    try:
+        return runway_performance(given.model, flaps, given.aircraft_path)
+    except ValueError as error:
+        print(f'no performance of take-off and landing: {error}')
+        return None
 
 
 def _without_output(arguments: Sequence[str]) -> list[str]:
@@ -125,6 +141,10 @@ def _parser() -> ArgumentParser:
                         help='delay of the whole loop, in seconds (%(default)s)')
     parser.add_argument('--engine-lag', type=float, default=default.engine_lag, metavar='S',
                         help='time constant of the thrust, in seconds (%(default)s)')
+    for name, default_position in (('take-off', 0.0), ('landing', 1.0)):
+        parser.add_argument(
+            f'--{name}-flaps', type=float, default=default_position, metavar='RATIO',
+            help=f'flaps of {name}, 0..1, for the speeds of take-off and landing (%(default)s)')
     parser.add_argument('-o', '--output', default='', metavar='FILE',
                         help='parameter file to write (default: none)')
     add_force_option(parser)

@@ -25,6 +25,9 @@ from typing import Any
 from xplane_bridge.common import plain_yaml
 from xplane_bridge.common.data import folder
 
+ALL = '/**'
+"""The section of a parameter file that is for all nodes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gains:
@@ -79,8 +82,13 @@ def load(model: str | Path) -> Gains:
     return Gains(**numbers(read(model), 'gains', [item.name for item in fields(Gains)]))
 
 
-def read(model: str | Path) -> Mapping[str, Any]:
-    """Return the parameters (gains, envelope) in the file of an aircraft; ValueError if none."""
+def read(model: str | Path, section: str = ALL) -> Mapping[str, Any]:
+    """
+    Return the parameters (gains, envelope) in the file of an aircraft.
+
+    Another ``section`` than that for all nodes need not be there: then it is empty. Raises
+    ValueError if there is no such file, or it is not one.
+    """
     path = Path(model)
     if path.suffix != '.yaml':
         path = _folder() / f'{model}.yaml'
@@ -94,12 +102,14 @@ def read(model: str | Path) -> Mapping[str, Any]:
         raise ValueError(f'{path}: {error.strerror}') from None
     except ValueError as error:
         raise ValueError(f'{path}: {error}') from None
+    if section != ALL and isinstance(content, Mapping) and section not in content:
+        return {}
     try:
-        found = content['/**']['ros__parameters']
+        found = content[section]['ros__parameters']
     except (KeyError, TypeError):
         found = None
     if not isinstance(found, Mapping):
-        raise ValueError(f'{path}: expected the parameters below /** and ros__parameters')
+        raise ValueError(f'{path}: expected the parameters below {section} and ros__parameters')
     return found
 
 

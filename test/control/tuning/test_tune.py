@@ -30,6 +30,7 @@ from xplane_bridge.commands.tune import main
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.envelope import load as load_envelope
 from xplane_bridge.control.gains import load
+from xplane_bridge.control.runway import performance
 from xplane_bridge.control.tuning.linear_model import from_json
 from xplane_bridge.control.tuning.tune import tune
 from xplane_bridge.flights.scenario.scenario import load as load_scenario
@@ -62,6 +63,9 @@ def test_the_command_in_a_shipped_file_finds_its_gains_again(name: str, tmp_path
     assert main([*command, '-o', str(tmp_path / 'again.yaml')]) == 0
     again = asdict(load(tmp_path / 'again.yaml'))
     assert again == pytest.approx(asdict(load(shipped)), rel=2e-3)
+    if (known := performance.load(shipped)) is not None:
+        found = performance.load(tmp_path / 'again.yaml')
+        assert asdict(found) == pytest.approx(asdict(known), rel=2e-3)
 
 
 def test_python_control_finds_the_same_margins(capsys: pytest.CaptureFixture[str]) -> None:

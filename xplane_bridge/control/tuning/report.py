@@ -21,6 +21,7 @@ import math
 
 from xplane_bridge.common.text import aligned
 from xplane_bridge.control.gains import Gains
+from xplane_bridge.control.runway.performance import Performance, SECTION
 from xplane_bridge.control.tuning.linear_model import LinearModel
 from xplane_bridge.control.tuning.tune import Limits, Loop, Tuning
 
@@ -32,7 +33,10 @@ def table(found: Tuning) -> str:
     return '\n'.join(aligned([_HEAD, *map(_row, found.loops)]))
 
 
-def parameter_file(model: LinearModel, found: Tuning, limits: Limits, command: str) -> str:
+def parameter_file(
+    model: LinearModel, found: Tuning, limits: Limits, command: str,
+    performance: Performance | None = None,
+) -> str:
     """Return the text of a parameter file with the gains, and how they were found."""
     comment = [
         f'Gains of the cascade for the {model.model}, found by',
@@ -52,6 +56,10 @@ def parameter_file(model: LinearModel, found: Tuning, limits: Limits, command: s
             default, item.name)]
     lines += ['    envelope:']
     lines += [f'      {name}: {_number(value)}' for name, value in found.envelope.items()]
+    if performance is not None:
+        lines += ['', '# Of take-off and landing.', f'{SECTION}:', '  ros__parameters:']
+        lines += [f'    {item.name}: {_number(getattr(performance, item.name))}'
+                  for item in fields(Performance)]
     return '\n'.join(lines) + '\n'
 
 

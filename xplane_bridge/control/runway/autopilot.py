@@ -1,0 +1,231 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The autopilot: the cascade, and above its levels a flight from runway to runway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+
+from xplane_bridge.control.cascade import Cascade, LONGEST_STEP
+from xplane_bridge.control.envelope import Envelope
+from xplane_bridge.control.gains import Gains
+from xplane_bridge.control.laws import attitude_rates
+from xplane_bridge.control.loops import clamp
+from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.control.runway.pattern import Pattern
+from xplane_bridge.control.runway.performance import Performance
+from xplane_bridge.control.runway.phases import (
+    Approach,
+    Climb,
+    Flare,
+    Phase,
+    Roll,
+    Rotate,
+    Stand,
+)
+from xplane_bridge.control.runway.runway import Runway
+from xplane_bridge.control.runway.setting import Setting, Wanted
+from xplane_bridge.control.targets import Level, Target
+from xplane_bridge.conversions.vehicle import Controls
+
+LEFT, RIGHT = 'left', 'right'
+# A take-off begins at rest (m/s), in the direction of the runway (rad).
+_AT_REST, _LINED_UP = 0.5, math.radians(10.0)
+# An approach begins in a sector of the extended centreline (rad), not above this share of the
+# glide path's height, and above this height (m).
+_SECTOR, _ABOVE, _LOWEST_APPROACH = math.radians(25.0), 1.25, 30.0
+_TAKES_OFF = (Stand, Roll, Rotate, Climb)
+_LANDS = (Approach, Flare)
+_Begin = Callable[[Measurement, Controls], Phase]
+
+
+class Autopilot(Cascade):
+    """
+    Fly as the cascade does, and from runway to runway.
+
+    Commands of level runway: ``take_off``, ``pattern``, ``land``, ``go_around``. A pattern that is
+    commanded during a take-off or a go-around begins when its height is reached, and a landing
+    that is commanded in a pattern on the final leg; without them the pattern is flown round and
+    round, and after a climb altitude and course are held. Any other command ends all of it.
+    ``phase`` is the name of what is flown, empty at other levels.
+    """
+
+    def __init__(
+        self, gains: Gains | None = None, envelope: Envelope | None = None,
+        performance: Performance | None = None,
+    ) -> None:
+        self._flies: Phase | None = None
+        self._pattern: _Begin | None = None
+        self._is_to_land = False
+        self._replaced = (False, False)
+        self.performance = performance
+        super().__init__(gains, envelope)
+
+    @property
+    def phase(self) -> str:
+        """Return the name of the phase of take-off, pattern or landing, empty if none."""
+        return '' if self._flies is None else self._flies.name
+
+    # Commands.
+
+    def take_off(self, runway: Runway, height: float) -> None:
+        """
+        Take off from standing, and climb to a height (m) above the runway.
+
+        Raises ValueError if it does not stand on the runway, in its direction.
+        """
+        now, setting = self._measured(), self._setting(runway)
+        along, across = runway.locate(now.east, now.north)
+        if now.speed_over_ground > _AT_REST:
+            raise ValueError(
+                f'take_off: it moves with {now.speed_over_ground:.1f} m/s, expected to stand')
+        if not runway.is_on(along, across):
+            raise ValueError(
+                f'take_off: it stands {along:.0f} m beyond the threshold and {across:+.0f} m to '
+                'the right, which is not on the runway')
+        if abs(runway.turned(now.heading)) > _LINED_UP:
+            raise ValueError(
+                f'take_off: its heading is {math.degrees(now.heading) % 360.0:.0f} deg, expected '
+                f'that of the runway, {math.degrees(runway.direction) % 360.0:.0f} deg')
+        self._begin(Stand(setting, height))
+
+    def pattern(self, runway: Runway, height: float, side: str = LEFT) -> None:
+        """Fly the pattern of a runway at a height (m) above it, with turns to that side."""
+        now, setting = self._measured(), self._setting(runway)
+        self._check_place(now)
+        if side not in (LEFT, RIGHT):
+            raise ValueError(f'pattern: side is {side!r}, expected {LEFT} or {RIGHT}')
+
+        def begin(now: Measurement, last: Controls) -> Phase:
+            return Pattern(setting, now, last, height, side == LEFT)
+
+        if isinstance(self._flies, _TAKES_OFF):
+            self._pattern = begin
+        elif isinstance(self._flies, _LANDS) or self._flies is None or isinstance(
+                self._flies, Pattern):
+            if not setting.height(now) > _LOWEST_APPROACH:
+                raise ValueError(
+                    f'pattern: it is {round(setting.height(now))} m above the runway, expected '
+                    f'above {_LOWEST_APPROACH:.0f} m; command take_off or go_around before')
+            self._begin(begin(now, self._last))
+        else:
+            raise ValueError('pattern: it has landed; command take_off before')
+
+    def land(self, runway: Runway) -> None:
+        """
+        Land: from the pattern, or from a place on the approach.
+
+        Raises ValueError where no approach can begin.
+        """
+        now, setting = self._measured(), self._setting(runway)
+        self._check_place(now)
+        if isinstance(self._flies, Pattern) or self._pattern is not None:
+            self._is_to_land = True
+            return
+        along, across = runway.locate(now.east, now.north)
+        before, height = runway.aiming_point - along, setting.height(now)
+        highest = _ABOVE * before * math.tan(runway.glide_path)
+        if not abs(across) < before * math.tan(_SECTOR) or not _LOWEST_APPROACH < height < highest:
+            raise ValueError(
+                f'land: it is {before:.0f} m before the aiming point, {across:+.0f} m to the '
+                f'right of the centreline and {round(height)} m above the runway; expected within '
+                f'{math.degrees(_SECTOR):.0f} deg of the extended centreline and '
+                f'{_LOWEST_APPROACH:.0f} to {max(highest, 0.0):.0f} m above it: command pattern '
+                'before')
+        self._begin(Approach(setting, now, self._last))
+
+    def go_around(self, height: float) -> None:
+        """Break a landing off, and climb along the runway's track to a height (m) above it."""
+        now, flies = self._measured(), self._flies
+        if not isinstance(flies, _LANDS):
+            raise ValueError(
+                'go_around: nothing is to be broken off: it is not on the approach, and has not '
+                'touched down')
+        self._begin(Climb(flies.setting, now, height, self._last))
+
+    # Each update.
+
+    def update(self, now: Measurement, dt: float) -> Controls:
+        """Return the controls for a measurement taken ``dt`` seconds after the last."""
+        if self._flies is not None:
+            self._now = now
+            self._go_on(self._flies, now)
+        if self._flies is None:
+            return super().update(now, dt)
+        dt = clamp(dt, 0.0, LONGEST_STEP)
+        self._last = self._flown(now, self._flies.fly(now, dt, self._last), dt)
+        return self._last
+
+    def _flown(self, now: Measurement, wanted: Wanted, dt: float) -> Controls:
+        replaced = (wanted.elevator is not None, wanted.rudder is not None)
+        if replaced != self._replaced:
+            # What did not act has integrated for nothing.
+            self._rate_law.engage(self._last)
+            self._replaced = replaced
+        roll, pitch, yaw, _ = attitude_rates(self._gains, now, wanted.roll, wanted.pitch)
+        slowest, fastest = self._envelope.pitch_rates(now)
+        elevator, aileron, rudder = self._rate_law.update(
+            now, roll, clamp(pitch, slowest, fastest),
+            yaw if math.isnan(wanted.yaw_rate) else wanted.yaw_rate, dt)
+        if wanted.elevator is not None:
+            elevator = wanted.elevator
+        if wanted.rudder is not None:
+            rudder = wanted.rudder
+        return Controls(
+            elevator, aileron, rudder, wanted.throttle, wanted.flaps, wanted.gear,
+            wanted.speedbrake, brake_left=wanted.brake, brake_right=wanted.brake)
+
+    def _go_on(self, flies: Phase, now: Measurement) -> None:
+        """Let the next phase begin if it is time."""
+        following = flies.next(now, self._last)
+        if isinstance(flies, Climb) and flies.is_done:
+            if self._pattern is None:
+                self._hold_target(flies.reached(now))
+                return
+            following, self._pattern = self._pattern(now, self._last), None
+        elif isinstance(flies, Pattern) and self._is_to_land and flies.is_on_final(now):
+            following = Approach(flies.setting, now, self._last)
+        if following is not None:
+            self._flies = following
+
+    # Parts of commands.
+
+    def _setting(self, runway: Runway) -> Setting:
+        figures, envelope = self.performance, self._envelope
+        if figures is None:
+            raise ValueError(
+                'no take-off and landing performance is known for this aircraft: find it (tune)')
+        return Setting(self._gains, figures, runway, envelope.bank, envelope.pitch_limit_up,
+                       -envelope.pitch_limit_down)
+
+    def _check_place(self, now: Measurement) -> None:
+        if math.isnan(now.east + now.north + now.altitude):
+            raise ValueError(
+                'a runway needs position and altitude of the aircraft, which are not known')
+
+    def _begin(self, phase: Phase) -> None:
+        self._take(Level.RUNWAY, [])
+        self._flies, self._target = phase, Target()
+
+    def _take(self, level: Level, said: list[str]) -> None:
+        super()._take(level, said)
+        if self._flies is not None:
+            # The levels below go on from what was flown here.
+            now = self._measured()
+            self._rate_law.engage(self._last)
+            self._climb_law.engage(now)
+            self._pitch_runs = self._throttle_runs = False
+        self._flies, self._pattern, self._is_to_land = None, None, False
+        self._replaced = (False, False)
