@@ -683,6 +683,30 @@ def test_height_above_ground_follows_the_terrain() -> None:
     assert abs(ground - terrain.elevation_m(47.6, 8.2)) > 1.0
 
 
+def test_the_ground_is_flat_around_another_airfield() -> None:
+    airfield = terrain.Airfield(46.0, 7.0, 1500.0)
+    assert terrain.elevation_around(airfield, 46.0, 7.0) == 1500.0
+    assert terrain.elevation_around(airfield, 46.05, 7.05) == 1500.0
+    # Far from it, and from home, nothing has changed.
+    assert terrain.elevation_around(airfield, 44.0, 7.0) == terrain.elevation_m(44.0, 7.0)
+    aircraft = Aircraft(initial=Initial(46.0, 7.0, parked=True, airfield=airfield))
+    aircraft.step(60)
+    assert aircraft.state.terrain_msl == pytest.approx(1500.0, abs=0.01)
+    assert aircraft.state.altitude_agl == pytest.approx(1.33, abs=0.05)
+
+
+def test_what_touches_the_ground_is_told_wheels_from_structure() -> None:
+    standing = Aircraft(initial=Initial(parked=True))
+    wheels, structure, compressions = standing.sampler.contacts()
+    assert (wheels, structure) == (3, 0)
+    # The struts of the c172p by its weight: springs of 1800 and twice 5400 lb/ft.
+    assert compressions == pytest.approx((0.072, 0.043, 0.039), abs=0.002)
+    flying = Aircraft()
+    assert flying.sampler.contacts() == (0, 0, (0.0, 0.0, 0.0))
+    standing.teleport(roll_deg=60.0, altitude_msl=430.0)
+    assert standing.sampler.contacts().structure > 0
+
+
 def test_terrain_is_flat_at_home_hilly_beyond_and_wet_at_sea() -> None:
     assert terrain.elevation_m(47.4, 8.5) == 430.0
     assert terrain.elevation_m(47.45, 8.55) == 430.0
