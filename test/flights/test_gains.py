@@ -25,8 +25,8 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.campaigns.plan import plan as plans
 from xplane_bridge.campaigns.plan.plan import PlanError
 from xplane_bridge.control import gains
-from xplane_bridge.flights.core_vehicle import tuned
 from xplane_bridge.flights.flight import State
+from xplane_bridge.flights.laws import autopilot_of
 from xplane_bridge.flights.order import FlownBy, Order
 from xplane_bridge.flights.scenario.scenario import parse, ScenarioError
 from xplane_bridge.places import open_flight
@@ -154,6 +154,6 @@ def test_where_no_autopilot_flies_none_are_needed(untuned):
 def test_gains_that_were_changed_are_read_again(untuned):
     own = untuned / 'navion' / 'navion.yaml'
     shutil.copy(gains.file_of('c310'), own)
-    assert tuned('navion', str(untuned))[0] == gains.load('c310')
+    assert autopilot_of('navion', str(untuned)).gains == gains.load('c310')
     shutil.copy(gains.file_of('f16'), own)
-    assert tuned('navion', str(untuned))[0] == gains.load('f16')
+    assert autopilot_of('navion', str(untuned)).gains == gains.load('f16')

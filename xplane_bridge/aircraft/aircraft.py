@@ -29,7 +29,7 @@ from copy import copy
 from dataclasses import replace
 import math
 
-from xplane_bridge.aircraft import limits, steady, terrain
+from xplane_bridge.aircraft import limits, steady
 from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.geometry import matrix_ned_body, transform, transpose
 from xplane_bridge.aircraft.hangar import Kind
@@ -355,9 +355,9 @@ class Aircraft:
 
     def _build(self) -> None:
         """Take a new model, or one as good as new, not placed yet."""
-        self._kind = Kind.of(self.model, self.dt, self.aircraft_path, self.settings)
+        self._kind = Kind.of(self.model, self.dt, self.aircraft_path, self.settings,
+                             self.initial.airfield)
         self._model = self._kind.load(self.seed, outputs=self.outputs)
-        self._model.elevation_m = terrain.elevation_with(self.initial.airfield)
         # Reads a few values of the current state.
         self.sampler: Sampler = self._model.sampler
         self._cockpit = Cockpit(self._model)

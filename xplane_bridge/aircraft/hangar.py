@@ -28,6 +28,7 @@ import os
 import threading
 
 from xplane_bridge.aircraft.model import Model
+from xplane_bridge.aircraft.terrain import Airfield, elevation_with, HOME
 
 # Aircraft that one process flies in turns; each keeps a few MB.
 _MOST_KEPT = 8
@@ -38,19 +39,21 @@ class Kind:
     """
     What a model is made of: its name, its folder, and the step in s.
 
-    ``settings`` are JSBSim properties that it begins with.
+    ``settings`` are JSBSim properties that it begins with; the ground is flat around ``airfield``.
     """
 
     name: str
     dt: float
     path: str = ''
     settings: tuple[tuple[str, float], ...] = ()
+    airfield: Airfield = HOME
 
     @classmethod
-    def of(cls, name: str, dt: float, path: str, settings: Mapping[str, float]) -> Kind:
+    def of(cls, name: str, dt: float, path: str, settings: Mapping[str, float],
+           airfield: Airfield) -> Kind:
         """Return the kind; a relative path is that of now."""
         return cls(name, dt, path and os.path.abspath(os.path.expanduser(path)),
-                   tuple(settings.items()))
+                   tuple(settings.items()), airfield)
 
     def load(self, seed: int, *, outputs: bool = False) -> Model:
         """
@@ -64,6 +67,7 @@ class Kind:
                 return kept
         loaded = Model(self.name, self.dt, seed, self.path, dict(self.settings), outputs=outputs)
         loaded.renew(seed)
+        loaded.elevation_m = elevation_with(self.airfield)
         return loaded
 
     def keep(self, model: Model) -> None:

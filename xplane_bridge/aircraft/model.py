@@ -80,7 +80,7 @@ class Model:
         self._text = self.files.text()
         self.origin = Origin.of(self.files)
         # The ground's height (m) by latitude and longitude (deg).
-        self.elevation_m: Callable[[float, float], float] = terrain.elevation_m
+        self.elevation_m: Callable[[float, float], float] = elevation_m
         self.set = self._fdm.set_property_value
         self.get = self._fdm.get_property_value
         self._seed(seed)

@@ -42,3 +42,6 @@ LIMITS: Mapping[str, tuple[float, float]] = {
 
 CONTROLS = tuple(LIMITS)
 """Their names."""
+
+BRAKES: Mapping[str, str] = {'brake_left': 'left_brake', 'brake_right': 'right_brake'}
+"""The wheel brakes, and how the simulated aircraft's cockpit calls them."""

@@ -33,7 +33,7 @@ from xplane_bridge.control.policy.observation import INDEX, Numbers, Vector, vec
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.conversions.message_numbers import TARGET_BITS
-from xplane_bridge.flights.core_vehicle import tuned
+from xplane_bridge.flights.laws import autopilot_of
 from xplane_bridge.flights.scenario.criteria import Criterion
 from xplane_bridge.flights.scenario.scenario import Scenario
 
@@ -177,7 +177,7 @@ class EnvelopeLeft:
         model, path, named = (scenario.initial.get(name, default) for name, default in (
             ('model', DEFAULT_MODEL), ('aircraft_path', ''), ('gains', '')))
         is_known = bool(named) or gains.file_of(model, path) is not None
-        _, limits = tuned(model, path, named)
+        limits = autopilot_of(model, path, named).envelope
         self._bank = _ATTITUDE_MARGIN * limits.bank_limit / DEGREE
         self._up = _ATTITUDE_MARGIN * limits.pitch_limit_up / DEGREE
         self._down = -_ATTITUDE_MARGIN * limits.pitch_limit_down / DEGREE

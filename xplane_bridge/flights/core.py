@@ -29,6 +29,7 @@ from typing import Any
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.terrain import Airfield
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.policy.action import LEVELS
@@ -41,6 +42,7 @@ from xplane_bridge.flights.frames import Frames
 from xplane_bridge.flights.laws import ActionLaw, PolicyLaw
 from xplane_bridge.flights.order import FlownBy, Order
 from xplane_bridge.flights.rounding import rounding_of
+from xplane_bridge.flights.scenario.runway import Runway
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.scenario.start import simulated_start
 from xplane_bridge.flights.script import Script
@@ -102,9 +104,11 @@ class CoreFlight(Flight):
         rounding: Callable[[Aircraft], Rounding] | None = (
             partial(rounding_of, order.rounding) if order.rounding else None)
         vehicle = self.telemetry = self.vehicle = CoreVehicle(
-            start_of(initial), order.seed, law, order.model, initial.get('aircraft_path', ''),
+            start_of(initial, scenario.runway), order.seed, law, order.model,
+            initial.get('aircraft_path', ''),
             figures_of(order.sensed_by) if order.sensed_by else None, rounding,
-            initial.get('gains', ''), order.physics_rate, order.sensor_seed)
+            initial.get('gains', ''), order.physics_rate, order.sensor_seed,
+            scenario.runway is not None)
         script = self.script = Script(scenario, vehicle, vehicle, self._display)
         script.begin = 0.0
         self._frames = Frames(
@@ -152,9 +156,15 @@ def never_engaged(name: str) -> ScenarioError:
         f'scenario {name} never engages a controller: an episode needs the event engage')
 
 
-def start_of(initial: Mapping[str, Any]) -> Initial:
-    """Return where a scenario starts: what it does not say is simulator_node's default."""
+def start_of(initial: Mapping[str, Any], runway: Runway | None = None) -> Initial:
+    """
+    Return where a scenario starts: what it does not say is simulator_node's default.
+
+    The ground around its runway is as high as that.
+    """
     default = Initial()
+    airfield = default.airfield if runway is None else Airfield(
+        runway.latitude_deg, runway.longitude_deg, runway.elevation_msl)
     given = simulated_start(initial)
     return Initial(
         lat_deg=given.get('latitude_deg', default.lat_deg),
@@ -162,4 +172,4 @@ def start_of(initial: Mapping[str, Any]) -> Initial:
         altitude_msl=given.get('altitude_msl', default.altitude_msl),
         heading_deg=given.get('heading_deg', default.heading_deg),
         airspeed_kt=given['airspeed'] / KNOT if 'airspeed' in given else default.airspeed_kt,
-        parked=given.get('parked', default.parked))
+        parked=given.get('parked', default.parked), airfield=airfield)

@@ -22,10 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from functools import cache
+from dataclasses import replace
 import math
-from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,10 +35,7 @@ from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
 from xplane_bridge.common.controls import CONTROLS, FLOWN
 from xplane_bridge.common.timing import FRAME, PHYSICS_RATE
-from xplane_bridge.control import envelope, gains
 from xplane_bridge.control.cascade import Cascade
-from xplane_bridge.control.envelope import Envelope
-from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.policy.observation import Numbers, numbers, vector
@@ -52,12 +48,14 @@ from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.flights import observed
 from xplane_bridge.flights.analysis.history import make_flight
-from xplane_bridge.flights.analysis.measured import Measured, Row, Rows
+from xplane_bridge.flights.analysis.measured import Measured, Row, Rows, Touched
 from xplane_bridge.flights.analysis.quantities import EACH_FRAME, TARGET
+from xplane_bridge.flights.analysis.runway import CONTACTS
 from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
-from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
-from xplane_bridge.flights.laws import ActionLaw
+from xplane_bridge.flights.controller import by_cockpit, ControlLaw, FlownByLaw
+from xplane_bridge.flights.laws import ActionLaw, autopilot_of, fly_procedure
 from xplane_bridge.flights.observed import Observed
+from xplane_bridge.flights.scenario.runway import Runway
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.flights.sensed import Sensed
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
@@ -95,18 +93,19 @@ class CoreVehicle(FlownByLaw):
                  sensors: Figures | None = None,
                  rounding: Callable[[Aircraft], Rounding] | None = None,
                  gains_named: str = '', physics_rate: int = PHYSICS_RATE,
-                 sensor_seed: int | None = None) -> None:
+                 sensor_seed: int | None = None, has_runway: bool = False) -> None:
         """
         Trim the aircraft, of so many steps per second; ValueError if that is not possible.
 
         ``gains_named`` are used instead of its own (gains.chosen); of an aircraft without any
         nothing may be engaged that needs some. ``sensor_seed`` is by default the same seed.
+        With ``has_runway`` it is measured what touches the ground.
         """
         self.aircraft = Aircraft(
             model, initial, 1.0 / physics_rate, seed, aircraft_path=aircraft_path)
-        self.law: ControlLaw = law or Cascade(*tuned(model, aircraft_path, gains_named))
+        self.law: ControlLaw = law or autopilot_of(model, aircraft_path, gains_named)
         if isinstance(law, ActionLaw):
-            law.place(self.observation, Cascade(*tuned(model, aircraft_path, gains_named)))
+            law.place(self.observation, autopilot_of(model, aircraft_path, gains_named))
         self.time = 0.0
         self._wind: Sequence[float] = (0.0, 0.0, 0.0)
         self._turbulence: Sequence[float] = (0.0, 0.0)
@@ -125,6 +124,7 @@ class CoreVehicle(FlownByLaw):
         self._now: Measurement | None = None
         self._known_target: tuple[Target | None, tuple[float, ...]] = (None, ())
         self._measured = Measured(self._row, 0 if rounding else len(Sample._fields))
+        self._touched = Touched(self._at_rest()) if has_runway else None
         self._commanded = Rows(len(FLOWN))
         self._wanted: list[tuple[float, ...]] = []
 
@@ -152,8 +152,19 @@ class CoreVehicle(FlownByLaw):
             self._begin(kept)
         self._measured.add(self.time, kept)
         self.note_observation(self.time)
+        if self._touched is not None:
+            self._touched.add(self.time, *self.aircraft.sampler.contacts())
         if self._sensed is not None:
             self._sensed.show(self.time, self._place()[0], *self._parts())
+
+    def _at_rest(self) -> tuple[float, ...]:
+        """Return the compressions (m) of the struts when it stands."""
+        aircraft = self.aircraft
+        if not aircraft.initial.parked:
+            aircraft = Aircraft(
+                aircraft.model, replace(aircraft.initial, parked=True),
+                aircraft_path=aircraft.aircraft_path)
+        return aircraft.sampler.contacts().compressions
 
     def observation(self) -> Observation:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
@@ -265,7 +276,7 @@ class CoreVehicle(FlownByLaw):
                     if usual:
                         aircraft.fly_by(*usual)
                     else:
-                        aircraft.set_controls(**command.given())
+                        aircraft.set_controls(**by_cockpit(command))
                 aircraft.advance(FRAME)
             self.time += FRAME
             if left:
@@ -284,6 +295,18 @@ class CoreVehicle(FlownByLaw):
             raise ExperimentError(f'the route cannot be flown: {error}') from None
         self.keep_target()
         return ''
+
+    def fly_procedure(
+        self, name: str, values: Mapping[str, Any], runway: Runway | None
+    ) -> None:
+        """Let the autopilot fly from a runway, or to it (scenario.runway.PROCEDURES)."""
+        assert self._local is not None
+        assert runway is not None
+        try:
+            fly_procedure(self.law, name, values, runway.seen_from(self._local))
+        except ValueError as error:
+            raise ExperimentError(str(error)) from None
+        self.keep_target()
 
     def trim(self, values: Mapping[str, float]) -> dict[str, float]:
         """Trim the aircraft where it is; return the controls that hold it there."""
@@ -374,34 +397,17 @@ class CoreVehicle(FlownByLaw):
         times, series = self._measured.series()
         topics = _arrivals(times, EACH_FRAME)
         for rows, names, of in (
-            (self._commanded.rows(), tuple(_COMMANDS), 'command/controls'),
-            (_last_of_each(self._wanted), _TARGETS, TARGET),
+            (self._commanded.rows(), tuple(_COMMANDS), ('command/controls',)),
+            (_last_of_each(self._wanted), _TARGETS, (TARGET,)),
+            (self._touched.rows.rows() if self._touched else (), CONTACTS, ()),
         ):
             if len(rows):
                 times, *columns = np.array(rows, dtype=np.float64).T
                 series |= {
                     name: Series(times, column)
                     for name, column in zip(names, columns, strict=True)}
-                topics |= _arrivals(times, (of,))
+                topics |= _arrivals(times, of)
         return make_flight('core', 0.0, series, topics)
-
-
-def tuned(model: str, aircraft_path: str = '', named: str = '') -> tuple[Gains, Envelope]:
-    """Return gains and envelope of a model, the defaults where none are known."""
-    try:
-        file = gains.chosen(model, aircraft_path, named)
-    except ValueError:
-        if named:
-            raise
-        return Gains(), Envelope()
-    known = file.stat()
-    return _read(file, known.st_mtime_ns, known.st_size)
-
-
-@cache
-def _read(file: Path, changed: int, size: int) -> tuple[Gains, Envelope]:
-    """Return what is in a file as it was ``changed`` last."""
-    return gains.load(file), envelope.load(file)
 
 
 def _throttle(state: AircraftState) -> float:

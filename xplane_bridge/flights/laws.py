@@ -20,14 +20,23 @@ A policy as the control law of a flight in this process.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
 
 from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.control import envelope, gains
 from xplane_bridge.control.cascade import Cascade
+from xplane_bridge.control.envelope import Envelope
+from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.policy.action import Action
 from xplane_bridge.control.policy.observation import Vector
+from xplane_bridge.control.runway import performance
+from xplane_bridge.control.runway.autopilot import Autopilot
+from xplane_bridge.control.runway.performance import Performance
+from xplane_bridge.control.runway.runway import Runway
 from xplane_bridge.control.targets import Attitude, Target
 from xplane_bridge.conversions.vehicle import Controls
 
@@ -122,3 +131,43 @@ class PolicyLaw(ActionLaw):
         """Return the controls for the observed state."""
         self.given = self.policy.act(self._observe())
         return super().update(now, dt)
+
+
+def autopilot_of(model: str, aircraft_path: str = '', named: str = '') -> Autopilot:
+    """Return the autopilot of a model, with the defaults where no gains are known."""
+    file = _file_of(model, aircraft_path, named)
+    if file is None:
+        return Autopilot()
+    known = file.stat()
+    return Autopilot(*_read(file, known.st_mtime_ns, known.st_size))
+
+
+def fly_procedure(
+    law: object, name: str, values: Mapping[str, Any], runway: Runway
+) -> None:
+    """
+    Let the autopilot fly an event of scenario.runway.PROCEDURES.
+
+    Raises ValueError if the law is another one, or where it cannot be flown.
+    """
+    if not isinstance(law, Autopilot):
+        raise ValueError(f'{name} is flown by the autopilot only')
+    if name == 'go_around':
+        law.go_around(**values)
+    else:
+        getattr(law, name)(runway, **values)
+
+
+def _file_of(model: str, aircraft_path: str, named: str) -> Path | None:
+    try:
+        return gains.chosen(model, aircraft_path, named)
+    except ValueError:
+        if named:
+            raise
+        return None
+
+
+@cache
+def _read(file: Path, changed: int, size: int) -> tuple[Gains, Envelope, Performance | None]:
+    """Return what is in a file as it was ``changed`` last."""
+    return gains.load(file), envelope.load(file), performance.load(file)

@@ -23,6 +23,7 @@ from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
+from xplane_bridge.control.runway import performance
 from xplane_bridge.flights.order import (
     CORE,
     DIRECT,
@@ -73,6 +74,7 @@ def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
         broken = True
         yield sentence
     yield from _of_sensors(order)
+    yield from _of_runway(order, own_law)
     if not own_law and not broken and (strange or not order.flown_by.policy):
         yield from _of_gains(order)
     if not 0 <= order.seed <= LARGEST_SEED:
@@ -155,6 +157,34 @@ def _of_sensors(order: Order) -> Iterator[str]:
     elif needed := scenario.needs_sensors():
         yield (f'scenario {scenario.name} needs sensors, because of {", ".join(needed)}: name '
                'some, such as consumer (--sensors consumer)')
+
+
+def _of_runway(order: Order, own_law: bool) -> Iterator[str]:
+    """Yield why take-offs and landings cannot be flown so."""
+    needed = ', '.join(order.scenario.needs_runway())
+    if not needed:
+        return
+    if order.sim != CORE:
+        yield f'{needed}: take-offs and landings are flown in {CORE} only, choose --sim {CORE}'
+    if own_law or not order.flown_by.needs_autopilot() or order.flown_by.policy or (
+            order.flown_by.actions):
+        yield f'{needed}: take-offs and landings are flown by the autopilot only'
+    if order.sensed_by:
+        yield (f'{needed}: the height above the runway must be known to a metre, and that of '
+               f'sensors {order.sensed_by} is not; fly without sensors (--sensors none)')
+    if order.rounding:
+        yield f'{needed}: take-offs and landings are flown without rounding'
+    try:
+        file = order.gains()
+    except ValueError:
+        # That is said of the gains.
+        return
+    try:
+        if performance.load(file) is None:
+            yield (f'{needed}: {file.name} has no performance of take-off and landing; find it '
+                   f'(tune --model {order.model} --airspeed M/S -o FILE)')
+    except ValueError as error:
+        yield f'{file}: {error}'
 
 
 def _of_gains(order: Order) -> Iterator[str]:

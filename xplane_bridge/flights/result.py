@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.analysis import verdict
+from xplane_bridge.flights.analysis.runway import figures as runway_figures
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.analysis.verdict import FlownStep, Judgement
 from xplane_bridge.flights.analysis.windows import Window, windows
@@ -74,6 +75,8 @@ def _figures(
             'cross_track': max(across, default=math.nan),
             'cross_track_rms': math.hypot(*across) / math.sqrt(len(across) or math.nan),
         }
+    if script.scenario.runway is not None:
+        figures['runway'] = runway_figures(history, script.scenario.runway, script.flown)
     if script.account is not None:
         figures['controller'] = script.account.figures(script.begin)
     # What else runs on this machine shows in the latencies.

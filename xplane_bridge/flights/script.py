@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from xplane_bridge.flights.conduct.conduct import Account
 from xplane_bridge.flights.route import RouteFlight, Telemetry
 from xplane_bridge.flights.scenario.events import Event
 from xplane_bridge.flights.scenario.excitation import AXES, Excitation
+from xplane_bridge.flights.scenario.runway import PROCEDURES, Runway
 from xplane_bridge.flights.scenario.scenario import Scenario
 
 # A little less: what is executed at this time is due then, however the sum is rounded.
@@ -74,6 +75,11 @@ class Flown(Protocol):
         What is given is not as it is, or 0: altitude_msl (m), airspeed (m/s),
         flight_path_angle and bank (rad).
         """
+
+    def fly_procedure(
+        self, name: str, values: Mapping[str, Any], runway: Runway | None
+    ) -> None:
+        """Let the autopilot take off, fly the pattern, land or go around (PROCEDURES)."""
 
     def freeze_autopilot(self, on: bool) -> None:
         """Stop the controller's commands, or resume them."""
@@ -199,30 +205,38 @@ class Script:
     def _do(self, event: Event, now: float) -> None:
         self._phase = str(event)
         if event.action == 'engage':
-            self._vehicle.engage(event.value, now)
-            self.engaged = event.value
-            if event.value:
-                self._base = None
+            self._engage(event.value, now)
         elif isinstance(event.value, Excitation):
             self._excite(event.value, now)
         elif event.action == 'controls':
             self._base = None
             self._held = event, now + event.lasts, self._telemetry.last('pitch')
-        elif event.action in ('target', 'change'):
-            self._set_target({
-                name: value + (self._telemetry.last(f'target_{name}')
-                               if event.action == 'change' else 0.0)
-                for name, value in event.value.items()})
+        elif event.action == 'target':
+            self._set_target(event.value)
+        elif event.action == 'change':
+            self._set_target({name: value + self._telemetry.last(f'target_{name}')
+                              for name, value in event.value.items()})
         elif event.action == 'trim':
             self._trim(event.value)
+        elif event.action in PROCEDURES:
+            self._vehicle.fly_procedure(event.action, event.value, self.scenario.runway)
         elif event.action == 'autopilot_frozen':
             self._vehicle.freeze_autopilot(event.value)
         else:
-            self._vehicle.disturb(event.action, event.value)
-            if event.action == 'link_down':
-                self.silence_wanted = event.value
+            self._disturb(event.action, event.value)
         if event.expect is None and event.action != 'controls':
             self._display.say(f'{self.flown:5.1f} s  {event}')
+
+    def _engage(self, on: bool, now: float) -> None:
+        self._vehicle.engage(on, now)
+        self.engaged = on
+        if on:
+            self._base = None
+
+    def _disturb(self, name: str, value: Any) -> None:
+        self._vehicle.disturb(name, value)
+        if name == 'link_down':
+            self.silence_wanted = value
 
     def _trim(self, values: Mapping[str, float]) -> None:
         """Trim, and hold the trimmed controls."""

@@ -53,9 +53,10 @@ _MOST_STEPS = 100_000
 _BETWEEN = math.pi / 10.0
 _WIND = ('east', 'north', 'up')
 _TURBULENCE = ('wind', 'severity')
-_OF_SCENARIO = re.compile(r'(duration|sensors|initial\.\w+|(events|vehicles)\.\d+(\.\w+)+)\Z')
+_OF_SCENARIO = re.compile(
+    r'(duration|sensors|(initial|runway)\.\w+|(events|vehicles)\.\d+(\.\w+)+)\Z')
 _EXPECTED = (
-    f'expected initial.NAME, {", ".join(f"wind.{name}" for name in _WIND)}, '
+    f'expected initial.NAME, runway.NAME, {", ".join(f"wind.{name}" for name in _WIND)}, '
     f'{", ".join(f"turbulence.{name}" for name in _TURBULENCE)}, '
     f'{", ".join(f"{name}.at" for name in FAILURES)}, sensors, duration, or a value of an event '
     'or a vehicle such as events.1.change.altitude, vehicles.1.initial.airspeed')
@@ -227,7 +228,7 @@ def apply(content: Mapping[str, Any], given: Mapping[str, Value]) -> dict[str, A
                     isinstance(one, Mapping) and kind in one)] + [{'at': value, kind: True}]
         elif name == 'sensors':
             changed[name] = value
-        elif kind == 'initial':
+        elif kind in ('initial', 'runway'):
             changed[kind] = {**changed.get(kind, {}), rest: value}
         else:
             _put(changed, name, value)

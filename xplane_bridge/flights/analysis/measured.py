@@ -39,6 +39,8 @@ QUANTITIES = (
     'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
 """What is measured: SI, and latitude and longitude in degrees."""
 
+# A strut that carries next to nothing when standing is compared with this (m).
+_LEAST_COMPRESSION = 0.01
 _COLUMNS = {name: column for column, name in enumerate(QUANTITIES)}
 
 Row = tuple[float, ...]
@@ -135,3 +137,23 @@ class Measured(Generic[Kept]):
         if not self._width:
             return self._objects[first:]
         return [tuple(row) for row in self._rows.rows(first)[:, 1:].tolist()]
+
+
+class Touched:
+    """
+    What touched the ground, a row for each frame: time, and analysis.runway.CONTACTS.
+
+    ``standing`` are the compressions (m) of the struts of the standing aircraft.
+    """
+
+    def __init__(self, standing: Sequence[float]) -> None:
+        self._standing = standing
+        self.rows = Rows(3)
+
+    def add(
+        self, time: float, wheels: int, structure: int, compressions: Sequence[float],
+    ) -> None:
+        """Keep what touched in a frame: how many wheels and places, and the struts (m)."""
+        self.rows.add(time, (wheels, structure, max((
+            now / max(usual, _LEAST_COMPRESSION)
+            for now, usual in zip(compressions, self._standing, strict=True)), default=0.0)))

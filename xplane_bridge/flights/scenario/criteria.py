@@ -36,7 +36,7 @@ from xplane_bridge.flights.scenario.quantities import known
 STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'last', 'change')
 FIGURES = (
     'duration', 'tracking', 'activity', 'rates', 'latency', 'link', 'route', 'controller', 'load',
-    'steps', 'windows')
+    'steps', 'windows', 'runway')
 """How the names of figures begin."""
 
 

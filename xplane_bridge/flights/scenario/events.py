@@ -26,8 +26,9 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.flights.scenario import excitation
+from xplane_bridge.flights.scenario import excitation, runway
 from xplane_bridge.flights.scenario.excitation import Excitation
+from xplane_bridge.flights.scenario.runway import PROCEDURES
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
 
 TARGETS = ('altitude', 'heading', 'airspeed')
@@ -42,7 +43,7 @@ FAILURES = ('engine_failed', *SENSOR_FAULTS)
 _MOST_ENGINES = 16
 _ACTIONS = (
     'engage', 'controls', 'target', 'change', 'autopilot_frozen', *SIMULATED_ONLY,
-    *SENSOR_FAULTS, *excitation.KINDS)
+    *PROCEDURES, *SENSOR_FAULTS, *excitation.KINDS)
 _TRIM = ('altitude', 'airspeed', 'flight_path_angle_deg', 'bank_deg')
 # Actions that last.
 _LASTING = ('controls', *excitation.KINDS)
@@ -75,8 +76,9 @@ class Event:
     controls: control to value, held ``lasts`` seconds, then centred if deflected. doublet, 3211,
     chirp and multisine: an Excitation. wind: (east, north, up) m/s. turbulence: (wind at 20 ft
     m/s, severity 0..7). trim: what of altitude (m above the ellipsoid), airspeed (m/s),
-    flight_path_angle and bank (rad) is not as it is, or 0. The response to what lasts is looked at
-    until ``free`` seconds after its end.
+    flight_path_angle and bank (rad) is not as it is, or 0. take_off, pattern and go_around: height
+    (m above the runway), and the side of a pattern; land: nothing. The response to what lasts is
+    looked at until ``free`` seconds after its end.
     """
 
     at: float
@@ -111,6 +113,8 @@ class Event:
                 f'{name} {value:.1f} {"m" if name == "altitude" else "m/s"}'
                 for name, value in self.value.items())
             return f'trim at {values}' if values else 'trim'
+        if self.action in PROCEDURES:
+            return runway.described(self.action, self.value)
         if self.action == 'engage':
             return 'engage' if self.value else 'disengage'
         if isinstance(self.value, Excitation):
@@ -168,6 +172,8 @@ def _times(action: str, given: Mapping[str, Any], where: str) -> tuple[float, fl
 
 
 def _value(action: str, value: Any, where: str) -> Any:
+    if action in PROCEDURES:
+        return runway.parse_procedure(action, value, where)
     if action == 'engine_failed' and not isinstance(value, bool):
         return _engines(value, where)
     if action in ('engage', 'engine_failed', 'link_down', 'autopilot_frozen', *SENSOR_FAULTS):
@@ -238,7 +244,8 @@ def _expectation(
 def check_order(events: Sequence[Event]) -> None:
     """Raise ScenarioError for events that contradict each other."""
     for event in events:
-        if event.action in ('target', 'change') and not engaged_at(events, event.at):
+        if event.action in ('target', 'change', *PROCEDURES) and not engaged_at(
+                events, event.at):
             raise ScenarioError(
                 f'{event.action} at {event.at:g} s: the autopilot is not engaged then')
         if event.action == 'controls' and any(

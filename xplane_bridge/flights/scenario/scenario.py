@@ -33,6 +33,7 @@ from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.flights.scenario import criteria
 from xplane_bridge.flights.scenario import flown_by as controller
+from xplane_bridge.flights.scenario import runway as runways
 from xplane_bridge.flights.scenario.criteria import Criterion
 from xplane_bridge.flights.scenario.events import (
     check_order,
@@ -45,6 +46,7 @@ from xplane_bridge.flights.scenario.events import (
 from xplane_bridge.flights.scenario.events import parse as parse_event
 from xplane_bridge.flights.scenario.excitation import Excitation
 from xplane_bridge.flights.scenario.fleet import contents_of, Fleet, fleet_of, names_of
+from xplane_bridge.flights.scenario.runway import PROCEDURES, Runway
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
 
 _AIRCRAFT = ('model', 'aircraft_path', 'gains')
@@ -87,6 +89,7 @@ class Scenario:
     route: Route | None = None
     controller: Mapping[str, Any] = field(default_factory=dict)
     sensors: str = ''
+    runway: Runway | None = None
     vehicles: tuple[Scenario, ...] = ()
     fleet: Fleet | None = None
 
@@ -123,6 +126,12 @@ class Scenario:
         return [
             f'{event.action} at {event.at:g} s' for event in self.events
             if isinstance(event.value, Excitation) and event.value.closed_loop]
+
+    def needs_runway(self) -> list[str]:
+        """Return its events that are flown from a runway, or to it."""
+        return [
+            f'{event.action} at {event.at:g} s' for event in self.events
+            if event.action in PROCEDURES]
 
     def needs_controls(self) -> list[str]:
         """Return which of its criteria need the reported controls."""
@@ -175,7 +184,7 @@ def _expects(scenario: Scenario) -> bool:
 def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
     """Return the scenario of one aircraft; ``common`` events happen to others too."""
     top = fields.mapping(content, 'the file', required=('duration', 'events', 'criteria'),
-                   optional=('description', 'initial', 'route', 'controller', 'sensors'))
+                   optional=('description', 'initial', 'route', 'controller', 'sensors', 'runway'))
     duration = _duration(top)
     events = _in_time((*common, *_events(top, duration)))
     check_order(events)
@@ -193,11 +202,19 @@ def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
                     f'route: the heading at {event.at:g} s would leave it; omit one of them')
     judged = tuple(criteria.parse(item, f'criteria[{n}]', duration)
                    for n, item in enumerate(fields.items(top['criteria'], 'criteria')))
-    return Scenario(
-        name, str(top.get('description', '')).strip(), duration,
-        parse_initial(top.get('initial', {})), events, judged, route,
+    runway = runways.parse(top['runway']) if 'runway' in top else None
+    initial = parse_initial(top.get('initial', {}))
+    if runway is not None and initial.get('parked'):
+        initial = {**runway.standing(), **initial}
+    found = Scenario(
+        name, str(top.get('description', '')).strip(), duration, initial, events, judged, route,
         controller.parse(top['controller']) if 'controller' in top else {},
-        fields.text(top.get('sensors', ''), 'sensors'))
+        fields.text(top.get('sensors', ''), 'sensors'), runway)
+    if runway is None and (needed := found.needs_runway()):
+        raise ScenarioError(
+            f'{", ".join(needed)} needs a runway: state heading_deg, elevation_msl, length and '
+            'width below "runway", as no mode trusts an unknown height above the ground')
+    return found
 
 
 def _fleet(name: str, content: Any) -> Scenario:

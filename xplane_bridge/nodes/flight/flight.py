@@ -37,14 +37,13 @@ from rclpy.node import Node
 
 from xplane_bridge.common import optional
 from xplane_bridge.common.timing import ROUNDED_TIME
-from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import Numbers, numbers, Vector
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.flights.analysis.series import Arrivals, History
 from xplane_bridge.flights.flight import Display, Flight, State
-from xplane_bridge.flights.laws import ActionLaw
+from xplane_bridge.flights.laws import ActionLaw, autopilot_of
 from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.script import Script
@@ -223,7 +222,6 @@ class RosFlight(Flight):
 
     def _by_actions(self, node: Node, processes: Processes) -> Way:
         # All others need nothing of the aircraft that is simulated in this process.
-        from xplane_bridge.flights.core_vehicle import tuned
         order, monitor = self.order, self._monitor
         assert isinstance(monitor, Observer)
         initial = order.scenario.initial
@@ -232,8 +230,8 @@ class RosFlight(Flight):
         vehicle = self._vehicle = LawVehicle(
             node, order.link.namespace, monitor, processes, law, order.link.lockstep,
             bool(order.scenario.needs_simulator()))
-        law.place(vehicle.observation, Cascade(*tuned(
-            order.model, initial.get('aircraft_path', ''), initial.get('gains', ''))))
+        law.place(vehicle.observation, autopilot_of(
+            order.model, initial.get('aircraft_path', ''), initial.get('gains', '')))
         if why := real_start.place(vehicle, order, self._display):
             raise ScenarioError(f'initial cannot be flown on {order.link.host}: {why}')
         vehicle.begin()

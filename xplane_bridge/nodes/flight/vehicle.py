@@ -38,6 +38,7 @@ from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.flights.analysis.quantities import TARGET
 from xplane_bridge.flights.conduct.conduct import Account
+from xplane_bridge.flights.scenario.runway import Runway
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.flight.bridges import KEPT
@@ -345,6 +346,12 @@ class Vehicle:
         if not response.success:
             raise ExperimentError(response.message)
         return _CONTROLS_MASK.known(response.controls)
+
+    def fly_procedure(
+        self, name: str, values: Mapping[str, Any], runway: Runway | None
+    ) -> None:
+        """Refuse: autopilot_node has no such command."""
+        raise ExperimentError(f'{name} is flown in core only')
 
     def freeze_autopilot(self, on: bool) -> None:
         """Stop the autopilot's process, and with it its commands, or resume it."""

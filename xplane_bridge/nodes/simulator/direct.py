@@ -28,7 +28,7 @@ from functools import partial
 import time
 from typing import Any, TypeAlias
 
-from xplane_bridge.common.controls import SURFACES
+from xplane_bridge.common.controls import BRAKES, SURFACES
 from xplane_bridge.conversions import simulated
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid
 from xplane_bridge.conversions.plausibility import Plausibility
@@ -52,7 +52,6 @@ from xplane_bridge.simulators.world import World
 
 BRIDGE, DIRECT = 'bridge', 'direct'
 
-_BRAKES = {'brake_left': 'left_brake', 'brake_right': 'right_brake'}
 # A state that does not change is published again after so many seconds: to whom it is new, and
 # for a command that was lost.
 _AGAIN = 0.1
@@ -162,7 +161,7 @@ class Direct:
     def _send(self, controls: Controls) -> None:
         given = controls.given()
         self._take(given)
-        self._command({_BRAKES.get(name, name): value for name, value in given.items()})
+        self._command({BRAKES.get(name, name): value for name, value in given.items()})
 
     def _send_engines(self, engines: EngineControls) -> None:
         self._command({
@@ -191,7 +190,7 @@ class Direct:
     def _release(self) -> None:
         """Return what commands have moved to where it was before the first of them."""
         self._put({
-            _BRAKES.get(entry.value, entry.value): entry.before
+            BRAKES.get(entry.value, entry.value): entry.before
             for entry in self._ledger.give_back()})
 
     def _put(self, given: dict[str, Any]) -> None:
