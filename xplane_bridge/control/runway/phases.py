@@ -50,14 +50,14 @@ _LEAST_SHARE = 0.5
 # The glide path is begun so many seconds before it is met.
 _CAPTURE = 3.0
 # The error of the glide path is removed within about this time (s).
-_GLIDE_TIME = 2.2
+_GLIDE_TIME = 1.7
 # Slower than this multiple of the stall speed the pitch is limited, from so much faster on.
 _SLOWEST, _NARROWS = 1.08, 0.1
 # Of the wind from ahead this share is added to the approach speed, up to a share of that, down to
 # this height (m); it is the mean of about so many seconds.
 _WIND_SHARE, _WIND_MOST, _WIND_ENDS, _WIND_FILTER = 0.5, 0.15, 20.0, 10.0
 # The throttle is closed within this time (s), from this multiple of the flare's height on.
-_THROTTLE_CLOSES, _CLOSES_AT = 2.5, 2.0
+_THROTTLE_CLOSES, _CLOSES_AT = 2.5, 1.4
 # The heading is turned to the runway's below this share of the height where the flare begins, at
 # this rate per error (1/s).
 _ALIGN_AT = 0.4
