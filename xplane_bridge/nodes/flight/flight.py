@@ -221,7 +221,6 @@ class RosFlight(Flight):
             ORDERED if order.flown_by.foreign else TARGET, bool(order.sensed_by))
 
     def _by_actions(self, node: Node, processes: Processes) -> Way:
-        # All others need nothing of the aircraft that is simulated in this process.
         order, monitor = self.order, self._monitor
         assert isinstance(monitor, Observer)
         initial = order.scenario.initial
