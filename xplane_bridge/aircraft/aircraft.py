@@ -64,9 +64,8 @@ class Aircraft:
 
         model is a name in JSBSim's aircraft folder, or in aircraft_path, laid out like it; dt the
         step in s (with more than 0.02 landing gears are unstable); seed (0..2**31 - 1) is for the
-        turbulence; settings are JSBSim properties that it begins with; outputs opens the files
-        and sockets that it names. Raises ValueError if it cannot be loaded or trimmed,
-        ImportError if JSBSim is not installed.
+        turbulence; settings are JSBSim properties that it begins with; outputs opens the files and
+        sockets that it names. Raises ValueError if it cannot fly, ImportError without JSBSim.
         """
         if not 0.0 < dt <= 0.02:
             raise ValueError(f'dt is {dt} s, must be above 0 and at most 0.02')

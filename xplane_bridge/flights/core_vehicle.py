@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 import math
 from typing import Any, Protocol
 
@@ -32,6 +31,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.sample import Sample, SampleRow
 from xplane_bridge.aircraft.state import AircraftState
+from xplane_bridge.aircraft.studies.standing import standing_compressions
 from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
 from xplane_bridge.common.controls import CONTROLS, FLOWN
 from xplane_bridge.common.timing import FRAME, PHYSICS_RATE
@@ -124,7 +124,7 @@ class CoreVehicle(FlownByLaw):
         self._now: Measurement | None = None
         self._known_target: tuple[Target | None, tuple[float, ...]] = (None, ())
         self._measured = Measured(self._row, 0 if rounding else len(Sample._fields))
-        self._touched = Touched(self._at_rest()) if has_runway else None
+        self._touched = Touched(standing_compressions(self.aircraft)) if has_runway else None
         self._commanded = Rows(len(FLOWN))
         self._wanted: list[tuple[float, ...]] = []
 
@@ -156,15 +156,6 @@ class CoreVehicle(FlownByLaw):
             self._touched.add(self.time, *self.aircraft.sampler.contacts())
         if self._sensed is not None:
             self._sensed.show(self.time, self._place()[0], *self._parts())
-
-    def _at_rest(self) -> tuple[float, ...]:
-        """Return the compressions (m) of the struts when it stands."""
-        aircraft = self.aircraft
-        if not aircraft.initial.parked:
-            aircraft = Aircraft(
-                aircraft.model, replace(aircraft.initial, parked=True),
-                aircraft_path=aircraft.aircraft_path)
-        return aircraft.sampler.contacts().compressions
 
     def observation(self) -> Observation:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
