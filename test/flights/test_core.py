@@ -233,7 +233,7 @@ def test_a_law_that_keeps_the_contract_is_said_to(tmp_path):
 
     result = flown(scenario.load(str(short(tmp_path))), law=Mine()).result()
     judgements = {one.criterion: one.passed for one in result.judgements}
-    assert judgements['controller: keeps its contract'] is True
+    assert judgements['controller keeps its contract'] is True
 
 
 def test_it_is_a_command_that_needs_no_ros(tmp_path):

@@ -16,8 +16,9 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 
+from xplane_bridge.common.command_line import peer_port
 from xplane_bridge.experiments.settings import LIVE_PORT
 from xplane_bridge.flights.order import CORE, DIRECT, flown_by_of, Link, NO_WEB, Order
 from xplane_bridge.flights.scenario import flown_by as controller
@@ -126,12 +127,6 @@ def order_of(arguments: Namespace, scenario: Scenario) -> Order:
 def add_live_option(parser: ArgumentParser) -> None:
     """Add the option for the live view."""
     parser.add_argument(
-        '--live', nargs='?', type=_port, const=LIVE_PORT, default=0, metavar='PORT',
+        '--live', nargs='?', type=peer_port, const=LIVE_PORT, default=0, metavar='PORT',
         help='show the flight live in Foxglove or Lichtblick, at ws://127.0.0.1:PORT '
         f'({LIVE_PORT}); docs/how-to/live.md')
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise ArgumentTypeError(f'{text!r} is not a port, 1..65535')
-    return int(text)

@@ -31,7 +31,12 @@ import time
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
-from xplane_bridge.common.command_line import program, refuse_old_option, without_ros_arguments
+from xplane_bridge.common.command_line import (
+    program,
+    refuse_old_option,
+    seconds,
+    without_ros_arguments,
+)
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import FRAME_RATE
@@ -236,17 +241,17 @@ def _add_fault_options(parser: ArgumentParser) -> None:
                        help='probability of losing a datagram, 0..1, in each direction')
     group.add_argument('--duplicate', type=options.probability, default=0.0, metavar='P',
                        help='probability of delivering a datagram twice, 0..1')
-    group.add_argument('--delay', type=options.seconds, default=0.0, metavar='S',
+    group.add_argument('--delay', type=seconds, default=0.0, metavar='S',
                        help='delay of each datagram, in seconds')
-    group.add_argument('--jitter', type=options.seconds, default=0.0, metavar='S',
+    group.add_argument('--jitter', type=seconds, default=0.0, metavar='S',
                        help='maximum additional delay, in seconds; reorders datagrams')
-    group.add_argument('--freeze-every', type=options.seconds, default=0.0, metavar='S',
+    group.add_argument('--freeze-every', type=seconds, default=0.0, metavar='S',
                        help='mean time between freezes, in seconds; 0 for none')
-    group.add_argument('--freeze-for', type=options.seconds, default=2.0, metavar='S',
+    group.add_argument('--freeze-for', type=seconds, default=2.0, metavar='S',
                        help='duration of a freeze, in seconds (%(default)s)')
-    group.add_argument('--restart-every', type=options.seconds, default=0.0, metavar='S',
+    group.add_argument('--restart-every', type=seconds, default=0.0, metavar='S',
                        help='mean time between restarts, in seconds; 0 for none')
-    group.add_argument('--restart-for', type=options.seconds, default=3.0, metavar='S',
+    group.add_argument('--restart-for', type=seconds, default=3.0, metavar='S',
                        help='downtime of a restart, in seconds (%(default)s)')
     group.add_argument('--seed', type=options.seed, default=0, metavar='N',
                        help='random seed of faults and turbulence (%(default)s)')

@@ -33,6 +33,8 @@ from typing import Any
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
+    count,
+    number,
     program,
     refuse_existing,
     terminal,
@@ -178,13 +180,13 @@ def _parser() -> argparse.ArgumentParser:
         '--output', type=_onnx_file, metavar='FILE',
         default=folder('policies') / 'turbulence.onnx',
         help='the file to write, or to test (default: %(default)s)')
-    parser.add_argument('--seed', type=_count, default=Plan().seed,
+    parser.add_argument('--seed', type=count, default=Plan().seed,
                         help='random seed of the search and the turbulence (default: %(default)s)')
     parser.add_argument(
-        '--workers', type=_count, default=max(len(os.sched_getaffinity(0)), 1), metavar='N',
+        '--workers', type=count, default=max(len(os.sched_getaffinity(0)), 1), metavar='N',
         help='processes that fly (default: %(default)s); the result is the same for any number')
     parser.add_argument(
-        '--generations', type=_count, metavar='N',
+        '--generations', type=count, metavar='N',
         help='stop after so many, without the test at the end')
     parser.add_argument(
         '--seconds', type=_seconds, metavar='S',
@@ -194,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
         help='draw the losses, and a flight, as a PNG file')
     add_force_option(parser)
     parser.add_argument(
-        '--test', type=_count, metavar='N',
+        '--test', type=count, metavar='N',
         help='do not train: fly the policy and the autopilot on N unseen seeds')
     return parser
 
@@ -205,22 +207,6 @@ def _onnx_file(text: str) -> Path:
     return Path(text)
 
 
-def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f'expected a whole number of at least 1, got {text!r}')
-    return value
-
-
 def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not _SHORTEST <= value <= _LONGEST:
-        raise argparse.ArgumentTypeError(
-            f'expected {_SHORTEST:g} .. {_LONGEST:g} seconds, got {text!r}')
-    return value
+    return number(text, f'{_SHORTEST:g} to {_LONGEST:g} seconds',
+                  lambda value: _SHORTEST <= value <= _LONGEST)

@@ -16,10 +16,11 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser, Namespace, SUPPRESS
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, SUPPRESS
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 import io
+import math
 import os
 from pathlib import Path
 import re
@@ -134,6 +135,37 @@ def refuse_unknown(parser: ArgumentParser, given: Sequence[str]) -> None:
         parser.error(f'one argument too many: {given[0]}')
     options = re.findall(r'--[a-z][a-z-]*', parser.format_help())
     parser.error(f'there is no option {given[0]}{did_you_mean(given[0], options)}')
+
+
+def number(text: str, what: str, fits: Callable[[float], bool]) -> float:
+    """Return a valid number. Raises ArgumentTypeError saying ``what`` was expected."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not fits(value):
+        raise ArgumentTypeError(f'{text!r} is not {what}')
+    return value
+
+
+def whole(text: str, what: str, low: int, high: float = math.inf) -> int:
+    """Return a whole number from ``low`` to ``high``. Raises ArgumentTypeError."""
+    return int(number(text, what, lambda value: value.is_integer() and low <= value <= high))
+
+
+def count(text: str) -> int:
+    """Return a number of things, at least 1. Raises ArgumentTypeError."""
+    return whole(text, 'a whole number of at least 1', 1)
+
+
+def peer_port(text: str) -> int:
+    """Return a port to send to. Raises ArgumentTypeError."""
+    return whole(text, 'a port, 1..65535', 1, 65535)
+
+
+def seconds(text: str) -> float:
+    """Return a time in seconds. Raises ArgumentTypeError."""
+    return number(text, 'a time in seconds', lambda value: 0.0 <= value < math.inf)
 
 
 def without_ros_arguments(argv: Sequence[str]) -> list[str]:

@@ -21,8 +21,8 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any
 
+from xplane_bridge.common.command_line import number
 from xplane_bridge.common.optional import missing
-from xplane_bridge.common.text import printable
 
 BLUE, GREEN, ORANGE, RED, PURPLE, GREY, TEAL = (
     '#1f5fa8', '#3a9a5b', '#e0922f', '#d1495b', '#7b4ea3', '#8a8f98', '#148f8b')
@@ -71,14 +71,7 @@ def add_width_option(parser: argparse.ArgumentParser, of: str, default: str) -> 
 
 def _inches(text: str) -> float:
     low, high = WIDTHS
-    try:
-        width = float(text)
-    except ValueError:
-        width = 0.0
-    if not low <= width <= high:
-        raise argparse.ArgumentTypeError(
-            f'expected {low:g} to {high:g} inches, got {printable(text)}')
-    return width
+    return number(text, f'{low:g} to {high:g} inches', lambda width: low <= width <= high)
 
 
 def pyplot() -> Any:

@@ -17,11 +17,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable
 import ipaddress
 import math
 import socket
 
+from xplane_bridge.common.command_line import number, whole
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.links.udp import LinkError, resolve
 from xplane_bridge.simulators.endpoints import Address
@@ -51,25 +51,9 @@ def beacon_interfaces(arguments: Namespace, host: str) -> tuple[str, ...]:
     return tuple(arguments.beacon_interface or dict.fromkeys((host, LOOPBACK)))
 
 
-def number(text: str, what: str, fits: Callable[[float], bool]) -> float:
-    """Return a valid number. Raises ArgumentTypeError saying ``what`` was expected."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not fits(value):
-        raise ArgumentTypeError(f'{text!r} is not {what}')
-    return value
-
-
 def probability(text: str) -> float:
     """Return a probability."""
     return number(text, 'a probability, 0..1', lambda value: 0.0 <= value <= 1.0)
-
-
-def seconds(text: str) -> float:
-    """Return a time in seconds."""
-    return number(text, 'a time in seconds', lambda value: 0.0 <= value < math.inf)
 
 
 def positive(text: str) -> float:
@@ -85,34 +69,22 @@ def rate(text: str) -> float:
 
 def seed(text: str) -> int:
     """Return a random seed."""
-    return int(number(text, f'a seed, 0..{LARGEST_SEED}',
-                      lambda value: value.is_integer() and 0 <= value <= LARGEST_SEED))
+    return whole(text, f'a seed, 0..{LARGEST_SEED}', 0, LARGEST_SEED)
 
 
 def port(text: str) -> int:
     """Return a port to listen on; 0 takes a free one."""
-    return _port(text, 0, 65535)
+    return whole(text, 'a port, 0..65535', 0, 65535)
 
 
 def first_port(text: str) -> int:
     """Return a port to listen on, the next one being used too; 0 takes free ones."""
-    return _port(text, 0, 65534)
-
-
-def peer_port(text: str) -> int:
-    """Return a port to send to."""
-    return _port(text, 1, 65535)
-
-
-def _port(text: str, low: int, high: int) -> int:
-    return int(number(text, f'a port, {low}..{high}',
-                      lambda value: value.is_integer() and low <= value <= high))
+    return whole(text, 'a port, 0..65534', 0, 65534)
 
 
 def baud(text: str) -> int:
     """Return the speed of a serial port."""
-    return int(number(text, 'a baud rate, above 0',
-                      lambda value: value.is_integer() and value > 0))
+    return whole(text, 'a baud rate, above 0', 1)
 
 
 def address(text: str) -> Address:

@@ -223,4 +223,4 @@ def test_the_line_of_the_summary():
         'controller: 100 commands, 100 of 100 states answered after 2.00 ms (p99 2.00 ms, longest '
         '2.0 ms); nothing against its contract; log: a.controller.log')
     assert [str(one) for one in account.judgements(5.0)] == [
-        'controller: keeps its contract: yes']
+        'controller keeps its contract: yes']

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-import math
 import re
 
+from xplane_bridge.common.command_line import peer_port
 from xplane_bridge.links.udp import RECEIVE_BUFFER
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.sessions.ulyssix import named_rate as checked
@@ -36,24 +36,6 @@ def named_rate(text: str) -> tuple[str, float]:
         raise ArgumentTypeError(str(error)) from None
 
 
-def port(text: str) -> int:
-    """Return a UDP port. Raises ArgumentTypeError."""
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
-        raise ArgumentTypeError(f'got {text}, expected 1 to 65535')
-    return int(text)
-
-
-def seconds(text: str) -> float:
-    """Return a duration in seconds. Raises ArgumentTypeError."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 <= value < math.inf:
-        raise ArgumentTypeError(f'got {text}, expected seconds')
-    return value
-
-
 def byte_count(text: str) -> int:
     """Return the bytes in a text such as 500M. Raises ArgumentTypeError."""
     found = re.fullmatch(r'(\d+(?:\.\d+)?)([kMGT]?)B?', text)
@@ -64,7 +46,7 @@ def byte_count(text: str) -> int:
 
 def add_network(add: Callable[..., object]) -> None:
     """Add the options of receiving, called as ulyssix_node's parameters."""
-    add('--port', type=port, default=0, help='UDP port that the publisher sends to')
+    add('--port', type=peer_port, default=0, help='UDP port that the publisher sends to')
     add('--bind-address', default='', help='local address to listen on (all)')
     add('--group', default='', help='multicast group to join')
     add('--sender', default='', metavar='HOST[:PORT]', help='the only sender to listen to')

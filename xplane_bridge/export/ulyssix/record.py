@@ -27,19 +27,19 @@ import threading
 import time
 from typing import TextIO
 
-from xplane_bridge.common.command_line import add_force_option, refuse_existing, terminal
+from xplane_bridge.common.command_line import (
+    add_force_option,
+    refuse_existing,
+    seconds,
+    terminal,
+)
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.common.text import counted, printable
 from xplane_bridge.conversions.ulyssix import load
 from xplane_bridge.conversions.ulyssix.alarms import listed
 from xplane_bridge.export.ulyssix import quality_report
 from xplane_bridge.export.ulyssix.files import LAYOUTS, make_output, Output, PERIODS
-from xplane_bridge.export.ulyssix.options import (
-    add_network,
-    add_reading,
-    byte_count,
-    seconds,
-)
+from xplane_bridge.export.ulyssix.options import add_network, add_reading, byte_count
 from xplane_bridge.export.ulyssix.recorder import about, PAUSE, Recorder
 from xplane_bridge.export.ulyssix.sources import Arrival, Capture, Network, Source
 from xplane_bridge.links.captures.writing import CaptureFile

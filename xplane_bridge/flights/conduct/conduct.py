@@ -368,7 +368,7 @@ class Account:
     def judgements(self, begin: float) -> list[Judgement]:
         """Return the criteria of the contract that are missed, or that none is."""
         return [one for one in self.conduct.judgements(begin, self.now) if not one.passed] or [
-            Judgement('controller: keeps its contract', 1.0, True, 'yes')]
+            Judgement('controller keeps its contract', 1.0, True, 'yes')]
 
     def wrong(self, begin: float) -> str:
         """Return what it did against the contract, '' if nothing, in a few words."""

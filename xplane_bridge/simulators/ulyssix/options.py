@@ -20,6 +20,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import datetime, timedelta, UTC
 import ipaddress
 
+from xplane_bridge.common.command_line import peer_port
 from xplane_bridge.links.udp import resolve
 from xplane_bridge.protocols.ulyssix import WordOrder
 from xplane_bridge.simulators import options
@@ -41,7 +42,7 @@ def add_options(parser: ArgumentParser) -> None:
     """Add the options of this frontend."""
     parser.add_argument('--host', default=options.LOOPBACK,
                         help='address or multicast group to send to (%(default)s)')
-    parser.add_argument('--port', type=options.peer_port, required=True,
+    parser.add_argument('--port', type=peer_port, required=True,
                         help='UDP port to send to')
     parser.add_argument('--interface', type=options.interface, default=options.LOOPBACK,
                         metavar='ADDRESS',
