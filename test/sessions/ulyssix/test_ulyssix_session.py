@@ -396,7 +396,7 @@ def test_a_reminder_comes_once_and_is_counted_from_the_packet_before():
     made = session()
     made.receive(CHANNEL, datagram(0, 1), None, 5.0)
     made.remind(0.1)
-    made.receive(CHANNEL, datagram(1, 2), None, 5.06)
+    assert len(made.receive(CHANNEL, datagram(1, 2), None, 5.03)) == 1
     made.remind(0.1)
     assert made.next_deadline() == pytest.approx(5.1)
     told = []
@@ -405,7 +405,21 @@ def test_a_reminder_comes_once_and_is_counted_from_the_packet_before():
         told.append([event for event in made.expired() if isinstance(event, Reminder)])
     assert told == [[], [Reminder()], []]
     # Then only silence is awaited.
-    assert made.next_deadline() == pytest.approx(7.06)
+    assert made.next_deadline() == pytest.approx(7.03)
+
+
+def test_a_reminder_that_is_due_before_the_next_packet_comes_with_this_one():
+    made = session()
+    told = []
+    for number in range(21):
+        events = made.receive(CHANNEL, datagram(number, number + 1), None, 5.0 + number / 100)
+        made.remind(0.1)
+        if Reminder() in events:
+            # What it is for has been handled before.
+            assert isinstance(events[-2], PacketReceived)
+            told.append(number)
+    assert told == [9, 18]
+    assert made.expired() == []
 
 
 def test_silence_and_return_are_told_once_each():

@@ -35,6 +35,7 @@ from xplane_bridge.sessions.ulyssix.known import (
     Floats,
     Intervals,
     Ints,
+    Known,
     RECENT,
     SWITCH,
     TAGGED,
@@ -157,7 +158,7 @@ class Batch:
         return np.arange(counts.sum()) + np.repeat(self.starts[parts] - starts, counts), starts
 
 
-def follow(known: NDArray[Any], batch: Batch, limits: tuple[Floats, Floats] | None) -> None:
+def follow(known: Known, batch: Batch, limits: tuple[Floats, Floats] | None) -> None:
     """
     Let the samples of a batch change what is ``known`` of its parameters, in place.
 
@@ -184,7 +185,7 @@ def follow(known: NDArray[Any], batch: Batch, limits: tuple[Floats, Floats] | No
 
 # Times: gaps, late samples, usual intervals.
 
-def _follow_times(known: NDArray[Any], batch: Batch) -> None:
+def _follow_times(known: Known, batch: Batch) -> None:
     """Count gaps and late samples, and learn the usual intervals."""
     newest = np.empty((batch.shape[0] + 1, batch.shape[1]), np.int64)
     newest[0] = np.where(known['follows'], known['last_ns'], _NEVER)
@@ -217,7 +218,7 @@ def _follow_times(known: NDArray[Any], batch: Batch) -> None:
     known['gaps'] = sums[-1] + np.maximum(known['gaps'], -sums.min(0))
 
 
-def _learn(known: NDArray[Any], batch: Batch, advances: Bools, span: Floats) -> Floats:
+def _learn(known: Known, batch: Batch, advances: Bools, span: Floats) -> Floats:
     """Learn the mean interval of the samples in each part; return the usual one before it."""
     good = batch.table(advances, False)
     upto = np.cumsum(good, axis=0)
@@ -226,7 +227,7 @@ def _learn(known: NDArray[Any], batch: Batch, advances: Bools, span: Floats) -> 
     which = np.flatnonzero(advances)
     intervals.add(batch.parameter[which], place[which], span[which])
     periods = intervals.learn(upto[-1])
-    return np.asarray(periods[batch.parameter, place // RECENT])
+    return np.asarray(periods[place // RECENT, batch.parameter])
 
 
 def _gaps_of_packets(
@@ -270,7 +271,7 @@ def _sums(owner: Ints, parts: int, weights: Floats | None = None) -> Ints:
 # Values: what cannot be true, and whether they change.
 
 def _follow_values(
-    known: NDArray[Any], batch: Batch, is_new: Bools, limits: tuple[Floats, Floats] | None
+    known: Known, batch: Batch, is_new: Bools, limits: tuple[Floats, Floats] | None
 ) -> None:
     """Count values that cannot be true, and notice whether they change."""
     values, starts = batch.values, batch.starts
@@ -299,7 +300,7 @@ def _follow_values(
 
 
 def _follow_limits(
-    known: NDArray[Any], batch: Batch, values: NDArray[Any], least: NDArray[Any],
+    known: Known, batch: Batch, values: NDArray[Any], least: NDArray[Any],
     most: NDArray[Any], limits: tuple[Floats, Floats],
 ) -> None:
     # As sent: 0.1 of single precision is not above 0.1.
@@ -317,7 +318,7 @@ def _follow_limits(
 
 
 def _follow_changes(
-    known: NDArray[Any], batch: Batch, is_new: Bools, least: NDArray[Any], most: NDArray[Any],
+    known: Known, batch: Batch, is_new: Bools, least: NDArray[Any], most: NDArray[Any],
     value: Floats,
 ) -> None:
     """Note when each parameter has changed last; NaN differs from everything, and is a change."""
@@ -348,7 +349,7 @@ def _follow_changes(
 
 
 def _follow_switches(
-    known: NDArray[Any], batch: Batch, values: NDArray[Any], least: NDArray[Any],
+    known: Known, batch: Batch, values: NDArray[Any], least: NDArray[Any],
     most: NDArray[Any], are_valid: bool,
 ) -> None:
     """Remember which parameters have had small whole numbers only."""

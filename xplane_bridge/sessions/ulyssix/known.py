@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,43 @@ _RECORD = np.dtype([
     ('told', 'i8'), ('told_ns', 'i8'), ('rate', 'f8')])
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """
+    What is known of parameters: an array of each of its ``fields``, by name.
+
+    The last axis is the parameter. In an array of records, what all of them have in one field
+    would have to be gathered from as many places.
+    """
+
+    fields: dict[str, NDArray[Any]]
+
+    @classmethod
+    def of(cls, given: NDArray[Any]) -> Known:
+        """Return what these records say."""
+        return cls({name: np.array(given[name].T, order='C') for name in _RECORD.names or ()})
+
+    def __len__(self) -> int:
+        return len(self.fields['samples'])
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.fields[name]
+
+    def __setitem__(self, name: str, values: Any) -> None:
+        self.fields[name][...] = values
+
+    def part(self, which: slice) -> Known:
+        """Return what is known of some of them; whatever is learnt there is learnt here."""
+        return Known({name: field[..., which] for name, field in self.fields.items()})
+
+    def records(self) -> NDArray[Any]:
+        """Return a record of each parameter."""
+        records = np.empty(len(self), _RECORD)
+        for name, field in self.fields.items():
+            records[name] = field.T
+        return records
+
+
 def unknown(count: int) -> NDArray[Any]:
     """Return the records of parameters of which nothing is known."""
     known = np.zeros(count, _RECORD)
@@ -68,37 +106,59 @@ class Intervals:
     They are learnt in blocks, of which the first is begun already: ``begun`` says how far.
     """
 
-    def __init__(self, known: NDArray[Any], most: int) -> None:
+    def __init__(self, known: Known, most: int) -> None:
         self._known = known
         self.begun: Ints = known['intervals'] % RECENT
         blocks = (RECENT + most) // RECENT + 1
-        self._learnt = np.zeros((len(known), blocks * RECENT))
-        self._learnt[:, :RECENT] = known['recent']
+        self._learnt = np.zeros((blocks * RECENT, len(known)))
+        self._learnt[:RECENT] = known['recent']
 
     def add(self, parameter: Ints, place: Ints, intervals: Floats) -> None:
         """Add intervals of parameters at their places: ``begun``, and how many are before."""
-        self._learnt[parameter, place] = intervals
+        self._learnt[place, parameter] = intervals
+
+    def add_rows(self, intervals: Floats) -> Ints:
+        """Add intervals of all parameters, shape (intervals, parameters); return their places."""
+        rows, columns = intervals.shape
+        begun = self.begun
+        if (begun == begun[0]).all():
+            # As usual all of them have had as many; then this is a block in memory.
+            place = np.arange(begun[0], begun[0] + rows)[:, None]
+            self._learnt[begun[0]:begun[0] + rows] = intervals
+        else:
+            place = np.arange(rows)[:, None] + begun
+            self.add(np.arange(columns), place, intervals)
+        return place
+
+    def at(self, place: Ints) -> Floats:
+        """Return the usual intervals at these places, as ``learn`` has returned them."""
+        block = place // RECENT
+        usual: Floats = (
+            self._periods[block[:, 0]] if block.shape[1] == 1 else
+            self._periods[block, np.arange(block.shape[1])])
+        return usual
 
     def learn(self, added: Ints | int) -> Floats:
         """
-        Learn them; return each parameter's usual intervals, by block: inf where there is none.
+        Learn them; return the usual intervals, shape (blocks, parameters), inf for none.
 
         ``added`` is how many each has. The usual interval at a place is that of its block.
         """
         known = self._known
-        everyone = np.arange(len(known))
-        learnt = self._learnt.reshape(len(known), -1, RECENT)
+        learnt = self._learnt.reshape(-1, RECENT, len(known))
         complete = (self.begun + added) // RECENT
+        are_alike = (complete == complete[0]).all()
+        everyone = np.arange(len(known))
         # What is left of a block is written again before it is read.
-        known['recent'] = learnt[everyone, complete]
+        known['recent'] = learnt[complete[0]] if are_alike else learnt[complete, :, everyone].T
         known['intervals'] += added
         most = int(complete.max(initial=0))
-        periods = np.full((len(known), most + 1), np.inf)
-        periods[:, 0] = known['period']
+        periods = self._periods = np.empty((most + 1, len(known)))
+        periods[0] = known['period']
         if most:
-            done = np.arange(most) < complete[:, None]
-            ordered = np.sort(learnt[:, :most][done], axis=-1)
-            periods[:, 1:][done] = (
-                ordered[:, RECENT // 2 - 1] + ordered[:, RECENT // 2]) / 2
-            known['period'] = periods[everyone, complete]
+            ordered = np.sort(learnt[:most], axis=1)
+            periods[1:] = np.where(
+                np.arange(most)[:, None] < complete,
+                (ordered[:, RECENT // 2 - 1] + ordered[:, RECENT // 2]) / 2, np.inf)
+            known['period'] = periods[most] if are_alike else periods[complete, everyone]
         return periods

@@ -26,7 +26,7 @@ from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.protocols.ulyssix import COUNTER_MODULUS, DataPacket
 from xplane_bridge.sessions.ulyssix.batches import Batch, follow
 from xplane_bridge.sessions.ulyssix.judged import CONSTANT, MOVING, ParameterQuality, STUCK
-from xplane_bridge.sessions.ulyssix.known import records, unknown
+from xplane_bridge.sessions.ulyssix.known import Known, records, unknown
 from xplane_bridge.sessions.ulyssix.timeline import Placed
 
 CONSTANT_AFTER = 30.0
@@ -117,7 +117,7 @@ class Quality:
         self._count = 0
         self._derived: dict[str, int] = {}
         self.names: tuple[str, ...] = ()
-        self._known = unknown(0)
+        self._know(Known.of(unknown(0)))
         self._limits: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._gone: dict[str, NDArray[Any]] = {}
         # Counter and time of the newest packet.
@@ -177,7 +177,7 @@ class Quality:
         first_ns, self._kept_ns, self._kept_bytes = np.array(self._kept_ns), [], 0
         _, no_times, untagged = self._kind
         low, high = self._limits or (None, None)
-        follow(self._known[:self._count], Batch(
+        follow(self._known_sent, Batch(
             self._counts.take_all().reshape(len(first_ns), self._count),
             self._values.take_all(), None if no_times else self._times.take_all(),
             first_ns, not untagged,
@@ -195,7 +195,7 @@ class Quality:
             row[[self._derived[one[0]] for one in ordered]] = [len(one[1]) for one in ordered]
             samples += ordered
         low, high = self._limits or (None, None)
-        follow(self._known[self._count:], Batch(
+        follow(self._known_derived, Batch(
             counts, np.concatenate([one[2] for one in samples]),
             np.concatenate([one[1] for one in samples]), np.zeros(len(packets), np.int64), True,
         ), None if low is None or high is None else (low[self._count:], high[self._count:]))
@@ -219,14 +219,15 @@ class Quality:
         self._derived = {name: at for at, name in enumerate(derived)}
         sent = names or tuple(f'parameter_{number}' for number in range(1, count + 1))
         shown = (*sent, *derived)
-        self._gone.update(
-            (name, self._known[at].copy()) for at, name in enumerate(self.names))
-        self._known = unknown(len(shown))
+        self._gone.update((name, record.copy()) for name, record in zip(
+            self.names, self._known.records(), strict=True))
+        known = unknown(len(shown))
         # Of equal names only the first has a past.
         for name, at in {name: at for at, name in reversed(list(enumerate(shown)))}.items():
             past = self._gone.pop(name, None)
             if past is not None:
-                self._known[at] = past
+                known[at] = past
+        self._know(Known.of(known))
         for name in list(self._gone)[:max(len(self._gone) - _MOST_GONE, 0)]:
             del self._gone[name]
         self.names = shown
@@ -235,6 +236,11 @@ class Quality:
             low, high = self._limits_of(sent, derived)
             if np.isfinite(low).any() or np.isfinite(high).any():
                 self._limits = low, high
+
+    def _know(self, known: Known) -> None:
+        self._known = known
+        self._known_sent = known.part(slice(self._count))
+        self._known_derived = known.part(slice(self._count, None))
 
     def _follow_clock(self, packet: DataPacket, first_ns: int, received_ns: int) -> None:
         """Compare the publisher's clock with the receiver's, and with itself."""
@@ -272,10 +278,10 @@ class Quality:
         """Return the quality of parameters that the publisher no longer sends."""
         self.follow()
         return self._reported(
-            tuple(self._gone), records(list(self._gone.values())), renew=False)
+            tuple(self._gone), Known.of(records(list(self._gone.values()))), renew=False)
 
     def _reported(
-        self, names: tuple[str, ...], state: NDArray[Any], renew: bool
+        self, names: tuple[str, ...], state: Known, renew: bool
     ) -> ParameterQuality:
         seen = state['samples'] > 0
         newest = int(state['last_ns'].max(initial=0))

@@ -44,6 +44,10 @@ from xplane_bridge.sessions.ulyssix.timeline import Timeline
 # The only channel of this session: the publisher is only listened to.
 CHANNEL = 'packets'
 
+# A reminder that is due within this many intervals of packets comes with the packet before: the
+# thread need not wake up for it, nor would what it has just handled have left the caches.
+_INTERVALS_EARLY = 1.5
+
 # Looking up a member of an Enum costs as much as everything else for a packet.
 _OFF = State.OFF
 
@@ -115,9 +119,10 @@ class UlyssixSession(Session):
 
     def remind(self, after: float) -> None:
         """
-        Have a Reminder ``after`` seconds from the last packet, unless one is due already.
+        Have a Reminder ``after`` seconds from the last packet at most, unless one is due already.
 
-        For what is done between packets, in the link's thread.
+        For what is done between packets, in the link's thread. It comes right after a packet if
+        it would otherwise be due before the next one.
         """
         if self._remind_at is None:
             self._remind_at = self._heard_at + after
@@ -139,8 +144,7 @@ class UlyssixSession(Session):
     def poll(self, now: float) -> Sequence[Outgoing]:
         """Notice silence; there is never anything to send, a thousand times per second."""
         if self._remind_at is not None and now >= self._remind_at:
-            self._remind_at = None
-            self._expired.append(Reminder())
+            self._expired.append(self._reminder())
         deadline = self._peer.deadline
         return () if deadline is None or now < deadline else super().poll(now)
 
@@ -200,7 +204,7 @@ class UlyssixSession(Session):
     ) -> list[Any]:
         for flag in packet.flags:
             self.statistics.flags[flag] += 1
-        self._heard_at = now
+        before, self._heard_at = self._heard_at, now
         whats = self._peer.hear(now)
         events = self._happen(whats, now) if whats else []
         if isinstance(packet, SkippedPacket):
@@ -226,7 +230,14 @@ class UlyssixSession(Session):
             if held is not None:
                 self._deliver(held, events)
         self._deliver(packet, events)
+        if self._remind_at is not None and (
+                now + _INTERVALS_EARLY * (now - before) >= self._remind_at):
+            events.append(self._reminder())
         return events
+
+    def _reminder(self) -> Reminder:
+        self._remind_at = None
+        return Reminder()
 
     def _deliver(self, packet: DataPacket, events: list[Any]) -> None:
         self.statistics.packets += 1
