@@ -144,9 +144,13 @@ class _Watched:
     ) -> None:
         """Note that samples arrived ``now``: ``is_there`` has the shape (arrivals, rows)."""
         always = is_there.all(axis=0)
-        known = self.times[rows[always]]
-        self.times[rows[always]] = np.concatenate(
-            (known, np.broadcast_to(now, (len(known), len(now)))), axis=1)[:, -_RECENT:]
+        regular, new = rows[always], now[-_RECENT:]
+        kept = _RECENT - len(new)
+        if kept:
+            self.times[regular, :kept] = self.times[regular, len(new):]
+        self.times[regular, kept:] = new
+        if always.all():
+            return
         for each, at in zip(is_there & ~always, now, strict=True):
             chosen = rows[each]
             if len(chosen):
@@ -182,6 +186,12 @@ class _Parts:
         packet, self.entry = np.nonzero(chosen)
         self.ends = np.cumsum(counts).reshape(counts.shape)[:, index][packet, self.entry]
         self.begins = self.ends - chosen[packet, self.entry]
+        if len(self.ends) and (self.begins[1:] == self.ends[:-1]).all():
+            # There is nothing between them, as where all parameters have limits.
+            end = self.ends[-1]
+            self.least = np.minimum.reduceat(low[:end], self.begins)
+            self.most = np.maximum.reduceat(high[:end], self.begins)
+            return
         slices = np.empty(2 * len(self.ends), np.intp)
         slices[::2], slices[1::2] = self.begins, self.ends
         if len(slices) and slices[-1] == len(low):

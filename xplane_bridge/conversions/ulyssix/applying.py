@@ -240,8 +240,10 @@ class AppliedMap:
         """
         if len(packet.counts) != len(self.entries):
             return [], []
-        ends = np.cumsum(packet.counts)
         self.alarms.check(packet.counts, packet.values, now)
+        if not self._derivations and not self._topics:
+            return [], []
+        ends = np.cumsum(packet.counts)
         own: dict[int | str, Series] = {}
 
         def series(source: int | str) -> Series:

@@ -375,8 +375,9 @@ class BridgeNode(ManagedParameters[Parameters]):
         else:
             lines = [Status(
                 'state', ERROR if self.failed else STALE, self.failed or 'not configured')]
-        # 0 under use_sim_time before the first /clock, which the status "ROS time" reports.
-        self._diagnostics.publish(diagnostic_array(name, lines, self.stamps.now_ns))
+        if self._diagnostics.get_subscription_count():
+            # 0 under use_sim_time before the first /clock, which the status "ROS time" reports.
+            self._diagnostics.publish(diagnostic_array(name, lines, self.stamps.now_ns))
 
     def _diagnose_log(self) -> Status:
         return Status(

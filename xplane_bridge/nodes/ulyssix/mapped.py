@@ -56,6 +56,8 @@ class MappedTopics:
         self._applied = AppliedMap(self.map)
         self._lock = threading.Lock()
         self._names: tuple[str, ...] | None = None
+        # How each parameter is converted, for diagnostics.
+        self._lines: list[tuple[str, str]] = []
         self._without_times = False
         self.derived = tuple(one.pattern for one in self.map.derived)
         self._samples = {
@@ -93,6 +95,10 @@ class MappedTopics:
         if names != self._names:
             with self._lock:
                 self._applied.follow(names)
+                self._lines = [
+                    (name, f'{entry.quantity or "-"}, {_unit(entry.symbol)} to '
+                     f'{_unit(entry.unit.si)}')
+                    for name, entry in zip(names, self._applied.entries, strict=True) if entry]
         self._names = names
 
     def settle(self) -> None:
@@ -138,9 +144,7 @@ class MappedTopics:
         with self._lock:
             applied = self._applied
             groups = list(applied.alarms.report(time.monotonic(), is_silent))
-            lines = [(name, f'{entry.quantity or "-"}, {_unit(entry.symbol)} to '
-                      f'{_unit(entry.unit.si)}')
-                     for name, entry in zip(applied.names, applied.entries, strict=True) if entry]
+            lines = self._lines
             unsent, chosen = applied.advice(), dict(applied.chosen)
             delays = applied.delays()
         level, text = OK, f'{len(lines)} of {len(applied.names)} parameters are in {self._name}'

@@ -99,12 +99,15 @@ class QualityTopic:
             stamp_ns = self._stamp_ns
             before, self._found = self._found, self._quality.report()
             jumps, self._jumps = self._jumps, self._quality.time_jumps
-            message = UlyssixQuality(
-                **counts, time_jumps=self._jumps,
-                latency=self._quality.latency, latency_max=self._quality.latency_max)
+            latency, latency_max = self._quality.latency, self._quality.latency_max
         found = self._found
         self._faults = found.faults(before)
         self._jumped = self._jumps > jumps
+        if not self._publisher.get_subscription_count():
+            # Diagnostics need what was found; a message of many names costs as much again.
+            return
+        message = UlyssixQuality(
+            **counts, time_jumps=self._jumps, latency=latency, latency_max=latency_max)
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(
             max(stamp_ns, 1), SECOND_NS)
         message.names = list(found.names)

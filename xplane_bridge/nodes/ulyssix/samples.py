@@ -61,9 +61,9 @@ class SampleTopic:
         # The step may have become smaller than the remainder of the last one.
         phase = self._phase % step
         self._phase = (phase - len(values)) % step
-        values = values[phase::step]
-        if not len(values):
+        if phase >= len(values) or not self._publisher.get_subscription_count():
             return
+        values = values[phase::step]
         message = self._message
         if isinstance(times, int):
             first_ns, message.times = times, NO_INTEGERS
