@@ -56,6 +56,7 @@ class Endpoint(ABC):
         # Called before each datagram is read: while true, it waits.
         self.may_read: Callable[[], bool] | None = None
         self._faults = faults if faults is not None else Faults()
+        self._keeps_order = self._faults.delay == self._faults.jitter == 0.0
         self._inbound: Path[tuple[bytes, Address]] = Path(self._faults, 'in')
         self._outbound: Path[Outgoing] = Path(self._faults, 'out')
 
@@ -96,13 +97,16 @@ class Endpoint(ABC):
 
     def receive(self, now: float) -> tuple[bytes, Address] | None:
         """Return the next datagram and its sender, or None when none waits."""
+        if self.may_read is not None and not self.may_read():
+            return None
+        # What has arrived since comes behind it, and is read then: the kernel is asked once.
+        if self._keeps_order and (taken := self._inbound.take(now)) is not None:
+            return taken
         for sent, data, sender in self._arrivals(now):
             if self.cut:
                 continue
             self.counters.received += 1
             self._inbound.put((data, sender), sent)
-        if self.may_read is not None and not self.may_read():
-            return None
         return self._inbound.take(now)
 
     def send(self, data: bytes, to: Address, now: float, interface: str | None = None) -> None:

@@ -21,7 +21,7 @@ aircraft. So a controller of any speed sees every frame, and with the same seed 
 ones.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.common.controls import FLOWN
@@ -58,11 +58,11 @@ class Lockstep:
         self._sent = sent
         self._is_known = False
 
-    def note(self, world: World, sent: int) -> None:
-        """Record what was commanded and sent, now ``sent`` datagrams in all."""
+    def note(self, world: World, sent: Callable[[], int]) -> None:
+        """Record what was commanded and sent; ``sent`` returns how many datagrams in all."""
         if not self._is_known:
             _forget(world)
-            self._is_known = sent > self._sent
+            self._is_known = sent() > self._sent
 
     def is_complete(self, world: World) -> bool:
         """Return whether it waits for no control: asked after each datagram."""

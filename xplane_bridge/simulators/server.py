@@ -40,6 +40,8 @@ OnFrame: TypeAlias = Callable[[float, AircraftState], None]
 # Below about 19 frames per second X-Plane lets simulated time lag (docs/wire/xplane_datarefs.md,
 # row 3.8): no frame is longer than that.
 _LONGEST_FRAME = 1.0 / 19.0
+# Other aircraft at which nobody looks are flown so many frames at a time, in less time.
+_TRAFFIC_FRAMES = 60
 _JOIN_TIMEOUT = 5.0
 
 _Result = TypeVar('_Result')
@@ -160,6 +162,8 @@ class Simulation:
         self._answer(now)
         if self._on_frame is not None:
             self._on_frame(now, self.world.aircraft.state)
+        # While the answer is on its way: nobody has asked for them.
+        self.world.fly_traffic(_TRAFFIC_FRAMES)
 
     def _answer(self, now: float) -> None:
         for frontend in self.frontends:
@@ -173,7 +177,7 @@ class Simulation:
 
     def _note(self) -> None:
         if self.lockstep is not None:
-            self.lockstep.note(self.world, self._sent())
+            self.lockstep.note(self.world, self._sent)
 
     def _await_command(self) -> None:
         if self.lockstep is not None:

@@ -35,6 +35,7 @@ from xplane_bridge.aircraft.limits import (
     MAX_LAT_DEG,
     MAX_PITCH_DEG,
 )
+from xplane_bridge.aircraft.state import AircraftState
 
 SLOWEST = 20.0
 FASTEST = 80.0
@@ -49,6 +50,9 @@ _ATTITUDE_TIME = 0.5
 _SPEED_TIME = 5.0
 _GRAVITY = 9.80665
 _HEIGHT_ABOVE_GROUND = 2.0
+# Where the user's aircraft is parked, the others are this far above it.
+_HEIGHT_OVER_PARKED = 500.0
+_SPEED_OVER_PARKED = 50.0
 _CLEAR = terrain.HIGHEST + _HEIGHT_ABOVE_GROUND
 
 
@@ -108,14 +112,18 @@ class OtherAircraft:
         """Return the rate of change of the speed in m/s2."""
         return (self._target_speed() - self.speed) / _SPEED_TIME
 
-    def advance(self, seconds: float) -> None:
-        """Fly for some seconds (one frame)."""
+    def advance(self, seconds: float, frames: int = 1) -> None:
+        """Fly so many frames, each of some seconds."""
         if seconds <= 0.0:
             return
         quick, slow = _responses(seconds)
         if not (self.phi or self.theta or self.yoke_roll or self.yoke_pitch or self.yoke_yaw):
-            self._fly_straight(seconds, slow)
+            self._fly_straight(seconds, slow, frames)
             return
+        for _ in range(frames):
+            self._fly(seconds, quick, slow)
+
+    def _fly(self, seconds: float, quick: float, slow: float) -> None:
         self.phi += (_full(self.yoke_roll) * _MAX_BANK - self.phi) * quick
         self.theta += (_full(self.yoke_pitch) * _MAX_CLIMB - self.theta) * quick
         self.speed += (self._target_speed() - self.speed) * slow
@@ -125,24 +133,26 @@ class OtherAircraft:
         self.altitude_msl -= down * seconds
         self._limit_altitude()
 
-    def _fly_straight(self, seconds: float, slow: float) -> None:
-        """Do the same with less work: most of the 19 fly so, and each frame waits for them."""
-        throttle = self.throttle[0]
-        if not 0.0 <= throttle <= 1.0:
-            throttle = clamp(throttle, 0.0, 1.0)
-        self.speed = speed = self.speed + (
-            SLOWEST + (FASTEST - SLOWEST) * throttle - self.speed) * slow
+    def _fly_straight(self, seconds: float, slow: float, frames: int) -> None:
+        """Do the same with less work: nearly always all 19 fly so."""
+        target = self._target_speed()
         self.psi = psi = self.psi % math.tau
-        lat_deg, altitude = self.lat_deg, self.altitude_msl
-        meridian, across = radii_of_curvature(lat_deg)
-        there = lat_deg + math.degrees(speed * math.cos(psi) * seconds / (meridian + altitude))
-        self.lat_deg = there if -MAX_LAT_DEG <= there <= MAX_LAT_DEG else clamp(
-            there, -MAX_LAT_DEG, MAX_LAT_DEG)
-        self.lon_deg = math.remainder(
-            self.lon_deg + math.degrees(speed * math.sin(psi) * seconds / (
-                (across + altitude) * math.cos(math.radians(lat_deg)))), 360.0)
-        if not _CLEAR <= altitude <= MAX_ALTITUDE:
-            self._limit_altitude()
+        north, east = math.cos(psi), math.sin(psi)
+        lat_deg, lon_deg, speed = self.lat_deg, self.lon_deg, self.speed
+        for _ in range(frames):
+            speed += (target - speed) * slow
+            altitude = self.altitude_msl
+            meridian, across = radii_of_curvature(lat_deg)
+            there = lat_deg + math.degrees(speed * north * seconds / (meridian + altitude))
+            lon_deg = math.remainder(
+                lon_deg + math.degrees(speed * east * seconds / (
+                    (across + altitude) * math.cos(math.radians(lat_deg)))), 360.0)
+            lat_deg = there if -MAX_LAT_DEG <= there <= MAX_LAT_DEG else clamp(
+                there, -MAX_LAT_DEG, MAX_LAT_DEG)
+            if not _CLEAR <= altitude <= MAX_ALTITUDE:
+                self.lat_deg, self.lon_deg = lat_deg, lon_deg
+                self._limit_altitude()
+        self.lat_deg, self.lon_deg, self.speed = lat_deg, lon_deg, speed
 
     def _move(self, north: float, east: float, seconds: float) -> None:
         """Move over ground at this velocity, in m/s."""
@@ -226,6 +236,19 @@ def abreast(n: int, lat_deg: float, lon_deg: float, heading: float) -> tuple[flo
     meridian, across = radii_of_curvature(lat_deg)
     return (lat_deg + math.degrees(north / meridian),
             lon_deg + math.degrees(east / (across * math.cos(math.radians(lat_deg)))))
+
+
+def formation(count: int, state: AircraftState) -> list[OtherAircraft]:
+    """Return aircraft flying abreast, alternately right and left, with the user's heading."""
+    airborne = not any(state.wheels_on_ground)
+    altitude = state.altitude_msl + (0.0 if airborne else _HEIGHT_OVER_PARKED)
+    speed = min(max(state.ground_speed, SLOWEST), FASTEST) if airborne else _SPEED_OVER_PARKED
+    others = []
+    for n in range(1, count + 1):
+        lat, lon = abreast(n, state.lat_deg, state.lon_deg, state.psi)
+        others.append(OtherAircraft(
+            lat, lon, max(altitude, terrain.elevation_m(lat, lon) + 2.0), state.psi, speed))
+    return others
 
 
 @lru_cache(maxsize=16)

@@ -21,9 +21,8 @@ What X-Plane itself keeps and JSBSim does not is kept here, once for all fronten
 
 from collections.abc import Callable, Sequence
 import math
-from typing import cast, TypeAlias
+from typing import Any, cast, TypeAlias
 
-from xplane_bridge.aircraft import terrain
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.geometry import (
     euler_angles,
@@ -35,12 +34,11 @@ from xplane_bridge.aircraft.geometry import (
     transpose,
     Vector,
 )
-from xplane_bridge.aircraft.sample import Seen
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.common.fields import DAY
 from xplane_bridge.simulators.flown import FlownAircraft
 from xplane_bridge.simulators.local_motion import LocalMotion
-from xplane_bridge.simulators.traffic import abreast, FASTEST, OtherAircraft, SLOWEST
+from xplane_bridge.simulators.traffic import formation, OtherAircraft
 
 AIRCRAFT_COUNT = 20
 THROTTLE_COUNT = 16
@@ -49,8 +47,6 @@ THROTTLE_COUNT = 16
 THROTTLE_OVERRIDE_RELEASE = -2.0
 
 _MAX_SIM_SPEED = 16
-_DEFAULT_TRAFFIC_SPEED = 50.0
-_TRAFFIC_HEIGHT_OVER_PARKED = 500.0
 # The local frame's origin is on half degrees, so the nearest one is always within 40 km.
 _ORIGIN_STEP_DEG = 0.5
 _ORIGIN_REACH = 50e3
@@ -92,7 +88,10 @@ class World:
         self.aircraft = aircraft
         self.flown = (aircraft, *fleet)
         self.magnetic_variation_deg = magnetic_variation_deg
-        self.others = self._make_others()
+        self._others = self._make_others()
+        # Frames that the kinematic ones are behind: of what length, and who was frozen in them.
+        self._behind = 0
+        self._frame_behind: tuple[float, tuple[int, ...]] = (0.0, ())
         self.paused = False
         self.sim_speed = 1
         self.total_running_time = 0.0
@@ -114,7 +113,7 @@ class World:
         self._throttle_use = [0.0] * THROTTLE_COUNT
         self._handles[:aircraft.engine_count] = aircraft.sampler.throttles()
         self._local_key: AircraftState | None = None
-        self._seen: Seen | None = None
+        self._seen: AircraftState | None = None
         self._local_others: dict[int, tuple[tuple[object, ...], LocalMotion]] = {}
         self.frame = _nearest_frame(aircraft.state.lat_deg, aircraft.state.lon_deg)
 
@@ -145,14 +144,35 @@ class World:
         self.zulu_time = (self.zulu_time + self.frame_period) % DAY
         if not self.frozen(0):
             self.aircraft.advance(self.frame_period)
-        moving = self.others if self._traffic_flies else self.others[:len(self.flown) - 1]
-        for n, other in enumerate(moving, start=1):
+        for n in range(1, len(self.flown)):
             if not self.frozen(n):
-                other.advance(self.frame_period)
+                self._others[n - 1].advance(self.frame_period)
+        if self._traffic_flies:
+            frame = (self.frame_period, tuple(self.planepath))
+            if frame != self._frame_behind:
+                self.fly_traffic()
+                self._frame_behind = frame
+            self._behind += 1
         self._move_origin()
 
+    @property
+    def others(self) -> list[Other]:
+        """Return the others, 1 to 19: where they are now, which a later frame does not change."""
+        self.fly_traffic()
+        return self._others
+
+    def fly_traffic(self, least: int = 1) -> None:
+        """Fly the others without a flight model to where they are, if ``least`` frames behind."""
+        if self._behind < least:
+            return
+        behind, self._behind = self._behind, 0
+        seconds, frozen = self._frame_behind
+        for n, other in enumerate(self._others, start=1):
+            if isinstance(other, OtherAircraft) and not frozen[n]:
+                other.advance(seconds, behind)
+
     def _make_others(self) -> list[Other]:
-        others: list[Other] = [*_formation(self.aircraft.state)]
+        others: list[Other] = [*formation(AIRCRAFT_COUNT - 1, self.aircraft.state)]
         others[:len(self.flown) - 1] = [FlownAircraft(one) for one in self.flown[1:]]
         for other in others:
             other.lights.update(dict.fromkeys(LIGHTS, 0))
@@ -175,7 +195,7 @@ class World:
         """Restart the flight: aircraft, others and flight time, not the total time."""
         for aircraft in self.flown:
             aircraft.reset()
-        self.others = self._make_others()
+        self._others, self._behind = self._make_others(), 0
         self.flight_time = 0.0
         self._handles[:self.aircraft.engine_count] = self.aircraft.sampler.throttles()
         self._apply_throttles()
@@ -255,11 +275,18 @@ class World:
     @property
     def state(self) -> AircraftState:
         """Return the state that datarefs are read of."""
-        return self.aircraft.state if self._seen is None else cast('AircraftState', self._seen)
+        return self.aircraft.state if self._seen is None else self._seen
+
+    def read(self, readers: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Return what readers of datarefs say, of one state, which is looked up once."""
+        return self._read_of(self.aircraft.state, readers)
 
     def observed(self, readers: Sequence[Callable[[], float]]) -> list[float]:
         """Return what readers of an observed state's datarefs say, in half of the time."""
-        self._seen = self.aircraft.seen
+        return self._read_of(cast('AircraftState', self.aircraft.seen), readers)
+
+    def _read_of(self, state: AircraftState, readers: Sequence[Callable[[], Any]]) -> list[Any]:
+        self._seen = state
         try:
             return [read() for read in readers]
         finally:
@@ -386,16 +413,3 @@ def _update(target: list[float], now: Sequence[float],
     for n, value in enumerate(values[:THROTTLE_COUNT]):
         if value is not None:
             target[n] = min(max(value, 0.0), 1.0)
-
-
-def _formation(state: AircraftState) -> list[OtherAircraft]:
-    """Return 19 aircraft flying abreast, alternately right and left, with the user's heading."""
-    airborne = not any(state.wheels_on_ground)
-    altitude = state.altitude_msl + (0.0 if airborne else _TRAFFIC_HEIGHT_OVER_PARKED)
-    speed = min(max(state.ground_speed, SLOWEST), FASTEST) if airborne else _DEFAULT_TRAFFIC_SPEED
-    others = []
-    for n in range(1, AIRCRAFT_COUNT):
-        lat, lon = abreast(n, state.lat_deg, state.lon_deg, state.psi)
-        others.append(OtherAircraft(
-            lat, lon, max(altitude, terrain.elevation_m(lat, lon) + 2.0), state.psi, speed))
-    return others

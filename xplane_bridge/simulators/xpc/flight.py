@@ -208,12 +208,12 @@ class Flight:
     def position(self, number: int) -> PositionReply:
         """Return the answer to GETP."""
         names = _aircraft(number)
-        lat, lon, alt = map(self._read, names.place)
-        pitch, roll, heading = map(self._read, names.attitude)
         # Not this aircraft's (docs/wire/xpc.md, section 3): X-Plane has one gear handle.
-        handle = int(self._read(_GEAR_HANDLE)) if names is _USER else 0
+        lat, lon, alt, pitch, roll, heading, gear, handle = self._world.read([
+            self._reader(name)
+            for name in (*names.place, *names.attitude, names.gear, _GEAR_HANDLE)])
         return PositionReply(
-            handle, lat, lon, alt, pitch, roll, heading, self._read(names.gear),
+            int(handle) if names is _USER else 0, lat, lon, alt, pitch, roll, heading, gear,
             precision=64 if self._plugin_version.position_reply == 46 else 32)
 
     def set_place(self, place: Sequence[float], number: int = 0) -> None:
@@ -281,10 +281,13 @@ class Flight:
                 world.freeze(n, op < 200)
 
     def _read(self, name: str) -> float:
+        return self._reader(name)()
+
+    def _reader(self, name: str) -> Callable[[], float]:
         read = self._readers.get(name)
         if read is None:
             read = self._readers[name] = self._store.element_reader(name, 0) or (lambda: 0.0)
-        return read()
+        return read
 
     def _write(self, name: str, value: float) -> None:
         """Write as the plugin does, which checks nothing."""

@@ -19,10 +19,10 @@ It has no socket and no clock. What is not in docs/wire/xpc.md follows the plugi
 infinities pass where they pass the real one: see DatarefStore.write.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from struct import Struct
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.simulators.endpoints import Address
@@ -38,6 +38,7 @@ from xplane_bridge.simulators.xplane.entries import DatarefType
 
 Receive: TypeAlias = Callable[[], tuple[bytes, Address] | None]
 Send: TypeAlias = Callable[[bytes, Address], None]
+_Row: TypeAlias = Callable[[Sequence[Any]], tuple[float, ...]]
 
 # docs/wire/xpc.md, section 1.
 DATAGRAMS_PER_FRAME = 20
@@ -126,7 +127,7 @@ class XpcPlugin:
         self._flight = Flight(world, store, self.plugin_version)
         self._buffer = ReceiveBuffer()
         # What GETD asked for, by its datagram: clients ask for the same again and again.
-        self._readers: dict[bytes, list[Callable[[], tuple[float, ...]]]] = {}
+        self._readers: dict[bytes, tuple[list[Callable[[], Any]], list[_Row | None]]] = {}
         self._connections: dict[Address, _Connection] = {}
         self._handlers = self._make_handlers(self.plugin_version)
 
@@ -260,34 +261,39 @@ class XpcPlugin:
             return xpc.Datarefs(()) if connection.has_asked else None
         connection.has_asked = True
         request = buffer.datagram
-        readers = self._readers.get(request)
-        if readers is None:
-            readers = []
+        found = self._readers.get(request)
+        if found is None:
+            readers, rows = found = [], []
             offset = 6
             for _ in range(count):
                 length = buffer[offset]
-                readers.append(self._reader(buffer.string(offset + 1, length)))
+                read, row = self._reader(buffer.string(offset + 1, length))
+                readers.append(read)
+                rows.append(row)
                 offset += 1 + length
             # Beyond its end are the bytes of earlier ones, which change.
             if offset <= buffer.size:
                 if len(self._readers) >= _MOST_REQUESTS:
                     self._readers.clear()
-                self._readers[request] = readers
-        return xpc.Datarefs(tuple([read() for read in readers]))
+                self._readers[request] = found
+        readers, rows = found
+        return xpc.Datarefs(tuple([
+            (value,) if row is None else row(value)
+            for value, row in zip(self.world.read(readers), rows, strict=True)]))
 
-    def _reader(self, name: str) -> Callable[[], tuple[float, ...]]:
-        """Return what reads a dataref as a row."""
+    def _reader(self, name: str) -> tuple[Callable[[], Any], _Row | None]:
+        """Return what reads a dataref, and what makes a row of that unless it is one number."""
         type_, read = self.store.type_of(name), self.store.reader(name)
         if type_ is None or read is None:
-            return lambda: ()
+            return tuple, tuple
         if not type_.is_array:
-            return lambda: (read(),)
+            return read, None
         if type_ is DatarefType.INT_ARRAY:
-            return lambda: tuple(read()[:_INT_ARRAY_LIMIT])
+            return read, lambda values: tuple(values[:_INT_ARRAY_LIMIT])
         if type_ is DatarefType.BYTES:
-            return lambda: tuple(
-                byte - 256 if byte > 127 else byte for byte in read()[:xpc.MAX_VALUES])
-        return lambda: tuple(read()[:xpc.MAX_VALUES])
+            return read, lambda values: tuple(
+                byte - 256 if byte > 127 else byte for byte in values[:xpc.MAX_VALUES])
+        return read, lambda values: tuple(values[:xpc.MAX_VALUES])
 
     def _data(self, _: _Connection) -> None:
         self.counters.forwarded += write_rows(self._buffer, self._flight, self.store)

@@ -70,7 +70,7 @@ def add_flight(t: Table, world: World) -> None:
         add(t, world)
 
 
-def _place(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
+def _place(t: Table, world: World) -> None:
     """Add position and attitude (1.1 to 1.25)."""
     def s() -> AircraftState:
         return world.state
@@ -78,12 +78,13 @@ def _place(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
     def write_position(axis: int, value: float) -> None:
         world.move_locally(position=replaced(world.local.position, axis, value))
 
-    def local_angles() -> tuple[float, float, float]:
-        return (world.local.phi, world.local.theta, _below_360(world.local.psi))
+    local_angles: tuple[Read, ...] = (
+        lambda: world.local.phi, lambda: world.local.theta,
+        lambda: _below_360(world.local.psi))
 
     def write_angle(which: int, value: float) -> None:
         if world.frozen(0):
-            world.turn_locally(0, *replaced(local_angles(), which, value))
+            world.turn_locally(0, *replaced([read() for read in local_angles], which, value))
 
     t.double(P + 'latitude', lambda: s().lat_deg)
     t.double(P + 'longitude', lambda: s().lon_deg)
@@ -104,7 +105,7 @@ def _place(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
             world.move_locally(attitude=matrix_of_quaternion((q[0], q[1], q[2], q[3])))
 
     for i, name in enumerate(('phi', 'theta', 'psi')):
-        t.float_(P + name, element(local_angles, i), partial(write_angle, i))
+        t.float_(P + name, local_angles[i], partial(write_angle, i))
     t.floats(P + 'q', lambda: world.local.q, write_q)
     for base, since in ((P, 10), (P2, 11)):
         t.float_(base + 'true_psi', lambda: _below_360(math.degrees(s().psi)), since=since)
@@ -138,6 +139,9 @@ def _motion(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
     def write_rate(unit: float, which: int, value: float) -> None:
         world.move_locally(rates=replaced(rates(), which, value * unit))
 
+    def of_state(field: str) -> Read:
+        return lambda: getattr(s(), field)
+
     def in_degrees(field: str) -> Read:
         return lambda: math.degrees(getattr(s(), field))
 
@@ -154,7 +158,7 @@ def _motion(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
     for name in ('vh_ind_fpm', 'vh_ind_fpm2'):
         t.float_(P + name, lambda: -s().v_down / FOOT * 60.0)
     for i, name in enumerate('PQR'):
-        t.float_(P + name + 'rad', element(rates, i), partial(write_rate, 1.0, i))
+        t.float_(P + name + 'rad', of_state(name.lower()), partial(write_rate, 1.0, i))
         t.float_(P + name, in_degrees(name.lower()), partial(write_rate, math.pi / 180.0, i))
         t.float_(P + name + '_dot', in_degrees(name.lower() + '_dot'))
     for name in ('phi_dot', 'theta_dot', 'psi_dot'):

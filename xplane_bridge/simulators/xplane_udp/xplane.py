@@ -291,9 +291,10 @@ class XPlane:
         for client, subscriptions in self._subscriptions.items():
             due = {timer for timer in {one.timer for one in subscriptions.values()}
                    if self._is_due(timer, now)}
+            asked = {index: one.read for index, one in subscriptions.items()
+                     if one.timer in due} if due else {}
             # X-Plane sends what it has, NaN too.
-            values = [(index, one.read()) for index, one in subscriptions.items()
-                      if one.timer in due] if due else []
+            values = [*zip(asked, self.world.read([*asked.values()]), strict=True)]
             for start in range(0, len(values), wire.MOST_RREF_VALUES):
                 part = tuple(values[start:start + wire.MOST_RREF_VALUES])
                 yield wire.encode(wire.RrefReply(part), self._rref_version), client
