@@ -56,8 +56,8 @@ def spin_until(executor: Any, stop: Any, pause: Callable[[], float] = _no_pause)
 
     An executor built otherwise than those of the known distributions does all of it itself.
 
-    ``pause()`` is how long to sleep (s) after messages: who need not react at once then handles
-    several in one go, and disturbs others less.
+    ``pause()`` is how long to sleep (s) after messages, unless more of them wait: who need not
+    react at once then handles several in one go, and disturbs others less.
     """
     is_known = all(hasattr(executor, name) for name in _PRIVATE)
     # The callback wakes the executor; without one, the future would not.
@@ -81,7 +81,7 @@ def _handle_messages(executor: Any, stop: Any, pause: Callable[[], float]) -> No
         while executor.context.ok() and not stop.done():
             if entities.wait():
                 return
-            if (seconds := pause()) > 0.0:
+            if not entities.is_behind and (seconds := pause()) > 0.0:
                 time.sleep(seconds)
 
 
@@ -115,6 +115,8 @@ class _Entities:
         self._all = _wait_set(executor, count)
         self._few = _wait_set(executor, NumberOfEntities(len(subscriptions), len(guards)))
         self._hurries_until = 0.0
+        # Whether messages may still wait.
+        self.is_behind = False
         self._handles = [
             (kind, [entity.handle for entity in entities]) for kind, entities in (
                 ('subscription', subscriptions), ('guard_condition', guards), ('timer', timers),
@@ -155,9 +157,10 @@ class _Entities:
                 # Waiting has reset it.
                 guard.trigger()
         ready = wait_set.get_ready_entities('subscription')
+        self.is_behind = False
         for subscription, takes_info in self._subscriptions:
-            if subscription.handle.pointer in ready:
-                _handle(subscription, takes_info)
+            if subscription.handle.pointer in ready and _handle(subscription, takes_info):
+                self.is_behind = True
         return bool(guards)
 
 
@@ -167,16 +170,18 @@ def _wait_set(executor: Any, count: NumberOfEntities) -> Any:
         count.num_clients, count.num_services, count.num_events, executor.context.handle)
 
 
-def _handle(subscription: Any, takes_info: bool) -> None:
+def _handle(subscription: Any, takes_info: bool) -> bool:
+    """Handle the first messages of a subscription; return whether more may wait."""
     handle, kind, raw = subscription.handle, subscription.msg_type, subscription.raw
     for _ in range(_AT_ONCE):
         taken = handle.take_message(kind, raw)
         if taken is None:
-            return
+            return False
         if takes_info:
             subscription.callback(*taken)
         else:
             subscription.callback(taken[0])
+    return True
 
 
 def handle_waiting(subscription: Any) -> None:

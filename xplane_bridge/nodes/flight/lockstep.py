@@ -33,7 +33,6 @@ _REPEAT_AFTER = 1.0
 _REPEATED = 20
 # What belongs to a state besides imu/data and controls, if the vehicle has it.
 _COMPLETE = ('fix', 'air_data', 'odom', MEASURED)
-# Controls that a frame waits for.
 
 
 class Lockstep:
@@ -51,13 +50,15 @@ class Lockstep:
         self.stamp = -math.inf
 
     def wait(
-        self, due: float, show: Callable[[float], None] = lambda _: None
+        self, due: float, show: Callable[[float], None] = lambda _: None,
+        needed_from: float = -math.inf,
     ) -> float:
         """
         Wait for the first frame whose stamp is ``due`` or later; return its stamp.
 
-        ``show`` is called with the newest stamp a few times per second. Raises ExperimentError if
-        nothing advances.
+        ``show`` is called with the newest stamp a few times per second. Until the stamp
+        ``needed_from`` nothing but the attitude is needed of each frame. Raises ExperimentError
+        if nothing advances.
         """
         monitor = self._vehicle.monitor
         stamps = monitor.stamps
@@ -67,7 +68,7 @@ class Lockstep:
             return is_due(newest, due) and stamps.get('controls', -math.inf) >= newest and all(
                 stamps.get(topic, newest) >= newest for topic in _COMPLETE)
 
-        monitor.wait_only_for(due)
+        monitor.wait_only_for(due, needed_from)
         waited, last, heard = 0.0, stamps['imu/data'], monitor.counts['imu/data']
         while not monitor.wait_for(complete, _LOOK):
             newest = stamps['imu/data']

@@ -50,9 +50,9 @@ _SAME_CLOCK = 3600.0
 # Of a flight in lockstep, where nothing is due, this often (s) is enough for people.
 _SEEN_EVERY = 0.1
 # When what is awaited is this far ahead in simulated time, messages are handled this often (s). At
-# 20 times real time it is not missed.
-_AHEAD = 0.2
-_PAUSE = 0.005
+# 50 times real time it is not missed, and fewer messages have come than are kept.
+_AHEAD = 0.5
+_PAUSE = 0.01
 _LITTLE_ENDIAN = 1
 # A quantity of each topic.
 _SHOWN_BY = {
@@ -98,7 +98,7 @@ class Monitor:
     ``diagnostics`` the newest sentence by name.
     Hold ``arrived`` for every access from another thread.
 
-    In ``lockstep`` telemetry is deserialised only ten times per simulated second until the stamp
+    In ``lockstep`` telemetry is deserialised only ten times per simulated second until the stamps
     given to wait_only_for(): each frame waits for the processor time spent here.
 
     With ``sensors`` between the bridge and the controller it is the truth that is collected.
@@ -116,7 +116,7 @@ class Monitor:
         self._lockstep = lockstep
         self.sensors = sensors
         self._namespace = namespace
-        self._awaited = -math.inf
+        self._awaited = self._needed_from = -math.inf
         self.series = {name: Series() for name in QUANTITIES}
         self.counts: Counter[str] = Counter()
         self.stamps: dict[str, float] = {}
@@ -156,12 +156,16 @@ class Monitor:
             if topic == 'imu/data' and self.on_state is not None:
                 self.on_state(stamp)
             with self.arrived:
-                if is_due(stamp, self._awaited) or not seen <= stamp < seen + _SEEN_EVERY:
+                due = is_due(stamp, self._awaited)
+                if due and (topic == 'imu/data' or is_due(stamp, self._needed_from)) or (
+                        not seen <= stamp < seen + _SEEN_EVERY):
                     seen = stamp
                     self._take(topic, stamp, deserialize_message(data, kind))
-                else:
-                    self.counts[topic] += 1
-                    self.stamps[topic] = stamp
+                    return
+                self.counts[topic] += 1
+                self.stamps[topic] = stamp
+                if due:
+                    self.arrived.notify_all()
 
         node.create_subscription(
             kind, self.full_name(topic), take_bytes if raw else take,
@@ -217,10 +221,14 @@ class Monitor:
             return 0.0
         return _PAUSE if self._awaited > self.stamps.get('imu/data', math.inf) + _AHEAD else 0.0
 
-    def wait_only_for(self, stamp: float) -> None:
-        """Look at each message of this stamp or later, and at few before."""
+    def wait_only_for(self, stamp: float, needed_from: float = -math.inf) -> None:
+        """
+        Look at each message of this stamp or later, and at few before.
+
+        Until ``needed_from`` only the attitude is looked at, and of others just the stamps.
+        """
         with self.arrived:
-            self._awaited = stamp
+            self._awaited, self._needed_from = stamp, needed_from
 
     def wait_for(self, predicate: Any, timeout: float) -> bool:
         """Wait until ``predicate()`` is true after a message; return whether it became true."""

@@ -110,7 +110,7 @@ class InLockstep(_Scripted):
             lockstep.wait(due, self._show_progress)
         else:
             lockstep.command(script.held_controls(stamp) or {})
-            lockstep.wait(stamp + HALF_STAMP)
+            lockstep.wait(stamp + HALF_STAMP, needed_from=script.due)
         return self._look()
 
     def _look(self) -> bool:
