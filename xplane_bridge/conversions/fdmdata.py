@@ -42,6 +42,7 @@ from xplane_bridge.protocols.fdmdata import (
     Gyroscope,
     Ins,
     PitotTube,
+    SENSOR_REPLIES,
     SensorReply,
     StaticPressure,
     Thermometer,
@@ -101,6 +102,11 @@ _BOUNDS: dict[Command, dict[str, tuple[float, float]]] = {
     Command.PITOT_TUBE: {'pressure': AIR_BOUNDS['dynamic_pressure']},
     Command.STATIC_PRESSURE: {'pressure': AIR_BOUNDS['static_pressure']},
 }
+# Of all fields of a reply in order; those of a position are checked together.
+_IN_ORDER = {
+    kind.command: tuple(
+        (name, *_BOUNDS[kind.command].get(name, (-math.inf, math.inf))) for name in kind.__slots__)
+    for kind in SENSOR_REPLIES}
 
 
 def plausible(replies: Replies, withhold: Callable[[str, float], None]) -> Replies:
@@ -117,9 +123,8 @@ def plausible(replies: Replies, withhold: Callable[[str, float], None]) -> Repli
             if fault is not None:
                 withhold(f'{reply.tag} {fault[0]}', fault[1])
                 bad = dict.fromkeys(_PLACE, math.nan)
-        for name, (low, high) in _BOUNDS[command].items():
-            value = getattr(reply, name)
-            if not low <= value <= high:
+        for value, (name, low, high) in zip(reply.values, _IN_ORDER[command], strict=True):
+            if not low <= value <= high and name not in _PLACE:
                 withhold(f'{reply.tag} {name}', value)
                 bad[name] = math.nan
         if not bad:

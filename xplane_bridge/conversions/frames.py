@@ -31,6 +31,7 @@ NaN propagates through every function; for an infinite angle the math module rai
 Formula numbers (6.1 ...) refer to docs/wire/xplane_datarefs.md, section 6.
 """
 
+from functools import lru_cache
 import math
 
 from xplane_bridge.common.units import STANDARD_GRAVITY
@@ -220,6 +221,8 @@ def enu_to_enu_rotation(
     return multiply(conjugate(q_ecef_to), q_ecef_from)
 
 
+# Most rotations are from an origin, or to a datum, that stays for long.
+@lru_cache(maxsize=64)
 def _ecef_enu(latitude_deg: float, longitude_deg: float) -> Quaternion:
     # ENU is ECEF rotated by longitude + 90 degrees about z, then by 90 degrees - latitude about x.
     half_z = 0.5 * math.radians(longitude_deg + 90.0)

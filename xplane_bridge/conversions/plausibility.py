@@ -86,6 +86,8 @@ _air_values = attrgetter(*AIR_BOUNDS)
 _air_bounds = tuple((name, *bounds) for name, bounds in AIR_BOUNDS.items())
 _control_values = attrgetter(*_CONTROLS)
 _control_bounds = tuple((name, *bounds) for name, bounds in _CONTROLS.items())
+_ENGINES = tuple(EngineControls.__slots__)
+_engine_values = attrgetter(*_ENGINES)
 _vectors = attrgetter(*(name for name, _ in _VECTORS))
 
 # Values withheld further apart than this, in seconds, are not of one fault.
@@ -192,33 +194,40 @@ class Plausibility:
             place = self.place(state.latitude_deg, state.longitude_deg, state.altitude_msl)
             if place is NOWHERE:
                 changes['latitude_deg'], changes['longitude_deg'], changes['altitude_msl'] = place
-        for vector, (name, limit) in zip(_vectors(state), _VECTORS, strict=True):
-            if vector is not None and not self._within(name, vector, limit):
-                changes[name] = None
+        self._check_vectors(state, changes)
         if state.air is not None:
             # The air data depend on these two through the sideslip.
             astray = 'velocity' in changes or 'orientation' in changes
             air = self._air(state.air, astray)
             if air is not state.air:
                 changes['air'] = air
-        for name, check in (('controls', self._controls), ('engines', self._engines)):
-            levers = getattr(state, name)
-            if levers is not None and (good := check(levers)) is not levers:
-                changes[name] = good
+        if state.controls is not None:
+            controls = self._controls(state.controls)
+            if controls is not state.controls:
+                changes['controls'] = controls
+        if state.engines is not None:
+            engines = self._engines(state.engines)
+            if engines is not state.engines:
+                changes['engines'] = engines
         return replace(state, **changes) if changes else state
 
-    def _within(self, name: str, values: tuple[float, ...], limit: float) -> bool:
-        for value in values:
-            if not -limit <= value <= limit:
-                self.withhold(name.replace('_', ' '), value)
-                return False
-        return True
+    def _check_vectors(self, state: VehicleState, changes: dict[str, Any]) -> None:
+        for vector, (name, limit) in zip(_vectors(state), _VECTORS, strict=True):
+            # Not by a call for each: there are fifty updates and more a second.
+            for value in vector or ():
+                if not -limit <= value <= limit:
+                    changes[name] = None
+                    self.withhold(name.replace('_', ' '), value)
+                    break
 
     def _air(self, air: Air, astray: bool) -> Air:
         changes: dict[str, Any] = {}
-        if air.wind is not None and not self._within('wind', air.wind, _WIND):
-            changes['wind'] = None
-            astray = True
+        for value in air.wind or ():
+            if not -_WIND <= value <= _WIND:
+                changes['wind'] = None
+                astray = True
+                self.withhold('wind', value)
+                break
         if astray:
             changes['sideslip'] = None
         for value, (name, low, high) in zip(_air_values(air), _air_bounds, strict=True):
@@ -242,7 +251,11 @@ class Plausibility:
         return controls._replace(**changes) if changes else controls
 
     def _engines(self, engines: EngineControls) -> EngineControls:
-        changes: dict[str, Any] = {
-            name: None for name, values in engines.given().items()
-            if not self._within(f'{name} of an engine', values, _POWER)}
+        changes: dict[str, Any] = {}
+        for name, values in zip(_ENGINES, _engine_values(engines), strict=True):
+            for value in values or ():
+                if not -_POWER <= value <= _POWER:
+                    changes[name] = None
+                    self.withhold(f'{name} of an engine', value)
+                    break
         return replace(engines, **changes) if changes else engines

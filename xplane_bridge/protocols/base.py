@@ -94,13 +94,14 @@ def checked_int(what: str, value: object, low: int, high: int) -> int:
 
 def checked_float(what: str, value: object, low: float, high: float) -> float:
     """Return value as a finite float in low..high."""
-    number = _as_float(what, value)
+    number = value if type(value) is float else _as_float(what, value)
+    # The difference is NaN for an infinity, which may be within the limits.
+    if low <= number <= high and number - number == 0.0:
+        return number
     # No simulator validates its input: a NaN would get into its flight model.
     if not math.isfinite(number):
         raise ValueError(f'{what}: got {value}, expected a finite number')
-    if not low <= number <= high:
-        raise ValueError(f'{what}: got {value}, expected {low:g} to {high:g}')
-    return number
+    raise ValueError(f'{what}: got {value}, expected {low:g} to {high:g}')
 
 
 def _as_float(what: str, value: object) -> float:
@@ -120,11 +121,11 @@ def checked_text(
         raise TypeError(f'{what}: got {value!r}, expected a str')
     if not value and not empty:
         raise ValueError(f'{what} is empty')
-    lowest = ' ' if spaces else '!'
-    for character in value:
-        if not lowest <= character <= '~':
-            raise ValueError(f'{what}: {character!r} cannot be sent, only printable ASCII'
-                             + ('' if spaces else ' without spaces'))
+    if not (value.isascii() and value.isprintable()) or not spaces and ' ' in value:
+        lowest = ' ' if spaces else '!'
+        character = next(each for each in value if not lowest <= each <= '~')
+        raise ValueError(f'{what}: {character!r} cannot be sent, only printable ASCII'
+                         + ('' if spaces else ' without spaces'))
     if len(value) > longest:
         raise ValueError(f'{what}: {len(value)} characters, at most {longest} fit')
     return value.encode('ascii')
@@ -342,10 +343,11 @@ class Body(Generic[MessageT]):
 
     def unpack(self, data: bytes | bytearray | memoryview) -> MessageT:
         """Return the message in bytes of the layout's size; raise ProtocolError otherwise."""
-        if len(data) != self.size:
-            raise ProtocolError(f'{self._kind.tag}: '
-                                f'{counted(len(data), "byte")}, expected {self.size}')
-        values = self._struct.unpack(data)
+        try:
+            values = self._struct.unpack(data)
+        except struct.error:
+            raise ProtocolError(f'{self._kind.tag}: {counted(len(data), "byte")}, '
+                                f'expected {self.size}') from None
         if not self._plain:
             values = tuple(
                 form.unpack(what, raw)

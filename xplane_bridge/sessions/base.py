@@ -298,7 +298,7 @@ class Session(ABC):
         """Return when poll() must be called next; None if only data matter."""
         return self._deadline
 
-    def expired(self) -> Sequence[Any]:
+    def expired(self) -> list[Any]:
         """Return the events caused by poll() or a call: time-outs, changes of state."""
         events, self._expired = self._expired, []
         return events

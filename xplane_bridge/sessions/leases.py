@@ -101,15 +101,17 @@ class Leases(Generic[_Key]):
 
     def heard(self, keys: Iterable[_Key], now: float) -> None:
         """Record the arrival of these. Names that are not wanted are ignored."""
-        # A peer may send any number of other names: they are not kept.
-        came = {key: now for key in keys if key in self._leases}
-        self._heard.update(came)
-        for key in self._asked.intersection(came):
-            # If it stops again, it is due at once, however long the last pause was.
-            lease = self._leases[key]
-            lease.since, lease.pause, lease.ask_at = now, self._first, now + lease.patience
-            self._look_at = min(self._look_at, lease.ask_at)
-        self._asked.difference_update(came)
+        for key in keys:
+            # A peer may send any number of other names: they are not kept.
+            if key not in self._leases:
+                continue
+            self._heard[key] = now
+            if key in self._asked:
+                # If it stops again, it is due at once, however long the last pause was.
+                lease = self._leases[key]
+                lease.since, lease.pause, lease.ask_at = now, self._first, now + lease.patience
+                self._look_at = min(self._look_at, lease.ask_at)
+                self._asked.remove(key)
 
     def unknown(self, key: _Key, now: float) -> None:
         """Record that the peer does not know this one: retry after the longest pause."""

@@ -54,17 +54,18 @@ class CommandQueue(Generic[_T]):
         why: str = 'the budget of datagrams is used up',
     ) -> None:
         self._tickets = tickets
-        self._queue: deque[Waiting[_T]] = deque()
+        # True if any wait: looked at far more often than there are any.
+        self.waiting: deque[Waiting[_T]] = deque()
         self._ended: list[CommandDone] = []
         self.lifetime = lifetime
         self.limit = limit
         self._why = why
 
     def __len__(self) -> int:
-        return len(self._queue)
+        return len(self.waiting)
 
     def __iter__(self) -> Iterator[Waiting[_T]]:
-        return iter(self._queue)
+        return iter(self.waiting)
 
     def put(self, command: _T, what: str, now: float, *, awaited: bool = False) -> int:
         """
@@ -75,12 +76,12 @@ class CommandQueue(Generic[_T]):
         """
         self.check_room(what, 1)
         ticket = self._tickets.draw()
-        self._queue.append(Waiting(command, what, ticket, awaited, now + self.lifetime))
+        self.waiting.append(Waiting(command, what, ticket, awaited, now + self.lifetime))
         return ticket
 
     def check_room(self, what: str, count: int) -> None:
         """Raise ValueError if too many are waiting to queue ``count`` of a command ``what``."""
-        waiting = len(self._queue)
+        waiting = len(self.waiting)
         if waiting + count > self.limit:
             which = f'{waiting} commands are already waiting' if count == 1 else (
                 f'{count} commands in addition to {waiting} waiting, at most {self.limit} allowed')
@@ -88,7 +89,7 @@ class CommandQueue(Generic[_T]):
 
     def take(self) -> _T:
         """Remove and return the first command, which is sent now."""
-        first = self._queue.popleft()
+        first = self.waiting.popleft()
         if first.awaited:
             self._ended.append(CommandDone(first.ticket, first.what))
         return first.command
@@ -96,28 +97,28 @@ class CommandQueue(Generic[_T]):
     @property
     def first(self) -> _T:
         """Return the next command; IndexError if none waits."""
-        return self._queue[0].command
+        return self.waiting[0].command
 
     def remove(self, commands: Collection[_T]) -> None:
         """Forget these commands, if they wait, in silence."""
-        self._queue = deque(
-            waiting for waiting in self._queue if waiting.command not in commands)
+        self.waiting = deque(
+            waiting for waiting in self.waiting if waiting.command not in commands)
 
     def put_off(self, seconds: float) -> None:
         """Let all of them wait this much longer."""
-        self._queue = deque(
-            replace(waiting, expires_at=waiting.expires_at + seconds) for waiting in self._queue)
+        self.waiting = deque(
+            replace(waiting, expires_at=waiting.expires_at + seconds) for waiting in self.waiting)
 
     def expire(self, now: float) -> None:
         """End those that have waited too long."""
         # All have the same lifetime, so the first is the oldest, unless the lifetime was changed.
-        while self._queue and now >= self._queue[0].expires_at:
-            self._end(self._queue.popleft(), expired(self.lifetime, self._why))
+        while self.waiting and now >= self.waiting[0].expires_at:
+            self._end(self.waiting.popleft(), expired(self.lifetime, self._why))
 
     def drop(self, reason: str) -> None:
         """End all of them unsent."""
-        while self._queue:
-            self._end(self._queue.popleft(), reason)
+        while self.waiting:
+            self._end(self.waiting.popleft(), reason)
 
     def ended(self) -> list[CommandDone]:
         """Return what has ended since the last call."""
@@ -127,7 +128,7 @@ class CommandQueue(Generic[_T]):
     @property
     def deadline(self) -> float | None:
         """Return when expire() has something to do, None if nothing waits."""
-        return self._queue[0].expires_at if self._queue else None
+        return self.waiting[0].expires_at if self.waiting else None
 
     def _end(self, waiting: Waiting[_T], reason: str) -> None:
         self._ended.append(
@@ -149,45 +150,46 @@ class LatestValues(Generic[_V]):
 
     def __init__(self, lifetime: float = DEFAULT_LIFETIME) -> None:
         self.lifetime = lifetime
-        self._values: dict[str, tuple[_V, float]] = {}
+        # Values and until when they may wait, by name.
+        self.waiting: dict[str, tuple[_V, float]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._values)
+        return bool(self.waiting)
 
     def set(self, values: Mapping[str, _V], now: float) -> bool:
         """Queue values; return whether others were already waiting."""
-        waited = bool(self._values)
+        waited = bool(self.waiting)
         expires_at = now + self.lifetime
         for name, value in values.items():
-            self._values[name] = value, expires_at
+            self.waiting[name] = value, expires_at
         return waited
 
     @property
     def values(self) -> dict[str, _V]:
         """Return the waiting values, by name."""
-        return {name: value for name, (value, _) in self._values.items()}
+        return {name: value for name, (value, _) in self.waiting.items()}
 
     def take(self) -> dict[str, _V]:
         """Remove and return the waiting values, by name."""
         values = self.values
-        self._values.clear()
+        self.waiting.clear()
         return values
 
     def expire(self, now: float) -> dict[str, _V]:
         """Remove and return those that have waited too long."""
         old = {
-            name: value for name, (value, expires_at) in self._values.items()
+            name: value for name, (value, expires_at) in self.waiting.items()
             if now >= expires_at}
         for name in old:
-            del self._values[name]
+            del self.waiting[name]
         return old
 
     def clear(self, names: Collection[str] | None = None) -> None:
         """Forget the waiting values, or those of these names."""
-        for name in list(self._values) if names is None else names:
-            self._values.pop(name, None)
+        for name in list(self.waiting) if names is None else names:
+            self.waiting.pop(name, None)
 
     @property
     def deadline(self) -> float | None:
         """Return when expire() has something to do, None if nothing waits."""
-        return min((at for _, at in self._values.values()), default=None)
+        return min((at for _, at in self.waiting.values()), default=None)

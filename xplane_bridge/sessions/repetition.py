@@ -70,6 +70,8 @@ class Repetition(Generic[_Key]):
 
     def due(self, now: float, seconds: float) -> list[_Key]:
         """Return what to send now; each item for ``seconds`` from its first time."""
+        if not self._items:
+            return []
         due = [key for key, item in self._items.items() if now >= item.at]
         for key in due:
             item = self._items[key]
@@ -84,4 +86,4 @@ class Repetition(Generic[_Key]):
     @property
     def deadline(self) -> float | None:
         """Return when due() has something, None if nothing is repeated."""
-        return min((item.at for item in self._items.values()), default=None)
+        return min(item.at for item in self._items.values()) if self._items else None

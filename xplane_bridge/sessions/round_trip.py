@@ -71,7 +71,8 @@ class RoundTrip:
         if now >= self._minima_until:
             self._minima = [math.inf, self._minima[0]]
             self._minima_until = now + _MEMORY
-        self._minima[0] = min(self._minima[0], sample)
+        if sample < self._minima[0]:
+            self._minima[0] = sample
         self._conclude()
 
     def back_off(self, sent_at: float, now: float) -> None:
@@ -97,6 +98,8 @@ class RoundTrip:
             most = min(self._most, max(_LONGEST_BACKED_OFF, _MOST_OF_SHORTEST * self.shortest))
             usual = min(most, max(self._least, self.mean + spread))
         self.usual_timeout = usual
+        self.timeout = usual
         # The first time-out may be due to a lost datagram just as well as to a slower peer.
-        longest = min(self._most, max(_LONGEST_BACKED_OFF, 2.0 * usual))
-        self.timeout = float(min(longest, usual * 2.0 ** max(0, self._backoff - 1)))
+        if self._backoff > 1:
+            longest = min(self._most, max(_LONGEST_BACKED_OFF, 2.0 * usual))
+            self.timeout = float(min(longest, usual * 2.0 ** (self._backoff - 1)))

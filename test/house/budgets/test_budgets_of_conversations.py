@@ -43,6 +43,8 @@ from xplane_bridge.sessions.base import PeerState
 
 PERIOD = 0.02
 TRIP = 0.004
+# How long after a poll is due it is asked for: no rounding puts that off until replies come.
+AFTER = 0.001
 
 
 def turn(session, now, meter):
@@ -128,6 +130,7 @@ def huginn_poll(meter):
     reading, now, updates = huginn.Reading(), 10.0, 0
     session.set_plan({'all': huginn_session.Wanted(tuple(Command), 1.0 / PERIOD)}, now)
     session.start(now)
+    now += AFTER
     going = True
     while going:
         replies = [

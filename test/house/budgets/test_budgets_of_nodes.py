@@ -41,6 +41,8 @@ from xplane_bridge.nodes.xplane_udp.node import XplaneUdpNode
 
 PERIOD = 0.02
 TRIP = 0.004
+# How long after a poll is due it is asked for: no rounding puts that off until replies come.
+AFTER = 0.001
 RATES = dict.fromkeys(
     ('gps_rate', 'ins_rate', 'imu_rate', 'air_data_rate', 'magnetometer_rate'), 1.0 / PERIOD)
 
@@ -211,6 +213,7 @@ def huginn(ros, meter, commands=False):
                 undulation=0.0, **RATES) as node:
         node._follow_subscribers()
         link, going, sent = node.link, True, 0
+        link.now += AFTER
         message, take = command(), callback(node, 'command/controls')
         update = budgets.Meter() if commands else meter
         while going:

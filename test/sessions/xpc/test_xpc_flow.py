@@ -149,14 +149,14 @@ def test_replies_of_two_frames_are_asked_again_at_once():
     assert poll.receive('position 0 0', replace(POSITION, lat=41.0), 0.01) is None
     assert poll.receive('state 0 0', xpc.Datarefs(PLACE), 0.02) is None
     assert not poll.waiting
-    assert poll.due == 0.02 + FRAME_GAP
+    assert poll.pace.due == 0.02 + FRAME_GAP
 
 
 def test_replies_of_one_frame_keep_the_schedule():
     poll = polled()
     assert poll.receive('position 0 0', POSITION, 0.01) is None
     assert poll.receive('state 0 0', xpc.Datarefs(PLACE), 0.02) is not None
-    assert poll.due == 1.0
+    assert poll.pace.due == 1.0
 
 
 def test_frame_that_answers_twice_is_asked_again_at_once():
@@ -169,7 +169,7 @@ def test_frame_that_answers_twice_is_asked_again_at_once():
         poll.receive('position 0 0', POSITION, start)
         time = 7.0 if start else 6.0
         update = poll.receive('state 0 0', xpc.Datarefs((*PLACE, (time,))), start + 0.01)
-        gaps.append((update is not None, round(poll.due - start - 0.01, 9)))
+        gaps.append((update is not None, round(poll.pace.due - start - 0.01, 9)))
     # Two new frames, then the second again: the gap to the next is wider.
     assert gaps == [(True, 0.99), (True, 0.99), (False, pytest.approx(2.0 * FRAME_GAP, rel=0.01))]
 

@@ -55,6 +55,7 @@ _REPORTED = {
 THROTTLE = ENGINES['throttle']
 FIRST_THROTTLE = THROTTLE + '[0]'
 _IN_ORDER = tuple(_REPORTED.get(name, THROTTLE) for name in Controls._fields)
+_THROTTLE_PLACE = _IN_ORDER.index(THROTTLE)
 
 # What reported_controls() and engine_controls() read.
 DATAREFS = (*_REPORTED.values(), *ENGINES.values(), ENGINE_COUNT)
@@ -62,10 +63,10 @@ DATAREFS = (*_REPORTED.values(), *ENGINES.values(), ENGINE_COUNT)
 
 def reported_controls(values: Mapping[str, float | None]) -> Controls:
     """Return the controls of the user's aircraft; what ``values`` lack is None."""
-    controls = Controls._make(map(values.get, _IN_ORDER))
-    if controls.throttle is None:
-        controls = controls._replace(throttle=values.get(FIRST_THROTTLE))
-    return controls
+    levers = [*map(values.get, _IN_ORDER)]
+    if levers[_THROTTLE_PLACE] is None:
+        levers[_THROTTLE_PLACE] = values.get(FIRST_THROTTLE)
+    return Controls(*levers)
 
 
 def lever_datarefs(controls: Mapping[str, float]) -> dict[str, tuple[float, ...]]:
@@ -118,7 +119,10 @@ def engine_controls(
 ) -> EngineControls | None:
     """Return the reported levers of an aircraft's engines from their arrays, by dataref."""
     engines = int(count) if count is not None and 0.0 < count <= 16.0 else 0
-    found = {
-        name: tuple(values[:engines]) for name, dataref in ENGINES.items()
-        if len(values := arrays.get(dataref, ())) >= engines > 0}
+    if not engines:
+        return None
+    found = {}
+    for name, dataref in ENGINES.items():
+        if dataref in arrays and len(values := arrays[dataref]) >= engines:
+            found[name] = tuple(values[:engines])
     return EngineControls(**found) if found else None

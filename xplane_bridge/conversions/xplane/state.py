@@ -341,7 +341,7 @@ def _local_to_enu(local: Vector | None, turn: Quaternion | None) -> Vector | Non
     """Convert a vector along X-Plane's local axes to ENU at the aircraft."""
     if local is None or turn is None:
         return None
-    return frames.rotate(turn, frames.opengl_to_enu(local))
+    return frames.rotate(turn, (local[0], -local[2], local[1]))
 
 
 def _specific_force(

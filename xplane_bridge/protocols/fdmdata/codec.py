@@ -63,15 +63,16 @@ def _decode_request(data: bytes | bytearray | memoryview) -> Request | Controls:
 
 
 def _decode_reply(data: bytes | bytearray | memoryview) -> SensorReply | ErrorReply:
-    if len(data) == 0:
+    size = len(data)
+    if size == 0:
         raise ProtocolError('reply: empty datagram')
-    if data[0] == _ERROR and len(data) == 1:
+    if data[0] == _ERROR and size == 1:
         return ErrorReply()
     if data[0] != _OK:
         raise ProtocolError(
-            f'reply: response code 0x{data[0]:02x} in {counted(len(data), "byte")}, '
+            f'reply: response code 0x{data[0]:02x} in {counted(size, "byte")}, '
             'expected 0x00 or the single byte 0xff')
-    if len(data) < 2:
+    if size < 2:
         raise ProtocolError('reply: 0 bytes left at offset 1, need the command')
     layout = _REPLIES.get(data[1])
     if layout is None:

@@ -62,7 +62,7 @@ class SensorReply(Message):
     @property
     def values(self) -> tuple[float, ...]:
         """Return the values of all fields in order."""
-        return tuple([getattr(self, name) for name in self.__slots__])
+        return tuple(map(self.__getattribute__, self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,22 +143,20 @@ def decode(
     ``layout`` and ``previous`` are decode_data's. Raises ProtocolError for bytes that are not a
     message.
     """
-    if sender not in SENDERS:
-        raise ValueError(f"sender: expected 'peer' or 'bridge', got {sender!r}")
-    if version is not None:
-        check_version(version)
     tag = bytes(data[:4])
+    codec = _codecs_by_label(sender, version).get(tag)
     if tag == b'DATA':
         return decode_data(data, layout, previous, version, sender)
     if len(data) < HEADER_SIZE:
         raise ProtocolError(f'{counted(len(data), "byte")}, a datagram has at least {HEADER_SIZE}')
+    if codec is not None:
+        message: Message = codec.unpack(bytes(data))
+        return message
     kind = MESSAGES[sender].get(tag.decode('latin-1'))
     if kind is None:
         raise ProtocolError(f'label {tag!r} is not a message of X-Plane')
-    if issubclass(kind, Selection):
-        return decode_selection(kind, data, layout, previous, version)
-    message: Message = _codecs(version)[kind].unpack(bytes(data))
-    return message
+    assert issubclass(kind, Selection)
+    return decode_selection(kind, data, layout, previous, version)
 
 
 # Messages that are a sequence of fields, the same in all versions.
@@ -196,6 +194,18 @@ def _codecs(version: int | None) -> Mapping[type[Any], Codec[Any]]:
         Nfal: _navaid(Nfal),
         Nrec: _navaid(Nrec),
     }
+
+
+@cache
+def _codecs_by_label(sender: Sender, version: int | None) -> Mapping[bytes, Codec[Any]]:
+    """Return the codecs of what this side sends, but for rows and selections, by label."""
+    if sender not in SENDERS:
+        raise ValueError(f"sender: expected 'peer' or 'bridge', got {sender!r}")
+    if version is not None:
+        check_version(version)
+    codecs = _codecs(version)
+    return {tag.encode('latin-1'): codecs[kind]
+            for tag, kind in MESSAGES[sender].items() if kind in codecs}
 
 
 def _need(tag: str, data: bytes, size: int) -> None:

@@ -41,21 +41,21 @@ class Health:
     def __init__(self) -> None:
         self.shown: str = _ANSWERING
         self.has_changed = False
-        self._last: dict[Command, SensorReply] = {}
+        self._last: dict[Command, tuple[float, ...]] = {}
         self._changed_at: float | None = None
         self._broken: set[Command] = set()
 
     def hear(self, reply: SensorReply, now: float) -> None:
         """Note a reply."""
-        command = reply.command
-        if all(map(math.isfinite, reply.values)):
-            self._broken.discard(command)
-        else:
+        command, values = reply.command, reply.values
+        if not all(map(math.isfinite, values)):
             self._broken.add(command)
-        self.has_changed = self._last.get(command, reply) != reply
+        elif self._broken:
+            self._broken.discard(command)
+        self.has_changed = command in self._last and self._last[command] != values
         if self._changed_at is None or self.has_changed:
             self._changed_at = now
-        self._last[command] = reply
+        self._last[command] = values
 
     def judge(self, is_fresh: Callable[[Command, float], bool], now: float) -> None:
         """Find out what it is shown as now; stale data are ignored."""

@@ -30,6 +30,9 @@ _RECOGNITION = 0.25
 _STRAY, _WIND, _LATE = 100.0, 100.0, 0.5
 _DEGREE = 111_195.0
 
+PLACED = (Command.GPS, Command.INS)
+"""The sensors whose replies have a position."""
+
 
 class Identity:
     """

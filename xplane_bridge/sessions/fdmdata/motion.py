@@ -104,4 +104,6 @@ class Motion:
     @property
     def deadline(self) -> float | None:
         """Return when ended() has something at the latest, None if nothing is expected."""
-        return min((item.since + SHOWN_WITHIN for item in self._expected), default=None)
+        if not self._expected:
+            return None
+        return min(item.since + SHOWN_WITHIN for item in self._expected)

@@ -22,7 +22,7 @@ from xplane_bridge.protocols.fdmdata import Command, Reply, SensorReply
 from xplane_bridge.sessions import machine
 from xplane_bridge.sessions.fdmdata.events import PeerRecognized
 from xplane_bridge.sessions.fdmdata.health import Health
-from xplane_bridge.sessions.fdmdata.identity import Identity, Track
+from xplane_bridge.sessions.fdmdata.identity import Identity, PLACED, Track
 from xplane_bridge.sessions.fdmdata.states import TABLE
 from xplane_bridge.sessions.machine import Do, State, What
 
@@ -49,8 +49,8 @@ class Peer(machine.Peer):
     Identity tells whether one that was silent is the same, Track whether it was restarted without
     a silence. One that answers is shown as what Health says of its data. ``silence`` is why it
     hears nothing, or may be another one, empty if all is well; ``is_gone`` whether it is to be
-    probed only. ``recognized`` is what was found out last, ``unheard`` the silence at the end of
-    the conversation.
+    probed only; ``listens`` whether any reply may change that. ``recognized`` is what was found
+    out last, ``unheard`` the silence at the end of the conversation.
     """
 
     def __init__(self, address: str) -> None:
@@ -58,7 +58,7 @@ class Peer(machine.Peer):
         self.recognized = PeerRecognized(same=True)
         self.unheard = ''
         # These follow from the state; looked up once, they cost nothing for each reply.
-        self.silence, self.is_gone, self._listens = '', False, False
+        self.silence, self.is_gone, self.listens = '', False, False
         self._identity = Identity()
         # None while a reset of ours is under way: then the aircraft may jump.
         self._track: Track | None = Track()
@@ -109,11 +109,8 @@ class Peer(machine.Peer):
         """Note that something was answered, and whether more is to be."""
         self._waits_since = now if waits else None
 
-    def hear(self, channel: str, reply: Reply) -> Iterable[What]:
-        """Return what has happened now that there is a reply, whatever it says."""
-        return self._heard(channel, reply) if self._listens else ()
-
-    def _heard(self, channel: str, reply: Reply) -> Iterator[What]:
+    def hear(self, channel: str, reply: Reply) -> Iterator[What]:
+        """Yield what has happened now that there is a reply, whatever it says."""
         yield What.HEARD
         if self._identity.is_answered_by(channel, reply):
             self.recognized = PeerRecognized(same=True)
@@ -122,7 +119,8 @@ class Peer(machine.Peer):
     def see(self, reply: SensorReply, now: float) -> Sequence[What]:
         """Note what a reply to a request says; return what has happened."""
         self._health.hear(reply, now)
-        if self._track is None or not self._track.jumps_to(reply, now):
+        if self._track is None or reply.command not in PLACED or (
+                not self._track.jumps_to(reply, now)):
             return ()
         self.recognized = PeerRecognized(same=False, why=_ELSEWHERE)
         return (What.OTHER,)
@@ -156,7 +154,7 @@ class Peer(machine.Peer):
         if state in _DOUBTED and not was_doubted:
             self._identity.begin(now)
         self.silence = self._silences.get(state, '')
-        self.is_gone, self._listens = state in _GONE, state in _LISTENS
+        self.is_gone, self.listens = state in _GONE, state in _LISTENS
         return actions
 
     def keep(self, request: tuple[str, Sequence[Command]] | None) -> None:

@@ -62,16 +62,19 @@ class Poll:
         self.replies[reply.command] = reply
         return place
 
-    def ended(self) -> Iterator[tuple[str, dict[Command, SensorReply]]]:
-        """Yield each completed entry, once, with its replies if any."""
-        waiting = set(self.waiting)
-        ended = [
-            name for name, commands in self.entries.items() if waiting.isdisjoint(commands)]
-        for name in ended:
-            commands = self.entries.pop(name)
-            replies = {c: self.replies[c] for c in commands if c in self.replies}
-            if replies:
-                yield name, replies
+    def ended(self) -> list[tuple[str, dict[Command, SensorReply]]]:
+        """Return each completed entry, once, with its replies if any."""
+        ended = []
+        for name, commands in tuple(self.entries.items()):
+            for command in commands:
+                if command in self.waiting:
+                    break
+            else:
+                del self.entries[name]
+                replies = {c: self.replies[c] for c in commands if c in self.replies}
+                if replies:
+                    ended.append((name, replies))
+        return ended
 
 
 class Polls:
@@ -85,15 +88,13 @@ class Polls:
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = statistics
         self._pool = ChannelPool('data', _CHANNELS)
-        self._polls: dict[str, Poll] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._polls)
+        # By channel.
+        self.outstanding: dict[str, Poll] = {}
 
     @property
     def deadline(self) -> float | None:
         """Return when the oldest poll times out, None without any."""
-        for poll in self._polls.values():
+        for poll in self.outstanding.values():
             return poll.sent_at + TIMEOUT
         return None
 
@@ -104,13 +105,13 @@ class Polls:
         channel = self._pool.take() if commands else None
         if channel is None:
             return []
-        self._polls[channel] = Poll(entries, commands, now)
+        self.outstanding[channel] = Poll(entries, commands, now)
         self._statistics.requests += len(commands)
         return [(channel, _REQUESTS[command]) for command in commands]
 
     def refuse(self, channel: str) -> None:
         """Handle an error reply."""
-        poll = self._polls.get(channel)
+        poll = self.outstanding.get(channel)
         if poll is None:
             self._statistics.unexpected += 1
         else:
@@ -118,15 +119,16 @@ class Polls:
 
     def take(self, channel: str, reply: SensorReply) -> Poll | None:
         """Add a reply to its poll, and return the poll; None if it is late or a duplicate."""
-        poll = self._polls.get(channel)
+        poll = self.outstanding.get(channel)
         if poll is None or reply.command not in poll.waiting:
             self._statistics.unexpected += 1
             return None
-        self._miss(poll, poll.take(reply))
+        if (unanswered := poll.take(reply)):
+            self._miss(poll, unanswered)
         self._statistics.replies += 1
         if not poll.waiting:
             self._pool.give(channel)
-            del self._polls[channel]
+            del self.outstanding[channel]
         return poll
 
     def give_up(self, now: float, *, every: bool = False) -> Iterator[tuple[str, Poll]]:
@@ -135,11 +137,11 @@ class Polls:
 
         Unanswered requests count as lost. The caller closes the channel with drop().
         """
-        for channel, poll in list(self._polls.items()):
+        for channel, poll in list(self.outstanding.items()):
             if now < poll.sent_at + TIMEOUT and not every:
                 break
             self._miss(poll, len(poll.waiting))
-            del self._polls[channel]
+            del self.outstanding[channel]
             yield channel, poll
 
     def drop(self, channel: str) -> None:
@@ -148,9 +150,9 @@ class Polls:
 
     def forget(self) -> None:
         """Forget all polls."""
-        for channel in self._polls:
+        for channel in self.outstanding:
             self._pool.drop(channel)
-        self._polls.clear()
+        self.outstanding.clear()
 
     def closed(self) -> list[Outgoing]:
         """Return the channels to close."""

@@ -69,7 +69,7 @@ class Requests:
     @property
     def is_waiting(self) -> bool:
         """Return whether a poll is outstanding."""
-        return bool(self._polls)
+        return bool(self._polls.outstanding)
 
     def missing(self, now: float) -> dict[Command, float]:
         """Return the sensors that do not answer, and since when."""
@@ -113,13 +113,15 @@ class Requests:
         outgoing: list[Outgoing] = []
         again = self._leases.due(now)
         is_due = self._plan.deadline <= now
-        missing = self._leases.missing(now) if again or is_due else {}
+        if not (again or is_due):
+            return []
+        missing = self._leases.missing(now)
         for command in again:
             if command in missing:
                 outgoing += self._polls.send({}, [command], now)
         if is_due:
             entries = self._plan.due(now)
-            wanted = {command for commands in entries.values() for command in commands}
+            wanted = set[Command]().union(*entries.values())
             outgoing += self._polls.send(entries, sorted(wanted.difference(missing)), now)
         return outgoing
 
@@ -131,8 +133,9 @@ class Requests:
         """Add a reply to its poll, and return the poll; None if it is late or a duplicate."""
         poll = self._polls.take(channel, reply)
         if poll is not None:
-            self._refused.discard(reply.command)
-            self.note(reply.command, now)
+            if self._refused:
+                self._refused.discard(reply.command)
+            self._leases.heard((reply.command,), now)
         return poll
 
     def note(self, command: Command, now: float) -> None:

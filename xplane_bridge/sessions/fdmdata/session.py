@@ -227,8 +227,8 @@ class FdmdataSession(Session):
             self.statistics.errors += 1
         if self._peer.state is _OFF:
             return ()
-        whats = self._peer.hear(channel, reply)
-        events = self._happen(whats, now) if whats else []
+        events = self._happen(
+            self._peer.hear(channel, reply), now) if self._peer.listens else []
         telemetry = self._place(channel, reply, now, events)
         self._peer.judge(self._requests.is_fresh, now)
         return [*events, *self._look_at_shown(), *telemetry]
@@ -254,8 +254,10 @@ class FdmdataSession(Session):
             self._motion.hear(self._peer.has_changed, now)
 
     def _give_out(self, poll: Poll) -> list[Telemetry]:
+        if not (ended := poll.ended()):
+            return []
         return [
-            self._telemetry(name, replies) for name, replies in poll.ended()
+            self._telemetry(name, replies) for name, replies in ended
             if name != WATCH and self._is_news(name, poll.sent_at)]
 
     def _is_news(self, name: str, sent_at: float) -> bool:

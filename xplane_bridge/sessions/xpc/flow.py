@@ -99,8 +99,8 @@ class Flow:
     @property
     def needs_reply(self) -> bool:
         """Return whether only a new request can show that commands were read."""
-        return not self.unanswered and (
-            self._commands - self._read_commands >= _WAITING_COMMANDS)
+        return self._commands - self._read_commands >= _WAITING_COMMANDS and (
+            not self.unanswered)
 
     def take_poll(self, count: int, now: float, *, leave: int = 0) -> bool:
         """Take this many datagrams for telemetry, if ``leave`` remain; return whether taken."""
@@ -182,8 +182,10 @@ class Flow:
         self._settle(now)
         self._answered_at = now
         polls, commands = self._requests.pop(channel, (0, 0))
-        self._read_polls = max(self._read_polls, polls)
-        self._read_commands = max(self._read_commands, commands)
+        if polls > self._read_polls:
+            self._read_polls = polls
+        if commands > self._read_commands:
+            self._read_commands = commands
         return commands
 
     def forget(self, channel: str) -> None:

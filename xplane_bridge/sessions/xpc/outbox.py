@@ -78,7 +78,7 @@ class Outbox:
         self._ended: list[CommandDone] = []
 
     def __bool__(self) -> bool:
-        return bool(self._queue or self._controls or self._levers)
+        return bool(self._queue.waiting or self._controls or self._levers.waiting)
 
     @property
     def awaits(self) -> bool:
@@ -93,7 +93,7 @@ class Outbox:
     @property
     def left_count(self) -> int:
         """Return how many of these no longer wait."""
-        return self._put - len(self._queue)
+        return self._put - len(self._queue.waiting)
 
     @property
     def waits_until(self) -> float | None:
@@ -192,6 +192,8 @@ class Outbox:
 
     def has_read(self, serial: int) -> None:
         """Record that the plugin has read the commands up to this one."""
+        if not self._unconfirmed:
+            return
         self._ended += [
             replace(done, message=_CANNOT_CONFIRM)
             for at, done in self._unconfirmed if at <= serial]
@@ -199,19 +201,22 @@ class Outbox:
 
     def expire(self, now: float, timeout: float) -> None:
         """End commands that have waited too long, and those not shown within ``timeout``."""
-        for awaited in [each for each in self._awaited if now >= each.ends_at]:
-            self._awaited.remove(awaited)
-            self._ended.append(replace(
-                awaited.done, error=f'sent; not shown within {timeout:g} s'))
-        self._queue.expire(now)
-        self._collect()
-        for aircraft, values in list(self._controls.items()):
-            old = values.expire(now)
-            if old:
-                self._end_controls(aircraft, old, expired(self._lifetime, _WHY))
-            if not values:
-                del self._controls[aircraft]
-        if self._levers.expire(now):
+        if self._awaited:
+            for awaited in [each for each in self._awaited if now >= each.ends_at]:
+                self._awaited.remove(awaited)
+                self._ended.append(replace(
+                    awaited.done, error=f'sent; not shown within {timeout:g} s'))
+        if self._queue.waiting:
+            self._queue.expire(now)
+            self._collect()
+        if self._controls:
+            for aircraft, values in list(self._controls.items()):
+                old = values.expire(now)
+                if old:
+                    self._end_controls(aircraft, old, expired(self._lifetime, _WHY))
+                if not values:
+                    del self._controls[aircraft]
+        if self._levers.waiting and self._levers.expire(now):
             self._ended.append(CommandDone(
                 self._tickets.draw(), 'brakes, trims or levers of engines',
                 f'not sent: {expired(self._lifetime, _WHY)}'))

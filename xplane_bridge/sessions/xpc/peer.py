@@ -97,33 +97,27 @@ class Peer(machine.Peer):
         # Since when all is given back, and when something was last sent for that.
         self._left_at = 0.0
         self._gave_at = -math.inf
+        self._sort()
 
     # Whether it is there.
 
-    @property
-    def is_started(self) -> bool:
-        """Return whether the conversation is not ended, nor about to end."""
-        return self.state in _STARTED
+    def _sort(self) -> None:
+        """
+        Note what kind of state this is: read with each datagram, and seldom another.
 
-    @property
-    def is_leaving(self) -> bool:
-        """Return whether all is given back, until X-Plane shows it or time is up."""
-        return self.state in _LEAVING
-
-    @property
-    def is_silent(self) -> bool:
-        """Return whether it was asked and did not answer."""
-        return self.state in _SILENT
+        ``is_started``: the conversation is not ended, nor about to end. ``is_leaving``: all is
+        given back, until X-Plane shows it or time is up. ``is_silent``: it was asked and did not
+        answer. ``is_doubted``: commands wait until it is known who answers.
+        """
+        self.is_started = self.state in _STARTED
+        self.is_leaving = self.state in _LEAVING
+        self.is_silent = self.state in _SILENT
+        self.is_doubted = self.state in (State.WAITING_LONG, State.DOUBTED)
 
     @property
     def has_stopped_answering(self) -> bool:
         """Return whether it is silent, and has answered since the start."""
         return self.is_silent and self._has_answered
-
-    @property
-    def is_doubted(self) -> bool:
-        """Return whether commands wait until it is known who answers."""
-        return self.state in (State.WAITING_LONG, State.DOUBTED)
 
     def answers(self, now: float) -> bool:
         """Return whether it answers, in time, and is known to be the same."""
@@ -149,6 +143,8 @@ class Peer(machine.Peer):
         if not self.is_started:
             return ()
         self.identity.listen(now)
+        if self._waiting_since is None and not self.is_silent:
+            return ()
         return self._look(now) if self._has_stalled(now) or self._is_quiet(now) else ()
 
     def _look(self, now: float) -> Iterator[What]:
@@ -235,6 +231,7 @@ class Peer(machine.Peer):
         if what is What.OTHER:
             self._waiting_since = None
         if self.state is not before:
+            self._sort()
             self._before = before
             self._enter(before, now)
         return actions
@@ -280,7 +277,7 @@ class Peer(machine.Peer):
     def _has_stalled(self, now: float) -> bool:
         """Return whether a reply is overdue, and another peer could be the one that replies."""
         return self.identity.identifies and self._waiting_since is not None and (
-            now >= self._waiting_since + self._stall)
+            now >= self._waiting_since + _STALL and now >= self._waiting_since + self._stall)
 
     def _is_quiet(self, now: float) -> bool:
         """Return whether it is silent, or counts as that by now."""

@@ -338,11 +338,12 @@ class XpcSession(Session):
         events = self._happen(self._peer.hear(
             reply, said is not None, running_time, now,
             unanswered=self._flow.unanswered), now)
-        if self._peer.identity.fits_known(is_state=said is not None):
-            self._read_by_peer = max(self._read_by_peer, serial)
+        if serial > self._read_by_peer and self._peer.identity.fits_known(
+                is_state=said is not None):
+            self._read_by_peer = serial
         if reported and not self._peer.identity.has_odd_state:
             self._report(reported, now, serial)
-        if channel in self._requests.checks:
+        if channel in self._requests.checks.asked:
             events += self._happen(self._peer.hear_report(), now)
             checked = self._requests.checks.hear(channel, reply)
             if checked is not None and checked.is_before:
@@ -365,18 +366,16 @@ class XpcSession(Session):
 
     def _send(self, now: float) -> list[Outgoing]:
         outgoing: list[Outgoing] = []
-        self._taken.expire(now, self.release_timeout)
+        # Most of the time nobody waits for anything.
+        if self._taken.wishes:
+            self._taken.expire(now, self.release_timeout)
         self._outbox.expire(now, self.release_timeout)
         self._due = []
         if self._peer.is_leaving:
             # One that is loading may still answer what it was asked.
             self._leave(now, outgoing)
         else:
-            self._requests.checks.expire(now)
-            if self._peer.answers(now):
-                self._send_again(now, outgoing)
-            self._send_commands(now, outgoing)
-            self._due.append(self._requests.checks.deadline)
+            self._command(now, outgoing)
         if self._peer.is_silent:
             self._probe(now, outgoing)
         elif self._peer.is_started:
@@ -456,6 +455,17 @@ class XpcSession(Session):
     def _pauses_one(self) -> bool:
         """Return whether the plugin is known to pause a single aircraft."""
         return self.plugin_version is not None and self.plugin_version.pauses_one
+
+    def _command(self, now: float, outgoing: list[Outgoing]) -> None:
+        """Send what is not shown yet, and what waits; see what is asked because of it."""
+        if self._requests.checks.asked:
+            self._requests.checks.expire(now)
+        if self._taken.wishes and self._peer.answers(now):
+            self._send_again(now, outgoing)
+        if self._outbox:
+            self._send_commands(now, outgoing)
+        if self._requests.checks.asked:
+            self._due.append(self._requests.checks.deadline)
 
     def _leave(self, now: float, outgoing: list[Outgoing]) -> None:
         """Give back again, until X-Plane shows it or time is up."""

@@ -71,7 +71,8 @@ class Taken:
         # The last reports: of REPORTED, and of what was asked for because of a wish.
         self._reported: dict[str, Values] = {}
         self._checked: dict[str, Values] = {}
-        self._wishes: dict[Key, Wish] = {}
+        # What X-Plane shall have in the end, and does not show.
+        self.wishes: dict[Key, Wish] = {}
         # What was last commanded of what is taken, and which of it was seen in a report; what was
         # not shown in time, since when.
         self._wanted: dict[Key, Values] = {}
@@ -109,7 +110,7 @@ class Taken:
                  if value]
         known = {(entry.vehicle, entry.value) for held in Held
                  for entry in self._ledger.entries(held=held)}
-        return tuple(key for key in keys if key not in known and key not in self._wishes)
+        return tuple(key for key in keys if key not in known and key not in self.wishes)
 
     @property
     def foreign_names(self) -> tuple[str, ...]:
@@ -119,7 +120,7 @@ class Taken:
     def clear(self) -> None:
         """Forget everything: nothing is taken any more."""
         for part in (
-                self._ledger, self._reported, self._checked, self._wishes, self._wanted,
+                self._ledger, self._reported, self._checked, self.wishes, self._wanted,
                 self._seen, self._unshown, self._ours, self._taken_at, self._doubtful,
                 self._before):
             part.clear()
@@ -151,12 +152,12 @@ class Taken:
     def lose(self) -> None:
         """Forget the wishes of commands, sent into silence; what is owed stays so."""
         owed = {(entry.vehicle, entry.value) for entry in self._ledger.entries(held=Held.OWED)}
-        for key in list(self._wishes):
+        for key in list(self.wishes):
             if key in owed:
-                self._wishes[key].times = 0
-                self._wishes[key].again_at = 0.0
+                self.wishes[key].times = 0
+                self.wishes[key].again_at = 0.0
             else:
-                del self._wishes[key]
+                del self.wishes[key]
 
     # Taking.
 
@@ -207,13 +208,13 @@ class Taken:
                 self._wanted.pop(key, None)
                 if self._is_owed(key) or key[1] == PAUSE:
                     self._wish(key, values, now)
-            if key in self._wishes:
-                self._wishes[key].sent(now, serial, patience)
+            if key in self.wishes:
+                self.wishes[key].sent(now, serial, patience)
         return pauses
 
     def wants_joystick(self) -> bool:
         """Return whether to send the joystick's override: X-Plane may not have it."""
-        wish = self._wishes.get((0, 'joystick'))
+        wish = self.wishes.get((0, 'joystick'))
         if wish is not None:
             return not wish.values[0]
         reported = self._reported.get(JOYSTICK)
@@ -271,13 +272,13 @@ class Taken:
         if repeats and values:
             self._wish(key, values, now)
         else:
-            self._wishes.pop(key, None)
+            self.wishes.pop(key, None)
 
     def _wish(self, key: Key, values: Values, now: float) -> None:
-        wish = self._wishes.get(key)
+        wish = self.wishes.get(key)
         if wish is None or wish.values != values:
             since = now if wish is None or key[1] not in MOVED else wish.since
-            self._wishes[key] = Wish(
+            self.wishes[key] = Wish(
                 values, since, key in self._ledger and key[1] in CONTROLS, again_at=now)
 
     def _is_owed(self, key: Key) -> bool:
@@ -305,7 +306,7 @@ class Taken:
             if neutral is None:
                 self._forget(key)
             else:
-                self._wishes[key] = Wish(neutral, now, again_at=now)
+                self.wishes[key] = Wish(neutral, now, again_at=now)
 
     def free(self, now: float) -> None:
         """Give back everything, also what is held by nobody known."""
@@ -339,14 +340,14 @@ class Taken:
     def due(self, now: float, *, urgent: bool) -> list[Key]:
         """Return what is to be sent now: what is ``urgent``, or what may wait for the budget."""
         return [
-            key for key, wish in self._wishes.items()
+            key for key, wish in self.wishes.items()
             if not wish.is_waiting and now >= wish.again_at and wish.is_stream != urgent]
 
     @property
     def next_at(self) -> float | None:
         """Return when due() has something to send, None if all is shown."""
         return min((
-            wish.again_at for wish in self._wishes.values() if not wish.is_waiting), default=None)
+            wish.again_at for wish in self.wishes.values() if not wish.is_waiting), default=None)
 
     def messages(
         self, keys: Collection[Key], *, pauses_one: bool = True
@@ -356,7 +357,7 @@ class Taken:
 
         ``pauses_one`` if SIMU is known to pause a single aircraft.
         """
-        wishes = {key: self._wishes[key].values for key in keys}
+        wishes = {key: self.wishes[key].values for key in keys}
         messages: list[xpc.Request] = []
         # Before the joystick is given back: a surface that no joystick moves would stay deflected.
         own: dict[str, Any] = {
@@ -390,7 +391,7 @@ class Taken:
         reported = self._reported.get(HELD, ())
         held = [float(bool(value)) for value in reported[:xpc.AIRCRAFT_COUNT]]
         held += [0.0] * (xpc.AIRCRAFT_COUNT - len(held))
-        for key, wish in self._wishes.items():
+        for key, wish in self.wishes.items():
             if key[1] == PAUSE:
                 held[key[0]] = wish.values[0]
         for number, value in pauses.items():
@@ -410,7 +411,7 @@ class Taken:
     def sent(self, keys: Iterable[Key], now: float, serial: int, patience: float) -> None:
         """Record that messages() of these items were sent."""
         for key in keys:
-            self._wishes[key].sent(now, serial, patience)
+            self.wishes[key].sent(now, serial, patience)
             if key in self._ledger:
                 self._taken_at[key] = serial
 
@@ -420,9 +421,9 @@ class Taken:
 
     def expire(self, now: float, timeout: float) -> None:
         """Give up what was taken and is not shown for that long; what is owed never is."""
-        for key, wish in list(self._wishes.items()):
+        for key, wish in list(self.wishes.items()):
             if now >= wish.since + timeout and not self._is_owed(key):
-                del self._wishes[key]
+                del self.wishes[key]
                 if key in self._ledger:
                     self._unshown[key] = wish.since
 
@@ -439,7 +440,7 @@ class Taken:
         for name, row in values.items():
             if row:
                 (self._reported if name in REPORTED else self._checked)[name] = row
-        for key, wish in list(self._wishes.items()):
+        for key, wish in list(self.wishes.items()):
             if serial is not None and serial < wish.serial or not wish.times:
                 continue
             name, place = place_of(key)
@@ -449,7 +450,7 @@ class Taken:
             elif name in values:
                 self._compare(key, wish, values[name][place:], now)
         for key in [*self._wanted] if self._wanted else ():
-            if key not in self._wishes:
+            if key not in self.wishes:
                 self._watch(key, values, serial)
 
     def _compare(self, key: Key, wish: Wish, row: Values, now: float) -> None:
@@ -467,7 +468,7 @@ class Taken:
 
     def _end(self, key: Key) -> None:
         """End a wish: X-Plane shows it."""
-        self._wishes.pop(key, None)
+        self.wishes.pop(key, None)
         self._unshown.pop(key, None)
         if self._is_owed(key):
             self._forget(key)
@@ -505,7 +506,7 @@ class Taken:
         self._ledger.forget(*key)
         self._taken_at.pop(key, None)
         self._doubtful.pop(key, None)
-        self._wishes.pop(key, None)
+        self.wishes.pop(key, None)
         self._wanted.pop(key, None)
         self._unshown.pop(key, None)
         self._seen.discard(key)
@@ -533,7 +534,7 @@ class Taken:
             sentences.append(
                 f'{name_of(Entry(*key))} was commanded {text_of(self._wanted.get(key, ()))}, '
                 f'X-Plane reports {self._now(key)}')
-        late: list[Entry[Values]] = [Entry(*key) for key, wish in self._wishes.items()
+        late: list[Entry[Values]] = [Entry(*key) for key, wish in self.wishes.items()
                 if now >= wish.since + timeout and self._is_owed(key)]
         if late:
             sentences.append(f'given back, but not shown by X-Plane: {", ".join(names_of(late))}')

@@ -72,16 +72,17 @@ class Goals:
     """
 
     def __init__(self) -> None:
-        self._pursuits: dict[str, _Pursuit] = {}
+        # By report; looked at with each datagram, and mostly empty.
+        self.pursuits: dict[str, _Pursuit] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._pursuits)
+        return bool(self.pursuits)
 
     def __contains__(self, report: object) -> bool:
-        return report in self._pursuits
+        return report in self.pursuits
 
     def __iter__(self) -> Iterator[Goal]:
-        return iter([pursuit.goal for pursuit in self._pursuits.values()])
+        return iter([pursuit.goal for pursuit in self.pursuits.values()])
 
     def put(
         self, goal: Goal, reported: float | None, now: float, until: float, *, sent: bool = False
@@ -98,18 +99,18 @@ class Goals:
         pursuit = _Pursuit(goal, until, settled_at, now)
         if sent:
             pursuit.send_at = _next(pursuit, now)
-        self._pursuits[goal.report] = pursuit
+        self.pursuits[goal.report] = pursuit
         return replaced
 
     def drop(self, report: str) -> Goal | None:
         """Pursue it no more; return it."""
-        pursuit = self._pursuits.pop(report, None)
+        pursuit = self.pursuits.pop(report, None)
         return pursuit.goal if pursuit else None
 
     def clear(self) -> list[Goal]:
         """Pursue none any more; return them."""
         goals = list(self)
-        self._pursuits.clear()
+        self.pursuits.clear()
         return goals
 
     def hear(
@@ -121,21 +122,21 @@ class Goals:
         ``free`` are the groups of controls that nothing of ours overrides.
         """
         reached = []
-        for report, pursuit in list(self._pursuits.items()):
+        for report, pursuit in list(self.pursuits.items()):
             value, goal = values.get(report), pursuit.goal
             if value is None or now < pursuit.settled_at:
                 continue
             if is_close(value, goal.value) or (
                     goal.ours is not None and not is_close(value, goal.ours)
                     and math.isfinite(value) and goal.group in free):
-                del self._pursuits[report]
+                del self.pursuits[report]
                 reached.append((goal, value))
         return reached
 
     def due(self, now: float) -> list[Goal]:
         """Return what to write now."""
         due = []
-        for pursuit in self._pursuits.values():
+        for pursuit in self.pursuits.values():
             if now >= pursuit.send_at:
                 pursuit.send_at = _next(pursuit, now)
                 due.append(pursuit.goal)
@@ -143,16 +144,16 @@ class Goals:
 
     def expire(self, now: float) -> list[Goal]:
         """Return those that were not shown in time, and pursue them no more."""
-        late = [pursuit.goal for pursuit in self._pursuits.values() if now >= pursuit.until]
+        late = [pursuit.goal for pursuit in self.pursuits.values() if now >= pursuit.until]
         for goal in late:
-            del self._pursuits[goal.report]
+            del self.pursuits[goal.report]
         return late
 
     @property
     def deadline(self) -> float | None:
         """Return when due() or expire() have something."""
         return min(
-            (min(pursuit.send_at, pursuit.until) for pursuit in self._pursuits.values()),
+            (min(pursuit.send_at, pursuit.until) for pursuit in self.pursuits.values()),
             default=None)
 
 

@@ -33,6 +33,10 @@ class Items:
         self._ledger = Ledger[float]()
         self._held: list[Entry[float]] = []
 
+    def __bool__(self) -> bool:
+        """Return whether anything is taken, or owed; what is on hold is neither."""
+        return bool(self._ledger)
+
     def __contains__(self, value: str) -> bool:
         return (OWN, value) in self._ledger
 

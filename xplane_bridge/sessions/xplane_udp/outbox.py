@@ -68,7 +68,7 @@ class Outbox:
         self._controls_at = 0.0
 
     def __len__(self) -> int:
-        return len(self._commands) + bool(self._controls)
+        return len(self._commands.waiting) + bool(self._controls.waiting)
 
     # What waits.
 
@@ -97,8 +97,9 @@ class Outbox:
 
     def expire(self, now: float) -> None:
         """End what has waited too long."""
-        self._commands.expire(now)
-        if self._controls.expire(now):
+        if self._commands.waiting:
+            self._commands.expire(now)
+        if self._controls.waiting and self._controls.expire(now):
             self._end_controls(expired(self._controls.lifetime, _WHY))
 
     def ended(self) -> list[CommandDone]:
@@ -110,7 +111,7 @@ class Outbox:
 
     def take_urgent(self, now: float) -> dict[str, float]:
         """Remove and return controls that need no turn."""
-        if self.controls_wait or not self._controls or now < self._controls_at:
+        if self.controls_wait or not self._controls.waiting or now < self._controls_at:
             return {}
         self._controls_at = now + _SHORTEST_GAP
         return self._controls.take()
@@ -131,16 +132,18 @@ class Outbox:
         self._free_at = now + (min(self._pacing, _HURRY / waiting) if hurries else self._pacing)
         while True:
             turn, self._turn = self._turn, (self._turn + 1) % 3
-            if turn == 0 and self._controls and self.controls_wait:
+            if turn == 0 and self._controls.waiting and self.controls_wait:
                 return self._controls.take()
-            if turn == 1 and len(self._commands):
+            if turn == 1 and self._commands.waiting:
                 return self._commands.take()
             if turn == 2 and requests:
                 return Turn.REQUEST
 
     def deadline(self, requests: int) -> float | None:
         """Return when something is sent or expires, None if nothing waits."""
-        urgent = self._controls and not self.controls_wait
+        if not (requests or self._commands.waiting or self._controls.waiting):
+            return None
+        urgent = self._controls.waiting and not self.controls_wait
         return soonest(
             self._commands.deadline, self._controls.deadline,
             self._free_at if self._waits(requests) else None,
@@ -148,7 +151,8 @@ class Outbox:
 
     def _waits(self, requests: int) -> bool:
         """Return whether anything waits for its turn."""
-        return bool(requests or len(self._commands) or (self._controls and self.controls_wait))
+        return bool(requests or self._commands.waiting or (
+            self._controls.waiting and self.controls_wait))
 
     def _end_controls(self, reason: str) -> None:
         self._ended.append(CommandDone(self._tickets.draw(), _CONTROLS, f'not sent: {reason}'))

@@ -66,23 +66,25 @@ class Peer(machine.Peer):
         self._probe_at = 0.0
         self._silent_since = 0.0
         self._leaves_at = math.inf
+        self._sort()
 
     # Where it stands.
 
-    @property
-    def answers(self) -> bool:
-        """Return whether it is heard."""
-        return self.state in _HEARD
+    def _sort(self) -> None:
+        """
+        Note what kind of state this is: read with each datagram, and seldom another.
 
-    @property
-    def silent(self) -> bool:
-        """Return whether it is silent although it was or should have been heard."""
-        return self.state in _SILENT
-
-    @property
-    def unheard(self) -> bool:
-        """Return whether the first datagram changes where it stands."""
-        return not (self.answers or self.listens)
+        ``answers``: it is heard. ``silent``: it is not, although it was or should have been.
+        ``talks``: requests are made. ``leaves``: it is being left, also for another address.
+        ``listens``: it is heard while it is being left. ``unheard``: the first datagram changes
+        where it stands.
+        """
+        self.answers = self.state in _HEARD
+        self.silent = self.state in _SILENT
+        self.talks = self.answers or self.silent or self.state is State.WAITING
+        self.leaves = self.state in _LEAVING or self.state in _MOVING
+        self.listens = self.state in (State.LEAVING, State.MOVING)
+        self.unheard = not (self.answers or self.listens)
 
     @property
     def doubted(self) -> bool:
@@ -90,24 +92,9 @@ class Peer(machine.Peer):
         return self.state in _SILENT or self.state is State.DOUBTED
 
     @property
-    def talks(self) -> bool:
-        """Return whether requests are made."""
-        return self.state in _HEARD or self.state in _SILENT or self.state is State.WAITING
-
-    @property
     def leaving(self) -> bool:
         """Return whether it is being left after the owner's stop."""
         return self.state in _LEAVING
-
-    @property
-    def leaves(self) -> bool:
-        """Return whether it is being left, also for another address."""
-        return self.state in _LEAVING or self.state in _MOVING
-
-    @property
-    def listens(self) -> bool:
-        """Return whether it is heard while it is being left."""
-        return self.state in (State.LEAVING, State.MOVING)
 
     @property
     def absence(self) -> str:
@@ -140,7 +127,8 @@ class Peer(machine.Peer):
 
     def expect(self, at: float) -> None:
         """Record that something arrived, or that nothing is expected before this time."""
-        self._heard_at = max(at, self._heard_at)
+        if at > self._heard_at:
+            self._heard_at = at
 
     def answer(self) -> None:
         """Record that what arrived answers a request."""
@@ -224,6 +212,7 @@ class Peer(machine.Peer):
             if before is State.OFF and what in (What.FOUND, What.MOVED):
                 self.address = self.discovery.peer
             return actions
+        self._sort()
         self.was = before
         if self.state in (State.OFF, State.SEARCHING, State.WAITING):
             # A new conversation begins, or none is held.
@@ -247,7 +236,7 @@ class Peer(machine.Peer):
     @property
     def _overdue_at(self) -> float:
         """Return when it counts as silent if nothing arrives."""
-        patience = _SILENCE
-        if self.dialect.sends_datarefs:
-            patience = max(patience, _SILENT_PERIODS / self._rate)
+        patience = _SILENT_PERIODS / self._rate
+        if patience <= _SILENCE or not self.dialect.sends_datarefs:
+            patience = _SILENCE
         return self._heard_at + patience

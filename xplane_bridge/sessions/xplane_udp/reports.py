@@ -60,8 +60,9 @@ class Reports:
         for name, value in values.items():
             if value is None:
                 continue
-            self._known.add(name)
-            if now >= self._settled_at.get(name, now):
+            if name not in self._known:
+                self._known.add(name)
+            if name not in self._settled_at or now >= self._settled_at[name]:
                 self._values[name] = value, now
 
     def knows(self, name: str) -> bool:

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -359,17 +359,18 @@ class XplaneUdpSession(Session):
         """Return the layout of the rows that we send: there are none before it is known."""
         return self._peer.dialect.own(self._taken.version or VERSIONS[-1])
 
-    def _deadlines(self, now: float) -> Iterator[float | None]:
+    def _deadlines(self, now: float) -> Sequence[float | None]:
         peer = self._peer
-        yield self._taken.deadline
-        yield self._outbox.deadline(len(self._requests))
+        deadlines = [self._taken.deadline, self._outbox.deadline(len(self._requests))]
         if peer.leaves:
-            yield self._requests.last_deadline
+            deadlines.append(self._requests.last_deadline)
             if not (self._requests.left or self._outbox or self._taken.has_goals):
-                yield now
+                deadlines.append(now)
         elif peer.talks:
-            yield peer.dialect.deadline
-            yield self._requests.deadline(silent=peer.silent, answers=peer.answers)
+            deadlines += (
+                peer.dialect.deadline,
+                self._requests.deadline(silent=peer.silent, answers=peer.answers))
+        return deadlines
 
     def _recognize(self, version: int | None, now: float) -> list[Any]:
         """Talk to an X-Plane of this version from now on."""
@@ -381,7 +382,8 @@ class XplaneUdpSession(Session):
     # For the link: what is heard.
 
     def _decode(self, channel: str, data: bytes) -> Any:
-        return wire.decode(data, 'peer', self.version, previous=self.layout)
+        dialect = self._peer.dialect
+        return wire.decode(data, 'peer', dialect.version, previous=dialect.layout)
 
     def _kind(self, data: bytes, error: ProtocolError) -> str:
         """Return the kind of a malformed datagram: its label, if it has one."""
@@ -401,7 +403,7 @@ class XplaneUdpSession(Session):
         if not isinstance(message, Data | RposReply | RrefReply):
             self.statistics.unexpected += 1
             return self.expired()
-        events = list(self.expired())
+        events = self.expired()
         if self._peer.unheard:
             events += self._happen(self._peer.hear(now), now)
         ended = self._requests.hear_ended(channel, message, now)

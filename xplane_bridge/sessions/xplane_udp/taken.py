@@ -56,6 +56,8 @@ from xplane_bridge.sessions.xplane_udp.reports import (
 from xplane_bridge.sessions.xplane_udp.written import Written
 
 _SHOWN = 'X-Plane shows it'
+# What somebody else has taken back once these reports are 0.
+_TAKEN_BY = ('pause', PAUSED), ('joystick', OVERRIDE), (FLIGHT_MODEL, planepath(OWN))
 _REPLACED = 'sent; replaced by a later command before X-Plane showed it'
 
 
@@ -104,7 +106,7 @@ class Taken:
     @property
     def has_goals(self) -> bool:
         """Return whether something is repeated until X-Plane shows it."""
-        return bool(self._goals)
+        return bool(self._goals.pursuits)
 
     # Commands.
 
@@ -150,21 +152,21 @@ class Taken:
     def hear(self, values: Mapping[str, float | None], now: float) -> None:
         """Handle reports, by name."""
         self._reports.hear(values, now)
-        for goal, value in self._goals.hear(values, self._free(now), now):
-            self._reports.confirm(goal.report, value, now)
-            self._end(goal)
-            self._settle(goal)
+        if self._goals.pursuits:
+            for goal, value in self._goals.hear(values, self._free(now), now):
+                self._reports.confirm(goal.report, value, now)
+                self._end(goal)
+                self._settle(goal)
         self._compare(now)
 
     def _compare(self, now: float) -> None:
-        """Forget what others have taken back, and what is shown after all."""
-        for name, report in (('pause', PAUSED), ('joystick', OVERRIDE),
-                             (FLIGHT_MODEL, planepath(OWN))):
+        """Forget what others have taken back, and what is shown after all; rows report trims."""
+        for name, report in _TAKEN_BY if self._items else ():
             if report in self._goals or self._reports.get(report, now) != 0.0:
                 continue
             if name in self._items or self._items.is_owed(name):
                 self._items.forget(name)
-        for name in TRIMS:
+        for name in TRIMS if (self.version or 0) < FIRST_WITH_DATAREFS else ():
             if name not in self._goals and self._written.hear(name, self._reports.get(name, now)):
                 self._items.forget(name)
 

@@ -51,9 +51,9 @@ class Written:
 
         That is so if it was reported as written, and then differently.
         """
-        value = self.values.get(report)
-        if value is None or reported is None:
+        if report not in self._last or reported is None:
             return False
+        value, _ = self._last[report]
         if is_close(reported, value):
             self._seen.add(report)
             return False

@@ -216,7 +216,8 @@ class Requests:
     def give_up(self, now: float) -> list[Any]:
         """Time out what has not arrived; return the resulting events."""
         events: list[Any] = []
-        if (closed := self._others.regroup(now)) is not None:
+        if self._others.regroup_at is not None and (
+                closed := self._others.regroup(now)) is not None:
             self._regrouped(closed)
         for poll in self._polls:
             poll.give_up(now)
@@ -251,14 +252,15 @@ class Requests:
             self._closing.extend(self._watch.relearn())
         self._commands, self._held = commands, held
         flow.stalled = self._round_trip.backs_off
-        flow.distance = max((poll.pace.distance for poll in self._polls), default=0.0)
+        flow.distance = max([poll.pace.distance for poll in self._polls], default=0.0)
         requests: list[_Request] = []
-        if not self.reads and self._watch is None:
-            self._ask_aircraft(now, flow, requests)
+        if self._watch is None and not self.reads:
+            self._ask_aircraft(now, flow, requests, ())
             return requests
         while self._ask_beside(now, flow, requests, owed=True):
             pass
-        self._ask_aircraft(now, flow, requests)
+        self._ask_aircraft(
+            now, flow, requests, [beside for beside in self._beside if beside.is_due(now)])
         while self._ask_beside(now, flow, requests):
             pass
         return requests
@@ -300,23 +302,27 @@ class Requests:
                 flow.when_poll(ready.cost, now, leave=self._leave_for_first(ready)))
         if (at := self.reads.deadline(now)) is not None:
             deadlines.append(at)
-        if self._read_is_due(now) and (at := flow.when_read(now)) is not None:
-            deadlines.append(at)
-        if self._watch_is_due(now):
-            deadlines.append(flow.when_watch(now, room=self._room_for_telemetry))
-        elif self._watch is not None:
-            deadlines.append(self._watch.deadline)
+            if self._read_is_due(now) and (at := flow.when_read(now)) is not None:
+                deadlines.append(at)
+        if self._watch is not None:
+            deadlines.append(
+                flow.when_watch(now, room=self._room_for_telemetry) if self._watch_is_due(now)
+                else self._watch.deadline)
         return deadlines
 
     def _ready_poll(self, now: float) -> StatePoll | None:
         """Return the telemetry poll that is due, of several the one waiting longest."""
-        ready = [poll for poll in self._polls if now >= poll.due and not poll.waiting]
-        if not ready or not self._others.members:
-            return min(ready, key=_due, default=None)
+        first: StatePoll | None = None
+        for poll in self._polls:
+            if poll.is_ready(now) and (first is None or poll.pace.due < first.pace.due):
+                first = poll
+        if first is None or not self._others.members:
+            return first
+        ready = [poll for poll in self._polls if poll.is_ready(now)]
         ranks = sorted({self._ranks[poll] for poll in ready})
         rank = next(
             (rank for rank in ranks if self._passed_over[rank] >= _PASSED_OVER), ranks[0])
-        return min((poll for poll in ready if self._ranks[poll] == rank), key=_due)
+        return min((poll for poll in ready if self._ranks[poll] == rank), key=_due_of)
 
     def _leave_for_first(self, poll: StatePoll) -> int:
         """Return how many datagrams a poll must leave, so that the first need not wait."""
@@ -325,9 +331,10 @@ class Requests:
             return 0
         return self._polls[0].cost
 
-    def _ask_aircraft(self, now: float, flow: Flow, requests: list[_Request]) -> None:
-        """Poll aircraft; none of one rank overtakes another."""
-        waiting = [beside for beside in self._beside if beside.is_due(now)]
+    def _ask_aircraft(
+        self, now: float, flow: Flow, requests: list[_Request], waiting: Sequence[_Beside]
+    ) -> None:
+        """Poll aircraft, while these are ``waiting``; none of one rank overtakes another."""
         while (ready := self._ready_poll(now)) and flow.take_poll(
                 ready.cost, now, leave=self._leave_for_first(ready)):
             self._held_poll = None
@@ -351,8 +358,8 @@ class Requests:
         """Count that polls of the next rank have been passed over, if they are due."""
         rank = self._ranks[taken]
         self._passed_over[rank] = 0
-        if any(now >= poll.due and not poll.waiting
-               for poll in self._polls if self._ranks[poll] == rank + 1):
+        if self._others.members and any(
+                poll.is_ready(now) for poll in self._polls if self._ranks[poll] == rank + 1):
             self._passed_over[rank + 1] += 1
 
     def _ask_beside(
@@ -399,8 +406,8 @@ class Requests:
         return sum(poll.cost for poll in self._polls if not poll.waiting)
 
 
-def _due(poll: StatePoll) -> float:
-    return poll.due
+def _due_of(poll: StatePoll) -> float:
+    return poll.pace.due
 
 
 def period_of(rate: float) -> float:

@@ -64,13 +64,10 @@ class Checks:
     def __init__(self, statistics: Statistics, round_trip: RoundTrip) -> None:
         self._statistics = statistics
         self._round_trip = round_trip
-        self._asked: dict[str, _Asked] = {}
+        # By the channel on which a reply is expected.
+        self.asked: dict[str, _Asked] = {}
         self._serial = 0
         self._closing: list[str] = []
-
-    def __contains__(self, channel: str) -> bool:
-        """Return whether a reply is expected on this channel."""
-        return channel in self._asked
 
     @property
     def patience(self) -> float:
@@ -80,13 +77,13 @@ class Checks:
     @property
     def deadline(self) -> float | None:
         """Return when expire() has something to do, None if nothing is asked."""
-        return min((asked.ends_at for asked in self._asked.values()), default=None)
+        return min((asked.ends_at for asked in self.asked.values()), default=None)
 
     def awaits_before(self, names: Collection[str]) -> bool:
         """Return whether one of these is already being read before it is written."""
         return any(
             asked.is_before and not set(asked.names).isdisjoint(names)
-            for asked in self._asked.values())
+            for asked in self.asked.values())
 
     def read_before(self, names: tuple[str, ...], now: float, flow: Flow) -> list[_Request]:
         """Read what is about to be written; return the requests."""
@@ -106,19 +103,19 @@ class Checks:
             self._serial += 1
             channel = f'{"before" if is_before else "check"} {self._serial}'
             flow.charge(1, now)
-            self._asked[channel] = _Asked(
+            self.asked[channel] = _Asked(
                 batch, flow.sent_commands, is_before, now + 2.0 * self.patience)
             self._statistics.requests += 1
             requests.append((channel, xpc.encode(xpc.GetDatarefs(batch))))
             flow.ask(channel)
-        while len(self._asked) > _LARGEST:
+        while len(self.asked) > _LARGEST:
             # Its reply was lost.
-            self._close(next(iter(self._asked)))
+            self._close(next(iter(self.asked)))
         return requests
 
     def hear(self, channel: str, reply: xpc.Reply) -> Checked | None:
         """Handle a reply on one of these channels; return the values, None if it has none."""
-        asked = self._asked[channel]
+        asked = self.asked[channel]
         self._close(channel)
         if not isinstance(reply, xpc.Datarefs) or len(reply.rows) != len(asked.names):
             self._statistics.unexpected += 1
@@ -129,13 +126,13 @@ class Checks:
 
     def expire(self, now: float) -> None:
         """Wait no longer for what is not answered in time."""
-        for channel, asked in list(self._asked.items()):
+        for channel, asked in list(self.asked.items()):
             if now >= asked.ends_at:
                 self._close(channel)
 
     def forget(self) -> None:
         """Wait for nothing any more."""
-        for channel in list(self._asked):
+        for channel in list(self.asked):
             self._close(channel)
 
     def closed(self) -> list[str]:
@@ -144,5 +141,5 @@ class Checks:
         return closing
 
     def _close(self, channel: str) -> None:
-        del self._asked[channel]
+        del self.asked[channel]
         self._closing.append(channel)

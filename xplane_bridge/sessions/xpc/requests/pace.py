@@ -100,12 +100,14 @@ class Pace:
     def is_far(self) -> bool:
         """Return whether the next poll need not wait for replies to the last one."""
         # Nearby nothing has been delayed, and this is asked five times for each update.
-        return 0 < self._delayed >= self._delays_needed and self._may_be_far
+        return self._delayed > 0 and self._may_be_far and (
+            self._delayed >= _DELAYED or self._delayed >= self._delays_needed)
 
     @property
     def distance(self) -> float:
         """Return how long datagrams are under way, both ways, 0 nearby."""
-        return max(0.0, self._round_trip.shortest - _LONG_FRAME) if self.is_far else 0.0
+        beyond = self._round_trip.shortest - _LONG_FRAME
+        return beyond if beyond > 0.0 and self.is_far else 0.0
 
     @property
     def _cycle(self) -> float:
@@ -115,9 +117,9 @@ class Pace:
     @property
     def _may_be_far(self) -> bool:
         # As whole frames make up a cycle, two need a round trip of at least one, which is half.
-        return (
-            self._round_trip.mean is not None
-            and self._round_trip.shortest + FRAME_GAP >= self._cycle / 2.0)
+        mean = self._round_trip.mean
+        return mean is not None and (
+            self._round_trip.shortest + FRAME_GAP >= (mean + FRAME_GAP) / 2.0)
 
     @property
     def _delays_needed(self) -> int:
@@ -169,7 +171,8 @@ class Pace:
 
         ``sample`` is how long its poll took.
         """
-        self.gap = max(FRAME_GAP, self.gap * _GAP_DECAY)
+        if self.gap > FRAME_GAP:
+            self.gap = max(FRAME_GAP, self.gap * _GAP_DECAY)
         if step is None or not 0.0 < step < _LONGEST_STEP:
             return
         self._steps.append(step)

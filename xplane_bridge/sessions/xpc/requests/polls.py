@@ -114,22 +114,23 @@ class StatePoll:
         return [stem + number for stem in self._requests for number in used]
 
     @property
-    def due(self) -> float:
-        """Return when the next poll is due."""
-        return self.pace.due
-
-    @property
     def waiting(self) -> bool:
         """Return whether the next poll waits for replies."""
-        return not self._pool or self._outstanding > 0 and not self.pace.is_far
+        return self._outstanding > 0 and not self.pace.is_far or not self._pool
+
+    def is_ready(self, now: float) -> bool:
+        """Return whether the next poll is due, and need not wait for replies."""
+        return now >= self.pace.due and not self.waiting
 
     def deadline(self, now: float) -> float:
         """Return when outstanding replies time out, or the next poll becomes due."""
-        timeout = self._round_trip.timeout
-        at = min((
-            poll.sent_at + (_LATE if poll.has_timed_out else timeout)
-            for poll in self._polls.values()), default=math.inf)
-        return at if self.waiting or self.due <= now else min(at, self.due)
+        due = self.pace.due
+        at = math.inf if due <= now or self.waiting else due
+        for poll in self._polls.values():
+            ends_at = poll.sent_at + (_LATE if poll.has_timed_out else self._round_trip.timeout)
+            if ends_at < at:
+                at = ends_at
+        return at
 
     def start(self, now: float) -> list[tuple[str, bytes]]:
         """Start the next poll: return what to send."""
@@ -146,6 +147,8 @@ class StatePoll:
     def give_up(self, now: float) -> None:
         """Count replies that are overdue as lost; if the next poll waits for them, it is due."""
         timeout = self._round_trip.timeout
+        if not self._polls:
+            return
         for number, poll in list(self._polls.items()):
             if poll.has_timed_out:
                 if now >= poll.sent_at + _LATE:

@@ -17,9 +17,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-import struct
 
 from xplane_bridge.protocols import xpc
+from xplane_bridge.sessions.one_frame import is_same_place
 from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Polled, Statistics, Telemetry
 from xplane_bridge.sessions.xpc.requests.polls import make_round_trip, parts_of, Poll, StatePoll
@@ -30,8 +30,6 @@ from xplane_bridge.sessions.xpc.requests.watch import patient_leases
 _DISAGREEMENTS = 60
 
 _RUNNING_TIME = 'sim/time/total_running_time_sec'
-
-_FLOAT = struct.Struct('<f')
 
 
 class _State(dict[str, float]):
@@ -90,8 +88,10 @@ class AircraftPoll(StatePoll):
 
         None if it is not the state, or late.
         """
+        if parts_of(channel)[0] != self.state_stem:
+            return None
         poll = self.poll_on(channel)
-        if parts_of(channel)[0] != self.state_stem or poll is None or poll.has_timed_out:
+        if poll is None or poll.has_timed_out:
             return None
         if not isinstance(reply, xpc.Datarefs) or len(reply.rows) != self._count:
             return None, {}
@@ -156,18 +156,7 @@ class AircraftPoll(StatePoll):
         """Return whether both replies contain the same position, to the last float32 bit."""
         if self._disagreements >= _DISAGREEMENTS:
             return True
-        exact = position.lat, position.lon, position.alt
-        for name, value in zip(self._place, exact, strict=False):
-            if name in values and not _same_float(value, values[name]):
-                self._disagreements += 1
-                return False
-        self._disagreements = 0
-        return True
-
-
-def _same_float(exact: float, single: float) -> bool:
-    """Return whether a double equals ``single`` as float32."""
-    try:
-        return bool(_FLOAT.unpack(_FLOAT.pack(exact))[0] == single) or exact != exact
-    except OverflowError:
-        return False
+        same = is_same_place(
+            (position.lat, position.lon, position.alt), self._place, values)
+        self._disagreements = 0 if same else self._disagreements + 1
+        return same

@@ -114,10 +114,14 @@ class Requests:
 
     def _subscribed(self) -> list[tuple[str, Aircraft | Subscription]]:
         """Return the subscriptions to datarefs, with their channels."""
-        feeds = ((TELEMETRY_CHANNEL, self.aircraft),
-                 (self._watch.channel, self._watch.subscription),
-                 (REPORT_CHANNEL, self._reports))
-        return [(channel, feed) for channel, feed in feeds if feed is not None]
+        feeds: list[tuple[str, Aircraft | Subscription]] = []
+        if self.aircraft is not None:
+            feeds += ((TELEMETRY_CHANNEL, self.aircraft),)
+        if self._watch.subscription is not None:
+            feeds += ((self._watch.channel, self._watch.subscription),)
+        if self._reports is not None:
+            feeds += ((REPORT_CHANNEL, self._reports),)
+        return feeds
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -320,11 +324,14 @@ class Requests:
         """
         if probes:
             self._probe(dialect)
-        self._queue.push(VERSION_CHANNEL, dialect.ask(now))
-        if answers:
+        if asked := dialect.ask(now):
+            self._queue.push(VERSION_CHANNEL, asked)
+        if answers and self._farewells.farewells:
             self._farewells.ask(now, self._queue, listens=True)
         if not silent:
             self._ask_feeds(dialect, now, answers)
+        if not self._reads:
+            return []
         done = self._reads.poll(now, self._queue)
         self._end_reads()
         return done
@@ -333,7 +340,8 @@ class Requests:
         if self._version is None:
             return
         for channel, feed in self._subscribed():
-            self._queue.push(channel, feed.due(now))
+            if due := feed.due(now):
+                self._queue.push(channel, due)
         if answers or self._reports is None:
             self._select(dialect, self._version, self._rows.due(
                 now, dialect.own(self._version), answers))
@@ -360,8 +368,9 @@ class Requests:
     def deadline(self, *, silent: bool, answers: bool) -> float | None:
         """Return when ask() has something."""
         return soonest(
-            self._reads.deadline(self._queue),
-            self._farewells.deadline(self._queue) if answers else None,
+            self._reads.deadline(self._queue) if self._reads else None,
+            self._farewells.deadline(self._queue)
+            if answers and self._farewells.farewells else None,
             None if silent else self._feeds_deadline(answers))
 
     @property
@@ -380,7 +389,7 @@ class Requests:
         if self._version is None:
             return None
         rows = self._rows.deadline if answers or self._reports is None else None
-        return soonest(rows, *(feed.deadline for _, feed in self._subscribed()))
+        return soonest(rows, *[feed.deadline for _, feed in self._subscribed()])
 
     def _probe(self, dialect: Dialect) -> None:
         """Probe a silent X-Plane with one dataref, or a row."""
@@ -406,7 +415,10 @@ class Requests:
 
     def hear_ended(self, channel: str, message: Message, now: float) -> bool:
         """Record what came; return whether something is being ended on that channel."""
-        return self._farewells.hear(channel, keys_of(message), now)
+        if channel not in self._farewells.farewells:
+            return False
+        self._farewells.hear(channel, keys_of(message), now)
+        return True
 
     def receive_rows(self, message: Data, now: float) -> list[Any]:
         """Handle rows; return the events that they complete."""

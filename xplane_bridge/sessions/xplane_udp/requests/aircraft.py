@@ -17,11 +17,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-import struct
 
 from xplane_bridge.protocols.xplane_udp import encode, RposReply, RposRequest, RrefReply
 from xplane_bridge.sessions.base import soonest
 from xplane_bridge.sessions.leases import Leases
+from xplane_bridge.sessions.one_frame import is_same_place
 from xplane_bridge.sessions.xplane_udp.events import Statistics, TELEMETRY, Telemetry
 from xplane_bridge.sessions.xplane_udp.requests.subscription import Subscription
 
@@ -56,8 +56,6 @@ _EARLY = 0.3
 
 # A pause of this fraction of a period ends a frame that is scattered over datagrams.
 _FRAME_GAP = 0.5
-
-_FLOAT = struct.Struct('<f')
 
 
 class Aircraft:
@@ -128,7 +126,8 @@ class Aircraft:
             return []
         asks_pose = self._pose_lease.due(now) or self._asks_pose
         self._asks_pose = False
-        return [*([self.pose_request()] if asks_pose else []), *self.datarefs.due(now)]
+        datarefs = self.datarefs.due(now)
+        return [self.pose_request(), *datarefs] if asks_pose else datarefs
 
     def pose_request(self, rate: int | None = None) -> bytes:
         """Return the request for the pose; rate 0 ends it."""
@@ -197,7 +196,8 @@ class Aircraft:
 
     def _end_silence(self, now: float) -> None:
         """After a silence of both, as when X-Plane was busy, neither of the two is missing."""
-        if now - max(self._pose_at, self._state_at) > self.datarefs.frame_patience:
+        patience = self.datarefs.frame_patience
+        if now - self._pose_at > patience and now - self._state_at > patience:
             self._pose_at = self._state_at = now
 
     def _disagree(self, now: float, complete: bool) -> None:
@@ -235,10 +235,12 @@ class Aircraft:
     def _join(self, now: float) -> Telemetry | None:
         if self._pose is None or self._values is None:
             return None
-        if self._needs_agreement and not _of_one_frame(self._pose, self._values):
+        pose = self._pose
+        if self._needs_agreement and not is_same_place(
+                (pose.lat, pose.lon, pose.ele_m), POSITION, self._values):
             return None
         self._joined += 1
-        return self._finish(Telemetry(0, self._values, self._pose), now)
+        return self._finish(Telemetry(0, self._values, pose), now)
 
     def _finish(self, telemetry: Telemetry, now: float) -> Telemetry | None:
         """Return telemetry at the requested rate."""
@@ -251,18 +253,3 @@ class Aircraft:
             self._due = max(self._due + period, now)
         self._statistics.updates[TELEMETRY] += 1
         return telemetry
-
-
-def _of_one_frame(pose: RposReply, values: Mapping[str, float]) -> bool:
-    """Return whether both contain the same position, to the last bit of a float32."""
-    return all(
-        name not in values or _same_float(exact, values[name])
-        for exact, name in zip((pose.lat, pose.lon, pose.ele_m), POSITION, strict=True))
-
-
-def _same_float(exact: float, single: float) -> bool:
-    """Return whether a double equals ``single`` as float32."""
-    try:
-        return bool(_FLOAT.unpack(_FLOAT.pack(exact))[0] == single) or exact != exact
-    except OverflowError:
-        return False

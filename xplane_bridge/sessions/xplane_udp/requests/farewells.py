@@ -74,33 +74,31 @@ class Farewells:
     """
 
     def __init__(self) -> None:
-        self._farewells: dict[str, _Farewell] = {}
+        # By channel; looked at with each datagram, and mostly empty.
+        self.farewells: dict[str, _Farewell] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._farewells)
+        return bool(self.farewells)
 
     def end(self, ending: Ending) -> None:
         """End something on a channel."""
         keys = frozenset(ending.keys)
-        self._farewells[ending.channel] = _Farewell(
+        self.farewells[ending.channel] = _Farewell(
             ending.make, keys, _TRANSIT + 1.5 * ending.period, ending.closes, set(keys))
 
     def forget(self, channel: str) -> None:
         """Forget a channel: it is used again."""
-        self._farewells.pop(channel, None)
+        self.farewells.pop(channel, None)
 
-    def hear(self, channel: str, keys: Iterable[Key], now: float) -> bool:
-        """Record what came; return whether something is being ended on that channel."""
-        farewell = self._farewells.get(channel)
-        if farewell is None:
-            return False
+    def hear(self, channel: str, keys: Iterable[Key], now: float) -> None:
+        """Record what came on a channel on which something is being ended."""
+        farewell = self.farewells[channel]
         if farewell.asked_at is not None and now >= farewell.asked_at + _TRANSIT:
             farewell.late |= farewell.keys.intersection(keys)
-        return True
 
     def ask(self, now: float, queue: RequestQueue, *, listens: bool) -> None:
         """Make the requests that are due; ``listens`` False does not wait for their effect."""
-        for channel, farewell in list(self._farewells.items()):
+        for channel, farewell in list(self.farewells.items()):
             if farewell.unsent:
                 queue.push(channel, farewell.make(farewell.unsent))
                 farewell.unsent = set()
@@ -115,29 +113,29 @@ class Farewells:
             if farewell.late and now < farewell.until:
                 farewell.unsent, farewell.late = farewell.late, set()
             elif now >= farewell.asked_at + farewell.patience or not listens:
-                del self._farewells[channel]
+                del self.farewells[channel]
                 if farewell.closes:
                     queue.push(channel, [None])
 
     def lose(self, queue: RequestQueue) -> None:
         """Make all requests again later: X-Plane is silent, and may not have read them."""
-        for channel, farewell in self._farewells.items():
+        for channel, farewell in self.farewells.items():
             queue.drop(channel)
             farewell.unsent, farewell.asked_at = set(farewell.keys), None
             farewell.late.clear()
 
     def disown(self, queue: RequestQueue) -> None:
         """Close the channels: it is another run of X-Plane, which sends nothing there."""
-        for channel, farewell in self._farewells.items():
+        for channel, farewell in self.farewells.items():
             queue.drop(channel)
             if farewell.closes:
                 queue.push(channel, [None])
-        self._farewells.clear()
+        self.farewells.clear()
 
     def deadline(self, queue: RequestQueue) -> float | None:
         """Return when ask() must be called; known after the queue was emptied."""
         return min((
-            self._due(farewell) for channel, farewell in self._farewells.items()
+            self._due(farewell) for channel, farewell in self.farewells.items()
             if channel not in queue), default=None)
 
     def _due(self, farewell: _Farewell) -> float:

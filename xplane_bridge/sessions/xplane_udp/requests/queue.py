@@ -34,16 +34,16 @@ class RequestQueue:
 
     def __init__(self, first: Collection[str] = ()) -> None:
         self._first = first
-        # By channel, the next one first.
-        self._requests: dict[str, deque[bytes | None]] = {}
+        # By channel, the next one first; looked at all the time, and mostly empty.
+        self.waiting: dict[str, deque[bytes | None]] = {}
         self._passed_over = 0
 
     def __len__(self) -> int:
-        return sum(map(len, self._requests.values()))
+        return sum(map(len, self.waiting.values())) if self.waiting else 0
 
     def __contains__(self, channel: object) -> bool:
         """Return whether requests are waiting for a channel."""
-        return channel in self._requests
+        return channel in self.waiting
 
     def push(self, channel: str, datagrams: Iterable[bytes | None]) -> None:
         """
@@ -51,10 +51,9 @@ class RequestQueue:
 
         One that waits already takes the newer one's content, and keeps its turn.
         """
-        new = list(datagrams)
-        if not new:
+        if not (new := list(datagrams)):
             return
-        waiting = self._requests.get(channel, deque())
+        waiting = self.waiting.get(channel, deque())
         newest = {asked: data for data in new if data is not None and (asked := _asked(data))}
         closing = max((n for n, data in enumerate(waiting) if data is None), default=-1)
         for n in range(closing + 1, len(waiting)):
@@ -62,38 +61,38 @@ class RequestQueue:
         waiting.extend(
             data for data in new
             if data is None or not (asked := _asked(data)) or newest.get(asked) is data)
-        self._requests[channel] = waiting
+        self.waiting[channel] = waiting
 
     def drop(self, channel: str) -> None:
         """Forget the requests waiting for a channel."""
-        self._requests.pop(channel, None)
+        self.waiting.pop(channel, None)
 
     def take_closings(self) -> list[Outgoing]:
         """Remove and return the channels to close now: nothing is sent, so it needs no turn."""
         closing: list[Outgoing] = []
-        for channel, waiting in list(self._requests.items()):
+        for channel, waiting in list(self.waiting.items()):
             while waiting and waiting[0] is None:
                 closing.append((channel, waiting.popleft()))
             if not waiting:
-                del self._requests[channel]
+                del self.waiting[channel]
         return closing
 
     def take(self) -> Outgoing:
         """Remove and return the request whose turn it is; KeyError if none waits."""
-        others = [channel for channel in self._requests if channel not in self._first]
-        goes_first = len(others) < len(self._requests) and not (
+        others = [channel for channel in self.waiting if channel not in self._first]
+        goes_first = len(others) < len(self.waiting) and not (
             others and self._passed_over >= _PASSED_OVER)
         if goes_first:
-            channel = next(channel for channel in self._requests if channel in self._first)
+            channel = next(channel for channel in self.waiting if channel in self._first)
             self._passed_over += 1
         else:
             channel = others[0]
             self._passed_over = 0
-        waiting = self._requests.pop(channel)
+        waiting = self.waiting.pop(channel)
         data = waiting.popleft()
         if waiting:
             # After all others.
-            self._requests[channel] = waiting
+            self.waiting[channel] = waiting
         return channel, data
 
 

@@ -85,6 +85,10 @@ class Reads:
         self._next_index = _FIRST_INDEX
         self._endings: list[Ending] = []
 
+    def __bool__(self) -> bool:
+        """Return whether a read goes on, or has to be ended."""
+        return bool(self._reads or self._endings)
+
     def deadline(self, queue: RequestQueue) -> float | None:
         """Return when poll() must be called; known after the queue was emptied."""
         deadlines = [read.ends_at for read in self._reads.values()]

@@ -51,7 +51,7 @@ class Subscription:
         statistics: Statistics,
     ) -> None:
         self.names = tuple(names)
-        self.frequency = frequency
+        self._tune(frequency)
         self.indices = range(first_index, first_index + len(self.names))
         # Raises ValueError for a name that cannot be sent.
         self._requests = self._make_requests()
@@ -79,10 +79,10 @@ class Subscription:
             return None
         return 0.0 if self._asks_all else self._leases.deadline
 
-    @property
-    def frame_patience(self) -> float:
-        """Return how long a frame waits for values that may have stopped."""
-        return max(_FRAME_PATIENCE, _PERIODS / self.frequency)
+    def _tune(self, frequency: int) -> None:
+        """Note a frequency, and how long a frame then waits for values that may have stopped."""
+        self.frequency = frequency
+        self.frame_patience = max(_FRAME_PATIENCE, _PERIODS / frequency)
 
     def begin(self, at: float) -> None:
         """Request everything that has not arrived by time ``at``."""
@@ -113,7 +113,7 @@ class Subscription:
 
     def retune(self, frequency: int) -> None:
         """Request everything again, at this frequency; what arrives meanwhile still counts."""
-        self.frequency = frequency
+        self._tune(frequency)
         self._requests = self._make_requests()
         self._asks_all = True
 
@@ -129,6 +129,8 @@ class Subscription:
         if self._asks_all:
             self._asks_all = False
             return [encode(request) for request in self._requests.values()]
+        if not due:
+            return []
         self._statistics.asked_again += len(self._asked.intersection(due))
         self._asked.update(due)
         return [encode(self._requests[index]) for index in due]
