@@ -20,7 +20,9 @@ import importlib.util
 import sys
 
 # Where an installed version may be too old.
-_REQUIREMENTS = {'mcap': "'mcap>=1.5'", 'foxglove-sdk': "'foxglove-sdk>=0.20'"}
+_REQUIREMENTS = {
+    'mcap': "'mcap>=1.5'", 'foxglove-sdk': "'foxglove-sdk>=0.20'",
+    'pygeomag': "'pygeomag>=1.1'"}
 # A distribution's own Python refuses pip (PEP 668); a virtual environment with access to the
 # system's packages finds rclpy, and `ros2 run` uses the active one.
 _VENV = ('python3 -m venv --system-site-packages ~/xplane_bridge_venv'

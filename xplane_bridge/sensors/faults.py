@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults of sensors that come and go: an outage of GNSS, blocked pressure ports."""
+"""Faults of sensors that come and go: outages, blocked pressure ports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.sensors.specification import Figures, Interval
 
-SENSOR_FAULTS = ('gnss_outage', 'pitot_blocked', 'static_blocked')
+SENSOR_FAULTS = ('gnss_outage', 'pitot_blocked', 'static_blocked', 'range_finder_failed')
 """What can be broken at any time, and repaired."""
 
 
@@ -37,19 +37,22 @@ class Faults:
     gnss_outage: bool = False
     pitot_blocked: bool = False
     static_blocked: bool = False
+    range_finder_failed: bool = False
     outages: tuple[Interval, ...] = ()
     pitot_intervals: tuple[Interval, ...] = ()
     static_intervals: tuple[Interval, ...] = ()
+    range_finder_intervals: tuple[Interval, ...] = ()
     _begin: int | None = None
 
     @classmethod
     def of(cls, figures: Figures) -> Faults:
         """Return the faults that the figures have."""
-        gnss, air = figures.gnss, figures.air_data
+        gnss, air, ranges = figures.gnss, figures.air_data, figures.range_finder
         return cls(
             outages=gnss.outages if gnss is not None else (),
             pitot_intervals=air.pitot_blocked if air is not None else (),
-            static_intervals=air.static_blocked if air is not None else ())
+            static_intervals=air.static_blocked if air is not None else (),
+            range_finder_intervals=ranges.failed if ranges is not None else ())
 
     def has_no_gnss(self, stamp: int) -> bool:
         """Return whether there is no GNSS at a stamp (ns)."""
@@ -62,6 +65,10 @@ class Faults:
     def has_static_blocked(self, stamp: int) -> bool:
         """Return whether the static port is blocked at a stamp (ns)."""
         return self.static_blocked or self._within(self.static_intervals, stamp)
+
+    def has_no_range(self, stamp: int) -> bool:
+        """Return whether the range finder delivers nothing at a stamp (ns)."""
+        return self.range_finder_failed or self._within(self.range_finder_intervals, stamp)
 
     def _within(self, intervals: Iterable[Interval], stamp: int) -> bool:
         if self._begin is None or stamp < self._begin:

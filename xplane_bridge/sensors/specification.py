@@ -36,6 +36,10 @@ from xplane_bridge.sensors.timing import Dropout, Timing
 _PRESETS = folder('sensors')
 # No figure is larger, in any unit.
 _LARGEST = 1e9
+# Figures that have other limits than 0 and that; the years are those of the World Magnetic Model.
+_LIMITS = {
+    'time_constant': (1e-3, _LARGEST), 'probability': (0.0, 1.0), 'field_of_view': (0.0, math.pi),
+    'soft_iron': (0.0, 1.0), 'year': (2025.0, 2030.0)}
 
 Interval = tuple[float, float]
 """Begin and end of a fault, seconds after the first state."""
@@ -105,6 +109,45 @@ class AirDataFigures(_Device):
     static_blocked: tuple[Interval, ...] = ()
 
 
+class FiguresError(ValueError):
+    """The file of a set of sensors cannot be used; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class RangeFinderFigures(_Device):
+    """
+    A range finder that looks down, along the body's axis: ``distance`` in m.
+
+    It measures from ``minimum`` to ``maximum`` (m); ``field_of_view`` (rad) is told, not modelled.
+    """
+
+    distance: Errors | None = None
+    minimum: float = 0.0
+    maximum: float = math.inf
+    field_of_view: float = 0.0
+    failed: tuple[Interval, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.minimum < self.maximum:
+            raise FiguresError(
+                f'range_finder: the maximum, {self.maximum:g} m, is not above the minimum, '
+                f'{self.minimum:g} m')
+
+
+@dataclass(frozen=True, slots=True)
+class MagnetometerFigures(_Device):
+    """
+    A magnetometer: ``field`` in T about the three body axes; hard iron is its bias_turn_on.
+
+    ``soft_iron`` is the standard deviation of each element of the symmetric matrix that distorts
+    the field. The earth's field is that of a ``year``, with a fraction.
+    """
+
+    field: Errors | None = None
+    soft_iron: float = 0.0
+    year: float = 2025.0
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
     """A set of sensors."""
@@ -112,10 +155,13 @@ class Figures:
     imu: ImuFigures | None = None
     gnss: GnssFigures | None = None
     air_data: AirDataFigures | None = None
+    range_finder: RangeFinderFigures | None = None
+    magnetometer: MagnetometerFigures | None = None
 
-
-class FiguresError(ValueError):
-    """The file of a set of sensors cannot be used; the text says why."""
+    @property
+    def measures_height(self) -> bool:
+        """Return whether the height above ground is measured."""
+        return self.range_finder is not None and self.range_finder.distance is not None
 
 
 def presets() -> list[str]:
@@ -193,8 +239,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
             raise FiguresError(f'{where}: expected true or false, got {shown(value)}')
         return value
     if kind is float:
-        lowest = 1e-3 if where.endswith('.time_constant') else 0.0
-        return _number(value, where, lowest, 1.0 if where.endswith('.probability') else _LARGEST)
+        return _number(value, where, *_LIMITS.get(where.rpartition('.')[2], (0.0, _LARGEST)))
     return tuple(_interval(one, f'{where}[{n}]') for n, one in enumerate(_list(value, where)))
 
 

@@ -33,18 +33,21 @@ import zlib
 
 import numpy as np
 
-from xplane_bridge.conversions.frames import Vector
+from xplane_bridge.conversions.frames import Quaternion, Vector
 from xplane_bridge.conversions.vehicle import Air
 from xplane_bridge.sensors.air_data import AirDataComputer
 from xplane_bridge.sensors.faults import Faults
 from xplane_bridge.sensors.gnss import Fix, Gnss, Velocity
 from xplane_bridge.sensors.imu import Imu, ImuReading, Motion
+from xplane_bridge.sensors.magnetometer import FieldFunction, MagneticReading, Magnetometer
 from xplane_bridge.sensors.odometry import Odometry, Pose
+from xplane_bridge.sensors.range_finder import RangeFinder, RangeReading
 from xplane_bridge.sensors.specification import (
     AirDataFigures,
     Figures,
     GnssFigures,
     ImuFigures,
+    RangeFinderFigures,
 )
 from xplane_bridge.sensors.timing import Delivery
 
@@ -56,7 +59,10 @@ class Suite:
     ``faults`` may be set at any time; ``odometry`` is made of what was delivered.
     """
 
-    def __init__(self, figures: Figures, seed: int = 0) -> None:
+    def __init__(
+        self, figures: Figures, seed: int = 0, magnetic_field: FieldFunction | None = None,
+    ) -> None:
+        """Build them; without a ``magnetic_field`` there is no magnetometer."""
         def generator(name: str) -> np.random.Generator:
             return np.random.Generator(np.random.PCG64(np.random.SeedSequence(
                 seed, spawn_key=(zlib.crc32(name.encode()),))))
@@ -67,6 +73,10 @@ class Suite:
         self._gnss = Gnss(figures.gnss or GnssFigures(), generator, self.faults)
         self._air = AirDataComputer(
             figures.air_data or AirDataFigures(), generator, self.faults)
+        self._range_finder = RangeFinder(
+            figures.range_finder or RangeFinderFigures(), generator, self.faults)
+        self._magnetometer = None if figures.magnetometer is None or magnetic_field is None else (
+            Magnetometer(figures.magnetometer, generator, magnetic_field))
 
     def show_motion(self, stamp: int, motion: Motion) -> list[Delivery[ImuReading]]:
         """Show the true motion at a stamp (ns)."""
@@ -89,6 +99,20 @@ class Suite:
     def show_air(self, stamp: int, air: Air) -> list[Delivery[Air]]:
         """Show the true air data at a stamp (ns)."""
         return self._air.show(stamp, air)
+
+    def show_ground(
+        self, stamp: int, height: float, orientation: Quaternion | None
+    ) -> list[Delivery[RangeReading]]:
+        """Show the true height above ground (m, NaN: unknown) at a stamp (ns)."""
+        return self._range_finder.show(stamp, height, orientation)
+
+    def show_magnetic_field(
+        self, stamp: int, place: Fix, orientation: Quaternion | None
+    ) -> list[Delivery[MagneticReading]]:
+        """Show the true position and orientation at a stamp (ns)."""
+        if self._magnetometer is None:
+            return []
+        return self._magnetometer.show(stamp, place, orientation)
 
     def pose(self, stamp: int, motion: Motion) -> Pose | None:
         """Return where the vehicle is at a stamp (ns) by its sensors, with this attitude."""

@@ -23,6 +23,10 @@ SENSED = STATE
 """Topics that sensors_node publishes in the bridge's stead."""
 
 
+RANGE, MAGNETIC_FIELD = 'range', 'imu/mag'
+"""Topics of its own, of which no bridge has the truth."""
+
+
 def moved_truth(sensors: str) -> dict[str, str]:
     """Return the topics of a bridge that are moved, by name; none if there are no sensors."""
     return {topic: f'{TRUTH}/{topic}' for topic in SENSED} if sensors else {}

@@ -23,11 +23,12 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
+from sensor_msgs.msg import Imu, MagneticField, NavSatFix, NavSatStatus, Range
 
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.autopilot import AutopilotNode
 from xplane_bridge.nodes.common.diagnostics import OK, STALE, WARN
+from xplane_bridge.nodes.sensors import node as sensors_node
 from xplane_bridge.nodes.sensors import SensorsNode
 from xplane_bridge.nodes.vehicle.publisher import LATCHED
 from xplane_bridge.sensors.specification import load
@@ -111,6 +112,33 @@ def test_perfect_sensors_pass_the_truth_on_in_its_frames(ros):
     assert (position.x, position.y, position.z) == pytest.approx((0.0, 0.0, 10.0), abs=1e-6)
     assert odom.twist.twist.linear.x == pytest.approx(50.0)
     assert ros.diagnosed('sensors', node=node)[0] == OK
+
+
+def test_ground_and_magnetic_field_are_measured_where_they_are_known(ros, monkeypatch):
+    # East, north and up, in T.
+    monkeypatch.setattr(
+        sensors_node, 'EarthField', lambda year: lambda place: (1e-6, 21e-6, -43e-6))
+    for kind, topic in ((Range, '/range'), (MagneticField, '/imu/mag')):
+        ros.subscribe(kind, topic, 100)
+    node = ros.start(SensorsNode, sensors='tactical', seed=3)
+    truth = Truth(ros)
+    truth.run(2)
+    field = ros.wait_for(lambda: ros.messages['/imu/mag'], 'imu/mag')[-1]
+    assert field.header.frame_id == 'uav1/imu/data'
+    assert (field.magnetic_field.y, field.magnetic_field.z) == pytest.approx(
+        (21e-6, -43e-6), abs=2e-6)
+    assert field.magnetic_field_covariance[0] == pytest.approx(1e-7 ** 2, rel=0.1)
+    assert not ros.messages['/range']
+    # The truth is at 1,010 m.
+    assert ros.change(node, ground_elevation=990.0).successful
+    truth.run(3)
+    ros.wait_for(lambda: ros.messages['/range'], 'range')
+    reading = ros.messages['/range'][-1]
+    assert reading.range == pytest.approx(20.0, abs=0.6)
+    assert (reading.min_range, reading.max_range) == pytest.approx((0.1, 180.0))
+    assert reading.variance == pytest.approx(0.02 ** 2 + 0.03 ** 2, rel=0.1)
+    assert (reading.header.frame_id, reading.radiation_type) == (
+        'uav1/imu/range_finder', Range.INFRARED)
 
 
 def test_consumer_sensors_are_noisy_slow_and_late_and_say_how_noisy(ros):

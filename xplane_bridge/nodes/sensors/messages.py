@@ -22,7 +22,7 @@ from typing import Any
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
+from sensor_msgs.msg import Imu, MagneticField, NavSatFix, NavSatStatus, Range
 
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions.topics import AIR
@@ -32,7 +32,10 @@ from xplane_bridge.nodes.vehicle.publisher import diagonal, IMU, UNKNOWN_VARIANC
 from xplane_bridge.nodes.vehicle.templates import Template
 from xplane_bridge.sensors.gnss import Fix, NO_FIX, Velocity
 from xplane_bridge.sensors.imu import ImuReading, Motion
+from xplane_bridge.sensors.magnetometer import MagneticReading
 from xplane_bridge.sensors.odometry import Pose
+from xplane_bridge.sensors.range_finder import RangeReading
+from xplane_bridge.sensors.specification import RangeFinderFigures
 
 _ABSENT = (-1.0, *[0.0] * 8)
 _ZERO = (0.0, 0.0, 0.0)
@@ -75,8 +78,9 @@ def true_air(message: AirData) -> Air:
 class Messages:
     """Fills messages, each with the frame that the truth's has (``frame_of``)."""
 
-    def __init__(self) -> None:
+    def __init__(self, range_finder: RangeFinderFigures | None) -> None:
         self._templates: dict[tuple[str, ...], Template] = {}
+        self._range_finder = range_finder or RangeFinderFigures()
 
     def imu(self, frame: str, stamp: int, reading: ImuReading) -> Any:
         """Return imu/data."""
@@ -115,6 +119,16 @@ class Messages:
             *(math.nan if (value := getattr(air, name)) is None else value for name in AIR),
             *(air.wind or (math.nan,) * 3))
 
+    def range(self, frame: str, stamp: int, reading: RangeReading) -> Any:
+        """Return range."""
+        return self._filled(self._make_range, (frame,), stamp, *reading)
+
+    def magnetic_field(self, frame: str, stamp: int, reading: MagneticReading) -> Any:
+        """Return imu/mag."""
+        return self._filled(
+            _make_magnetic_field, (frame,), stamp, *reading.field,
+            *diagonal(*[reading.variance] * 3))
+
     def odom(self, frames: tuple[str, str], stamp: int, pose: Pose, reading: ImuReading) -> Any:
         """Return odom, in the frames of datum and body."""
         horizontal, vertical, tilt, heading, rate, moving, climbing = map(variance, (
@@ -127,6 +141,14 @@ class Messages:
             *(reading.motion.angular_velocity or _ZERO),
             # In body axes, which the climb is hardly along.
             *diagonal(moving, moving, climbing, rate, rate, rate))
+
+    def _make_range(self, frame: str) -> Template:
+        figures = self._range_finder
+        message = Range(
+            radiation_type=Range.INFRARED, field_of_view=figures.field_of_view,
+            min_range=figures.minimum, max_range=figures.maximum)
+        message.header.frame_id = frame
+        return Template(message, 'header.stamp', 'range', 'variance')
 
     def _filled(
         self, make: Callable[..., Template], frames: tuple[str, ...], stamp: int, *numbers: float
@@ -163,6 +185,13 @@ def _make_air(frame: str) -> Template:
     message = AirData()
     message.header.frame_id = frame
     return Template(message, 'header.stamp', *AIR, 'wind')
+
+
+def _make_magnetic_field(frame: str) -> Template:
+    message = MagneticField()
+    message.header.frame_id = frame
+    return Template(
+        message, 'header.stamp', 'magnetic_field', 'magnetic_field_covariance')
 
 
 def _make_odom(frame: str, child: str) -> Template:

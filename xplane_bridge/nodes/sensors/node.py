@@ -18,14 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+import math
 import time
 from typing import Any
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
-from sensor_msgs.msg import Imu, NavSatFix
+from sensor_msgs.msg import Imu, MagneticField, NavSatFix, Range
 
+from xplane_bridge.conversions.frames import Quaternion
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.msg import AirData
 from xplane_bridge.nodes.common.base import BridgeNode
@@ -36,10 +38,12 @@ from xplane_bridge.nodes.sensors.messages import Messages, true_air, true_fix, t
 from xplane_bridge.nodes.sensors.parameters import SensorsParameters
 from xplane_bridge.nodes.vehicle.updates import nanoseconds
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
+from xplane_bridge.sensors.gnss import NO_FIX
 from xplane_bridge.sensors.imu import ImuReading
-from xplane_bridge.sensors.specification import load
+from xplane_bridge.sensors.magnetometer import EarthField
+from xplane_bridge.sensors.specification import Figures, load
 from xplane_bridge.sensors.suite import Suite
-from xplane_bridge.sensors.topics import SENSED, TRUTH
+from xplane_bridge.sensors.topics import MAGNETIC_FIELD, RANGE, TRUTH
 
 # Topics of one update that lockstep waits for; fix_velocity too, of a bridge that has it.
 _UPDATE = ('fix', 'air_data', 'imu/data')
@@ -64,13 +68,15 @@ class SensorsNode(BridgeNode[SensorsParameters]):
     def open(self) -> None:
         """Read the figures, create the topics."""
         given = self.parameters
-        self._suite = Suite(load(given.sensors), given.seed)
+        figures = load(given.sensors)
+        field = self._earth_field(figures)
+        self._suite = Suite(figures, given.seed, field)
         self._set_faults(given)
-        self._messages = Messages()
+        self._messages = Messages(figures.range_finder)
         self._frames: dict[str, str] = {}
         self._odom_frame = ''
         self._heard_at = -_OLDEST
-        self._delivered = dict.fromkeys(SENSED, 0)
+        self._place = NO_FIX
         # In lockstep: updates of which something is missing, the stamp of the last one, the newest
         # of the IMU, and the newest message of each topic, the last one last.
         self._incomplete: dict[int, dict[str, Any]] = {}
@@ -82,7 +88,10 @@ class SensorsNode(BridgeNode[SensorsParameters]):
             'fix': NavSatFix, _VELOCITY: TwistWithCovarianceStamped, 'imu/data': Imu,
             'odom': Odometry, 'air_data': AirData}
         self._outputs = {
-            topic: self.make_publisher(kind, topic) for topic, kind in kinds.items()}
+            topic: self.make_publisher(kind, topic) for topic, kind in (kinds | {
+                **({RANGE: Range} if figures.measures_height else {}),
+                **({MAGNETIC_FIELD: MagneticField} if field else {})}).items()}
+        self._delivered = dict.fromkeys(self._outputs, 0)
         self._handlers = {
             'fix': self._on_fix, _VELOCITY: self._on_velocity, 'air_data': self._on_air,
             'imu/data': self._on_imu}
@@ -92,6 +101,8 @@ class SensorsNode(BridgeNode[SensorsParameters]):
                 kinds[topic], f'{TRUTH}/{topic}',
                 partial(self._gather, topic) if given.lockstep else partial(
                     self._hear, topic, handler), _DEPTH)
+        if figures.measures_height and math.isnan(given.ground_elevation):
+            self.get_logger().info(f'{RANGE} is not published: ground_elevation is not known')
         self.get_logger().info(
             f'measuring as {given.sensors}, random seed {given.seed}; the truth is below {TRUTH}')
 
@@ -108,6 +119,16 @@ class SensorsNode(BridgeNode[SensorsParameters]):
     def changed(self, given: SensorsParameters) -> None:
         """Set or end faults."""
         self._set_faults(given)
+
+    def _earth_field(self, figures: Figures) -> EarthField | None:
+        """Return the magnetic field, None without a magnetometer or what computes it."""
+        if figures.magnetometer is None or figures.magnetometer.field is None:
+            return None
+        try:
+            return EarthField(figures.magnetometer.year)
+        except ImportError as error:
+            self.get_logger().warning(f'{MAGNETIC_FIELD} is not published: {error}')
+            return None
 
     def _set_faults(self, given: SensorsParameters) -> None:
         for name in SENSOR_FAULTS:
@@ -151,7 +172,8 @@ class SensorsNode(BridgeNode[SensorsParameters]):
             message.latitude, message.longitude, message.altitude)
 
     def _on_fix(self, stamp: int, message: NavSatFix) -> None:
-        for at, fix in self._suite.show_position(stamp, true_fix(message)):
+        self._place = true_fix(message)
+        for at, fix in self._suite.show_position(stamp, self._place):
             self._publish('fix', self._messages.fix(self._frames['fix'], at, fix))
 
     def _on_velocity(self, stamp: int, message: TwistWithCovarianceStamped) -> None:
@@ -165,7 +187,9 @@ class SensorsNode(BridgeNode[SensorsParameters]):
             self._publish('air_data', self._messages.air(self._frames['air_data'], at, air))
 
     def _on_imu(self, stamp: int, message: Imu) -> None:
-        delivered = self._suite.show_motion(stamp, true_motion(message))
+        motion = true_motion(message)
+        self._show_surroundings(stamp, motion.orientation)
+        delivered = self._suite.show_motion(stamp, motion)
         if self.parameters.lockstep:
             if delivered:
                 self._held = delivered[-1].reading
@@ -174,6 +198,16 @@ class SensorsNode(BridgeNode[SensorsParameters]):
         for at, reading in delivered:
             self._publish_odom(at, reading)
             self._publish('imu/data', self._messages.imu(self._frames['imu/data'], at, reading))
+
+    def _show_surroundings(self, stamp: int, orientation: Quaternion | None) -> None:
+        """Show ground and magnetic field, by the newest position."""
+        place, frame = self._place, self._frames['imu/data']
+        for at, field in self._suite.show_magnetic_field(stamp, place, orientation):
+            self._publish(MAGNETIC_FIELD, self._messages.magnetic_field(frame, at, field))
+        below = self.parameters.range_frame or f'{frame[:frame.rfind("/") + 1]}range_finder'
+        height = place.altitude - self.parameters.ground_elevation
+        for at, distance in self._suite.show_ground(stamp, height, orientation):
+            self._publish(RANGE, self._messages.range(below, at, distance))
 
     # What is measured.
 

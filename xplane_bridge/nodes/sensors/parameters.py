@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.nodes.common.base import BaseParameters
@@ -35,6 +36,12 @@ class SensorsParameters(BaseParameters):
         False, 'For a simulator in lockstep: imu/data for each state, with its stamp, after all '
         'else that is delivered then; where the IMU has nothing new, its last values.')
     base_frame: str = parameter('', 'Child frame of odom. Empty: the frame of imu/data.')
+    ground_elevation: float = parameter(
+        math.nan, 'Height of the ground (m above the WGS-84 ellipsoid), for the range finder. '
+        'NaN: not known, range is not published.', live=True)
+    range_frame: str = parameter(
+        '', 'Frame of range, whose x axis leads down. Empty: range_finder, with the prefix of the '
+        'frame of imu/data.')
     gnss_outage: bool = parameter(
         False, 'GNSS has no fix: fix without a position, no fix_velocity.', live=True)
     pitot_blocked: bool = parameter(
@@ -42,3 +49,5 @@ class SensorsParameters(BaseParameters):
         live=True)
     static_blocked: bool = parameter(
         False, 'The static port is blocked: the static pressure stays.', live=True)
+    range_finder_failed: bool = parameter(
+        False, 'The range finder delivers nothing.', live=True)
