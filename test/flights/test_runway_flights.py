@@ -24,7 +24,8 @@ import yaml
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from xplane_bridge.flights.core import CoreFlight
+from xplane_bridge.aircraft import terrain
+from xplane_bridge.flights.core import CoreFlight, on_simulated_ground
 from xplane_bridge.flights.flight import Silent, State
 from xplane_bridge.flights.order import FlownBy, Order
 from xplane_bridge.flights.refusals import refusals
@@ -47,8 +48,9 @@ def missed(flight):
     return [str(one) for one in flight.result().judgements if not one.passed]
 
 
-def test_the_shipped_circuit_meets_its_criteria():
-    flight = flown(scenario.load(str(SHIPPED)))
+@pytest.mark.parametrize('sensors', ['none', 'tactical'])
+def test_the_shipped_circuit_meets_its_criteria(sensors):
+    flight = flown(scenario.load(str(SHIPPED)), sensors=sensors)
     assert missed(flight) == []
     height = flight.history().series['altitude'].values
     assert 190.0 < height.max() - height[0] < 215.0
@@ -103,6 +105,16 @@ def test_equal_seeds_give_equal_flights_and_the_ground_is_as_high_as_the_runway(
     assert math.isnan(first.result().figures['runway']['touch_down'])
 
 
+def test_a_runway_whose_elevation_is_not_given_is_as_high_as_the_ground_there():
+    unknown = replace(circuit(), runway=replace(
+        circuit().runway, elevation_msl=math.nan, latitude_deg=47.8))
+    known = on_simulated_ground(Order(unknown)).scenario.runway
+    assert known.elevation_msl == terrain.elevation_m(47.8, 8.5)
+    assert known.elevation_msl != 430.0
+    (sentence,) = (one for one in refusals(Order(unknown, 'direct')) if 'height' in one)
+    assert 'state elevation_msl below "runway"; only core looks it up' in sentence
+
+
 def test_a_take_off_that_cannot_be_flown_ends_the_flight_with_a_sentence():
     wrong = circuit(initial={'heading_deg': 180.0}, duration=5.0)
     flight = CoreFlight(Order(wrong), Silent())
@@ -113,7 +125,7 @@ def test_a_take_off_that_cannot_be_flown_ends_the_flight_with_a_sentence():
 @pytest.mark.parametrize(('order', 'sentence'), [
     (Order(circuit(), 'direct'), 'take-offs and landings are flown in core only'),
     (Order(circuit(), flown_by=FlownBy(actions='attitude')), 'by the autopilot only'),
-    (Order(circuit(), sensors='consumer'), 'must be known to a metre, and that of sensors'),
+    (Order(circuit(), 'direct', sensors='consumer'), 'by sensors take-offs and landings are'),
     (Order(circuit(), rounding='xpc'), 'are flown without rounding'),
     (Order(circuit(initial={'model': 'c310'})),
      'c310.yaml has no performance of take-off and landing; find it (tune --model c310')])
@@ -122,6 +134,14 @@ def test_who_cannot_fly_it_is_told_before_the_flight(order, sentence):
     assert [one for one in found if sentence in one], found
 
 
+def test_sensors_need_a_range_finder(tmp_path):
+    file = tmp_path / 'mine.yaml'
+    file.write_text('gnss: {horizontal: {}}')
+    (sentence,) = refusals(Order(circuit(), sensors=str(file)))
+    assert f'must be known to a metre, and sensors {file} have no range_finder' in sentence
+
+
 def test_who_can_fly_it_is_not_refused():
     assert refusals(order_of(circuit(), sim='core')) == []
+    assert refusals(Order(circuit(), sensors='consumer')) == []
     assert refusals(Order(replace(circuit(), events=()), sensors='consumer')) == []

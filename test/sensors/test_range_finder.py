@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import pytest
 
 from xplane_bridge.conversions import frames
-from xplane_bridge.sensors.range_finder import along_down, tilt_cosine
+from xplane_bridge.sensors.range_finder import along_down, below, tilt_cosine
 from xplane_bridge.sensors.specification import FiguresError, parse
 from xplane_bridge.sensors.suite import Suite
 
@@ -45,9 +45,11 @@ def test_the_beam_along_the_body_ends_on_the_ground_or_leads_to_the_sky(
     _, _, up = frames.rotate(orientation, (0.0, 0.0, -1.0))
     if math.isinf(distance):
         assert up > -1e-9
+        assert math.isinf(below(5.0, orientation))
     else:
         assert distance >= height * (1.0 - 1e-12)
         assert height + distance * up == pytest.approx(0.0, abs=1e-6 * distance)
+        assert below(distance, orientation) == pytest.approx(height)
 
 
 def finder(**values):

@@ -170,6 +170,7 @@ class Sampler:
                 f'{kind}/unit[{number}]/{of}' for number in range(count)) if manager.hasNode(node)]
             for kind, of in (('gear', 'compression-ft'), ('contact', 'WOW')))
         self._struts, self._structure = struts, structure
+        self._height_above_ground = bind('altitude_agl')
         self._seen = tuple((bind(name), FACTORS[name][1]) for name in Seen._fields[:-2])
 
     def seen(self, speedbrake: float) -> Seen:
@@ -183,6 +184,10 @@ class Sampler:
         return Contacts(
             sum(self._reader.wheels_on_ground()), sum(get() > 0.5 for get in self._structure),
             tuple([get() * FOOT for get in self._struts]))
+
+    def height_above_ground(self) -> float:
+        """Return the height of the centre of gravity above the ground below, in m."""
+        return self._height_above_ground() * FOOT
 
     def throttles(self) -> list[float]:
         """Return the throttle of each engine, as commanded."""

@@ -28,7 +28,8 @@ class Measurement(NamedTuple):
     north; the rates are about the body's forward, right and down axes. airspeed is the indicated
     one; east and north are of the local frame. What a vehicle does not report is NaN: then the
     heading stands for the course, the indicated for the true airspeed, the airspeed for the
-    ground speed, and the climb rate is estimated from the altitude.
+    ground speed, and the climb rate is estimated from the altitude. The height above the ground
+    that is below is that of a range finder: infinity if it reaches no ground, NaN without one.
     """
 
     roll: float
@@ -45,6 +46,7 @@ class Measurement(NamedTuple):
     ground_speed: float = math.nan
     east: float = math.nan
     north: float = math.nan
+    height_above_ground: float = math.nan
 
     @property
     def wind(self) -> float:

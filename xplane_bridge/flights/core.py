@@ -23,13 +23,14 @@ rounded here, unless the order names one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 import time
 from typing import Any
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
-from xplane_bridge.aircraft.terrain import Airfield
+from xplane_bridge.aircraft.terrain import Airfield, elevation_m
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.policy.action import LEVELS
@@ -61,7 +62,7 @@ class CoreFlight(Flight):
     vehicle: CoreVehicle
 
     def __init__(self, order: Order, display: Display, law: ControlLaw | None = None) -> None:
-        super().__init__(order, display)
+        super().__init__(on_simulated_ground(order), display)
         self._law = law
         self._truth: Numbers | None = None
         self._used = 0.0
@@ -148,6 +149,15 @@ def law_of(flown_by: FlownBy) -> ActionLaw | None:
     if not flown_by.policy:
         return None
     return PolicyLaw(flown_by.load())
+
+
+def on_simulated_ground(order: Order) -> Order:
+    """Return an order whose runway, if its elevation is not given, has that of the ground."""
+    runway = order.scenario.runway
+    if runway is None or runway.has_elevation:
+        return order
+    known = runway.on_ground(elevation_m(runway.latitude_deg, runway.longitude_deg))
+    return replace(order, scenario=replace(order.scenario, runway=known))
 
 
 def never_engaged(name: str) -> ScenarioError:

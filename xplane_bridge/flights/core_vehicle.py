@@ -40,6 +40,7 @@ from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.policy.observation import Numbers, numbers, vector
 from xplane_bridge.control.policy.observation import Vector as Observation
+from xplane_bridge.control.runway.autopilot import Autopilot
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
@@ -106,6 +107,8 @@ class CoreVehicle(FlownByLaw):
         self.law: ControlLaw = law or autopilot_of(model, aircraft_path, gains_named)
         if isinstance(law, ActionLaw):
             law.place(self.observation, autopilot_of(model, aircraft_path, gains_named))
+        if isinstance(self.law, Autopilot):
+            self.law.exact = sensors is None
         self.time = 0.0
         self._wind: Sequence[float] = (0.0, 0.0, 0.0)
         self._turbulence: Sequence[float] = (0.0, 0.0)
@@ -155,7 +158,9 @@ class CoreVehicle(FlownByLaw):
         if self._touched is not None:
             self._touched.add(self.time, *self.aircraft.sampler.contacts())
         if self._sensed is not None:
-            self._sensed.show(self.time, self._place()[0], *self._parts())
+            self._sensed.show(
+                self.time, self._place()[0], *self._parts(),
+                self.aircraft.sampler.height_above_ground())
 
     def observation(self) -> Observation:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""

@@ -169,9 +169,7 @@ def _of_runway(order: Order, own_law: bool) -> Iterator[str]:
     if own_law or not order.flown_by.needs_autopilot() or order.flown_by.policy or (
             order.flown_by.actions):
         yield f'{needed}: take-offs and landings are flown by the autopilot only'
-    if order.sensed_by:
-        yield (f'{needed}: the height above the runway must be known to a metre, and that of '
-               f'sensors {order.sensed_by} is not; fly without sensors (--sensors none)')
+    yield from _of_height(order, needed)
     if order.rounding:
         yield f'{needed}: take-offs and landings are flown without rounding'
     try:
@@ -185,6 +183,29 @@ def _of_runway(order: Order, own_law: bool) -> Iterator[str]:
                    f'(tune --model {order.model} --airspeed M/S -o FILE)')
     except ValueError as error:
         yield f'{file}: {error}'
+
+
+def _of_height(order: Order, needed: str) -> Iterator[str]:
+    """Yield why the height above the runway is not known."""
+    runway = order.scenario.runway
+    if order.sim != CORE and runway is not None and not runway.has_elevation:
+        yield (f'{needed}: the height above the runway is not known: state elevation_msl '
+               f'below "runway"; only {CORE} looks it up in its terrain')
+    if not order.sensed_by:
+        return
+    if order.sim != CORE:
+        yield (f'{needed}: by sensors take-offs and landings are flown in {CORE} only, as '
+               'autopilot_node does not read a range finder: fly without (--sensors none)')
+        return
+    try:
+        measures = load(order.sensed_by).measures_height
+    except FiguresError:
+        # That is said of the sensors.
+        return
+    if not measures:
+        yield (f'{needed}: the height above the runway must be known to a metre, and sensors '
+               f'{order.sensed_by} have no range_finder; add one, or fly without sensors '
+               '(--sensors none)')
 
 
 def _of_gains(order: Order) -> Iterator[str]:

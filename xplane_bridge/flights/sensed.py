@@ -29,8 +29,12 @@ from xplane_bridge.sensors.altimeter import Altimeter
 from xplane_bridge.sensors.gnss import Fix, NO_FIX
 from xplane_bridge.sensors.imu import ImuReading, Motion
 from xplane_bridge.sensors.odometry import Pose
+from xplane_bridge.sensors.range_finder import below
 from xplane_bridge.sensors.specification import Figures, FiguresError, load
 from xplane_bridge.sensors.suite import Suite
+
+# A height above ground is no longer known this long (s) after it was measured.
+_OLDEST_HEIGHT = 0.5
 
 
 def figures_of(name: str) -> Figures:
@@ -63,18 +67,22 @@ class Sensed:
         self._air = Air()
         self._fix = NO_FIX
         self._stamp = 0
+        # The newest height above ground, infinity if none is in range, and its stamp.
+        self._height, self._height_at = math.nan, 0
         # Where the vehicle is by its sensors; None: nobody has asked yet, or it is not known.
         self._pose: Pose | None = None
         self._datum = datum
         self._position = (math.nan, math.nan)
 
     def show(
-        self, time: float, place: Vector, motion: Motion, velocity: Vector | None, air: Air
+        self, time: float, place: Vector, motion: Motion, velocity: Vector | None, air: Air,
+        height: float,
     ) -> None:
         """
         Show the sensors the state at a time (s).
 
         ``place``: latitude and longitude in degrees, metres above the ellipsoid. Velocity: ENU.
+        ``height``: above the ground, in m.
         """
         stamp, suite = round(time * 1e9), self._suite
         for fix in suite.show_position(stamp, Fix(*place)):
@@ -90,6 +98,8 @@ class Sensed:
             self._altimeter.take_pressure(_or_nan(delivered.reading.static_pressure))
         for imu in suite.show_motion(stamp, motion):
             self._imu = imu.reading
+        for at, (distance, _) in suite.show_ground(stamp, height, motion.orientation):
+            self._height, self._height_at = below(distance, self._motion.orientation), at
         self._stamp, self._pose = stamp, None
 
     def observed(self) -> Observed:
@@ -124,7 +134,8 @@ class Sensed:
         return Measurement(
             roll, -pitch, frames.yaw_to_heading(yaw), *rates, self._altimeter.altitude,
             _or_nan(self._air.indicated_airspeed), _or_nan(self._air.true_airspeed), up,
-            math.atan2(east, north), math.hypot(east, north), *self._position)
+            math.atan2(east, north), math.hypot(east, north), *self._position,
+            self._height if self._stamp - self._height_at < _OLDEST_HEIGHT * 1e9 else math.nan)
 
 
 def _or_nan(value: float | None) -> float:

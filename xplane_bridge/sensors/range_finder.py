@@ -87,6 +87,17 @@ def along_down(height: float, orientation: Quaternion) -> float:
     return height / cosine if cosine > 0.0 else math.inf
 
 
+def below(distance: float, orientation: Quaternion | None) -> float:
+    """
+    Return the height above ground (m) by a measured distance and orientation, the inverse.
+
+    Infinity: out of range, too near to be measured, or along an axis that does not lead down.
+    """
+    if distance < 0.0 or orientation is None or (cosine := tilt_cosine(orientation)) <= 0.0:
+        return math.inf
+    return distance * cosine
+
+
 def tilt_cosine(orientation: Quaternion) -> float:
     """Return the cosine of the angle between the body's down axis and the vertical."""
     _, x, y, _ = orientation

@@ -70,6 +70,17 @@ def test_an_elevation_is_above_mean_sea_level_and_altitudes_above_the_ellipsoid(
     assert parsed(GOOD).runway.elevation == pytest.approx(477.3, abs=1.0)
 
 
+def test_a_runway_without_an_elevation_has_that_of_the_ground_or_none_lands_there():
+    unknown = parsed(GOOD.replace('elevation_msl: 430, ', '')).runway
+    frame = LocalFrame(47.4, 8.5, 477.0)
+    with pytest.raises(ValueError, match='the elevation of the runway is not known'):
+        unknown.seen_from(frame)
+    known = unknown.on_ground(612.0)
+    assert known.seen_from(frame).elevation == pytest.approx(612.0 + 47.3, abs=1.0)
+    # What the scenario says holds.
+    assert known.on_ground(100.0) is known
+
+
 @pytest.mark.parametrize(('length', 'aiming_point'), [
     (200, 100.0), (700, 150.0), (1000, 250.0), (1200, 300.0), (3000, 400.0)])
 def test_the_aiming_point_is_that_of_runways_of_its_length(length, aiming_point):
@@ -80,7 +91,7 @@ def test_the_aiming_point_is_that_of_runways_of_its_length(length, aiming_point)
 
 @pytest.mark.parametrize(('old', 'new', 'sentence'), [
     ('heading_deg: 180, ', '', 'runway: heading_deg is missing'),
-    ('elevation_msl: 430, ', '', 'runway: elevation_msl is missing'),
+    ('length: 1000, ', '', 'runway: length is missing'),
     ('length: 1000', 'length: 20', 'runway.length: expected at least 100, got 20'),
     ('width: 30', 'width: 30, aiming_point: 1000', 'is beyond the runway of 1000 m'),
     ('width: 30', 'width: 30, slope: 1', "unknown name 'slope'"),

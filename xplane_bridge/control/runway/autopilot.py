@@ -24,6 +24,7 @@ from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.laws import attitude_rates
 from xplane_bridge.control.loops import clamp
 from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.control.runway.height import Height
 from xplane_bridge.control.runway.pattern import Pattern
 from xplane_bridge.control.runway.performance import Performance
 from xplane_bridge.control.runway.phases import (
@@ -46,6 +47,9 @@ _AT_REST, _LINED_UP = 0.5, math.radians(10.0)
 # An approach begins in a sector of the extended centreline (rad), not above this share of the
 # glide path's height, and above this height (m).
 _SECTOR, _ABOVE, _LOWEST_APPROACH = math.radians(25.0), 1.25, 30.0
+# An approach whose height above the runway is not known so far (m) before the threshold is broken
+# off, and climbs to this height (m).
+_DECISION, _CLIMBS_TO = 150.0, 300.0
 _TAKES_OFF = (Stand, Roll, Rotate, Climb)
 _LANDS = (Approach, Flare)
 _Begin = Callable[[Measurement, Controls], Phase]
@@ -60,6 +64,10 @@ class Autopilot(Cascade):
     that is commanded in a pattern on the final leg; without them the pattern is flown round and
     round, and after a climb altitude and course are held. Any other command ends all of it.
     ``phase`` is the name of what is flown, empty at other levels.
+
+    If the altitude is not ``exact`` to a metre, as by sensors, the height above the runway is that
+    of a range finder: without one take-offs and landings are refused, and an approach that does
+    not see the runway by it is broken off.
     """
 
     def __init__(
@@ -70,6 +78,8 @@ class Autopilot(Cascade):
         self._pattern: _Begin | None = None
         self._is_to_land = False
         self._replaced = (False, False)
+        self._height = Height()
+        self.exact = True
         self.performance = performance
         super().__init__(gains, envelope)
 
@@ -99,7 +109,10 @@ class Autopilot(Cascade):
             raise ValueError(
                 f'take_off: its heading is {math.degrees(now.heading) % 360.0:.0f} deg, expected '
                 f'that of the runway, {math.degrees(runway.direction) % 360.0:.0f} deg')
+        self._check_height('take_off', now)
         self._begin(Stand(setting, height))
+        if not self.exact:
+            self._height.stand(now, setting.performance.rest_height)
 
     def pattern(self, runway: Runway, height: float, side: str = LEFT) -> None:
         """Fly the pattern of a runway at a height (m) above it, with turns to that side."""
@@ -131,6 +144,7 @@ class Autopilot(Cascade):
         """
         now, setting = self._measured(), self._setting(runway)
         self._check_place(now)
+        self._check_height('land', now)
         if isinstance(self._flies, Pattern) or self._pattern is not None:
             self._is_to_land = True
             return
@@ -159,12 +173,14 @@ class Autopilot(Cascade):
 
     def update(self, now: Measurement, dt: float) -> Controls:
         """Return the controls for a measurement taken ``dt`` seconds after the last."""
+        dt = clamp(dt, 0.0, LONGEST_STEP)
         if self._flies is not None:
+            if not self.exact:
+                now = self._height.corrected(now, self._flies.setting.runway, dt)
             self._now = now
             self._go_on(self._flies, now)
         if self._flies is None:
             return super().update(now, dt)
-        dt = clamp(dt, 0.0, LONGEST_STEP)
         self._last = self._flown(now, self._flies.fly(now, dt, self._last), dt)
         return self._last
 
@@ -197,8 +213,17 @@ class Autopilot(Cascade):
             following, self._pattern = self._pattern(now, self._last), None
         elif isinstance(flies, Pattern) and self._is_to_land and flies.is_on_final(now):
             following = Approach(flies.setting, now, self._last)
+        elif isinstance(flies, Approach) and self._is_blind(now, flies.setting.runway):
+            following = Climb(flies.setting, now, _CLIMBS_TO, self._last)
         if following is not None:
             self._flies = following
+
+    def _is_blind(self, now: Measurement, runway: Runway) -> bool:
+        """Return whether the height is not known where it must be."""
+        if self.exact or self._height.is_seen:
+            return False
+        # Not known where it is is no place to go on.
+        return not runway.locate(now.east, now.north)[0] < -_DECISION
 
     # Parts of commands.
 
@@ -208,14 +233,22 @@ class Autopilot(Cascade):
             raise ValueError(
                 'no take-off and landing performance is known for this aircraft: find it (tune)')
         return Setting(self._gains, figures, runway, envelope.bank, envelope.pitch_limit_up,
-                       -envelope.pitch_limit_down)
+                       -envelope.pitch_limit_down, self.exact)
 
     def _check_place(self, now: Measurement) -> None:
         if math.isnan(now.east + now.north + now.altitude):
             raise ValueError(
                 'a runway needs position and altitude of the aircraft, which are not known')
 
+    def _check_height(self, name: str, now: Measurement) -> None:
+        if not self.exact and math.isnan(now.height_above_ground):
+            raise ValueError(
+                f'{name}: the height above the runway is not known to a metre: expected a range '
+                'finder that measures it')
+
     def _begin(self, phase: Phase) -> None:
+        if self._flies is None:
+            self._height = Height()
         self._take(Level.RUNWAY, [])
         self._flies, self._target = phase, Target()
 

@@ -34,8 +34,6 @@ _HEADING_TO_YAW_RATE, _YAW_RATE = 0.8, 0.15
 _STEERING_GAIN, _STEERING_INTEGRAL = 6.0, 6.0
 # While the pitch is within this (rad) of that at rest, the steered wheel is on the ground.
 _ON_WHEEL = math.radians(1.2)
-# Higher than this (m) above where it stands it does not roll.
-_ROLLS = 0.1
 # Slower (m/s), wheels are steered as if it were this fast.
 _TAXI = 3.0
 
@@ -74,10 +72,10 @@ class Steering:
         _, across = setting.runway.locate(now.east, now.north)
         towards = -math.atan(across / (_RETURN_TIME * speed + _RETURN_WAY))
         rate = clamp(
-            _HEADING_TO_YAW_RATE * (towards - setting.runway.turned(now.heading)),
+            _HEADING_TO_YAW_RATE * (towards - setting.runway.turned(setting.direction(now))),
             -_YAW_RATE, _YAW_RATE)
         if (abs(now.pitch - setting.performance.rest_pitch) > _ON_WHEEL
-                or setting.height(now) > _ROLLS):
+                or setting.height(now) > setting.contact):
             self._integral = None
             return rate, None
         full = setting.performance.steering * max(speed, _TAXI)

@@ -40,7 +40,6 @@ _ROTATION, _LOWERING = math.radians(3.0), math.radians(2.0)
 _CLEARANCE = math.radians(2.0)
 # A wheel this high (m) above where it stands is off the ground.
 _OFF_GROUND = 0.3
-_TOUCHES = 0.1
 _CLIMB_BEGINS = 4.0
 _GEAR_UP, _FLAPS_UP = 20.0, 60.0
 # Nearer than this height (m) the nose is not lowered to gain speed.
@@ -301,7 +300,7 @@ class Flare(Phase):
 
     def next(self, now: Measurement, last: Controls) -> Phase | None:
         """Return the next phase if this one is over."""
-        if self.setting.height(now) > _TOUCHES:
+        if self.setting.height(now) > self.setting.contact:
             return None
         return RollOut(self.setting, now)
 

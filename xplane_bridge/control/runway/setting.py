@@ -28,6 +28,10 @@ from xplane_bridge.control.runway.runway import Runway
 
 # A nose wheel is held so far (rad) above the ground.
 _MAINS_FIRST = math.radians(0.7)
+# A wheel is on the ground up to this height (m): a range finder is wrong by some centimetres.
+_CONTACT, _CONTACT_BY_SENSORS = 0.1, 0.2
+# Faster than this (m/s) the course over ground is known by GNSS.
+_COURSE_KNOWN = 5.0
 # Near the ground it banks no more than this (rad), and so much more per metre of height.
 _BANK_AT_GROUND = math.radians(3.0)
 _BANK_PER_HEIGHT = math.radians(1.5)
@@ -58,7 +62,8 @@ class Setting:
     """
     An aircraft, ``bank`` (rad) being its limit, and the runway that it is flown to or from.
 
-    Pitch is kept in ``pitch_down`` .. ``pitch_up`` (rad).
+    Pitch is kept in ``pitch_down`` .. ``pitch_up`` (rad). What is measured is ``exact``, or it is
+    by sensors, with their errors.
     """
 
     gains: Gains
@@ -67,12 +72,27 @@ class Setting:
     bank: float
     pitch_up: float
     pitch_down: float
+    exact: bool = True
 
     @property
     def touch_down_pitch(self) -> float:
         """Return the lowest pitch (rad) to touch down with: the main wheels first."""
         figures = self.performance
         return 0.0 if figures.has_tail_wheel else figures.touch_down_pitch + _MAINS_FIRST
+
+    @property
+    def contact(self) -> float:
+        """Return the height (m) up to which a wheel is on the ground."""
+        return _CONTACT if self.exact else _CONTACT_BY_SENSORS
+
+    def direction(self, now: Measurement) -> float:
+        """
+        Return where it rolls to (rad): the heading, or by sensors the course while that is known.
+
+        A compass is wrong by some degrees, and a receiver's course is not.
+        """
+        rolls = not self.exact and now.speed_over_ground > _COURSE_KNOWN
+        return now.track if rolls else now.heading
 
     def height(self, now: Measurement) -> float:
         """Return the height (m) of its main wheels above the runway, on which they stand."""

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from typing import Any
 
@@ -50,6 +50,8 @@ class Runway:
     A runway: its threshold in degrees, its true ``heading`` and ``glide_path`` in rad.
 
     ``elevation_msl``, ``length``, ``width`` and the aiming point beyond the threshold are in m.
+    An elevation that is not known is NaN: then it is that of the ground there (``on_ground``), or
+    nobody flies from it or to it.
     """
 
     latitude_deg: float
@@ -60,6 +62,15 @@ class Runway:
     width: float
     glide_path: float
     aiming_point: float
+
+    @property
+    def has_elevation(self) -> bool:
+        """Return whether its elevation is known."""
+        return not math.isnan(self.elevation_msl)
+
+    def on_ground(self, elevation_msl: float) -> Runway:
+        """Return it with the elevation (m) of the ground, as terrain data has it."""
+        return self if self.has_elevation else replace(self, elevation_msl=elevation_msl)
 
     @property
     def elevation(self) -> float:
@@ -81,7 +92,8 @@ class Runway:
 
     def standing(self) -> dict[str, float]:
         """Return where an aircraft stands before its take-off, by the names of initial."""
-        latitude, longitude, _ = self.own_frame().enu_to_geodetic((
+        # So near the elevation makes no difference.
+        latitude, longitude, _ = self.on_ground(0.0).own_frame().enu_to_geodetic((
             _STANDS * math.sin(self.heading), _STANDS * math.cos(self.heading), 0.0))
         return {'latitude_deg': latitude, 'longitude_deg': longitude,
                 'heading_deg': self.heading / DEGREE}
@@ -90,8 +102,8 @@ class Runway:
 def parse(item: Any) -> Runway:
     """Return the runway of a file; ScenarioError says what is wrong with it."""
     given = fields.mapping(
-        item, 'runway', required=('heading_deg', 'elevation_msl', 'length', 'width'),
-        optional=('latitude_deg', 'longitude_deg', 'glide_path_deg', 'aiming_point'))
+        item, 'runway', required=('heading_deg', 'length', 'width'), optional=(
+            'elevation_msl', 'latitude_deg', 'longitude_deg', 'glide_path_deg', 'aiming_point'))
 
     def number(name: str, low: float, high: float, otherwise: float = math.nan) -> float:
         return fields.number(
@@ -106,8 +118,9 @@ def parse(item: Any) -> Runway:
     return Runway(
         number('latitude_deg', -89.0, 89.0, HOME_LAT_DEG),
         number('longitude_deg', -180.0, 180.0, HOME_LON_DEG),
-        DEGREE * number('heading_deg', 0.0, 360.0), number('elevation_msl', -500.0, 6000.0),
-        length, number('width', 5.0, _WIDEST),
+        DEGREE * number('heading_deg', 0.0, 360.0),
+        number('elevation_msl', -500.0, 6000.0) if 'elevation_msl' in given else math.nan, length,
+        number('width', 5.0, _WIDEST),
         DEGREE * number('glide_path_deg', 2.0, 8.0, 3.0), aiming_point)
 
 

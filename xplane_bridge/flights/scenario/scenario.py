@@ -212,8 +212,8 @@ def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
         fields.text(top.get('sensors', ''), 'sensors'), runway)
     if runway is None and (needed := found.needs_runway()):
         raise ScenarioError(
-            f'{", ".join(needed)} needs a runway: state heading_deg, elevation_msl, length and '
-            'width below "runway", as no mode trusts an unknown height above the ground')
+            f'{", ".join(needed)} needs a runway: state heading_deg, length, width and '
+            'elevation_msl below "runway", as no mode trusts an unknown height above the ground')
     return found
 
 
