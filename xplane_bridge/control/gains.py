@@ -28,6 +28,9 @@ from xplane_bridge.common.data import folder
 ALL = '/**'
 """The section of a parameter file that is for all nodes."""
 
+GROUPS = ('gains', 'envelope', 'performance')
+"""Groups of parameters of autopilot_node that belong to the aircraft."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gains:
@@ -82,12 +85,11 @@ def load(model: str | Path) -> Gains:
     return Gains(**numbers(read(model), 'gains', [item.name for item in fields(Gains)]))
 
 
-def read(model: str | Path, section: str = ALL) -> Mapping[str, Any]:
+def read(model: str | Path) -> Mapping[str, Any]:
     """
-    Return the parameters (gains, envelope) in the file of an aircraft.
+    Return the parameters (gains, envelope, performance) in the file of an aircraft.
 
-    Another ``section`` than that for all nodes need not be there: then it is empty. Raises
-    ValueError if there is no such file, or it is not one.
+    Raises ValueError if there is no such file, or it is not one.
     """
     path = Path(model)
     if path.suffix != '.yaml':
@@ -102,14 +104,12 @@ def read(model: str | Path, section: str = ALL) -> Mapping[str, Any]:
         raise ValueError(f'{path}: {error.strerror}') from None
     except ValueError as error:
         raise ValueError(f'{path}: {error}') from None
-    if section != ALL and isinstance(content, Mapping) and section not in content:
-        return {}
     try:
-        found = content[section]['ros__parameters']
+        found = content[ALL]['ros__parameters']
     except (KeyError, TypeError):
         found = None
     if not isinstance(found, Mapping):
-        raise ValueError(f'{path}: expected the parameters below {section} and ros__parameters')
+        raise ValueError(f'{path}: expected the parameters below {ALL} and ros__parameters')
     return found
 
 
@@ -151,13 +151,13 @@ def chosen(model: str, aircraft_path: str = '', named: str = '') -> Path:
 
 def parameters_of(model: str | Path) -> dict[str, float]:
     """
-    Return gains and limits of an aircraft's file by the names of autopilot_node's parameters.
+    Return what an aircraft's file has for autopilot_node, by the names of its parameters.
 
     Raises ValueError as load() does.
     """
     content = read(model)
     return {
-        f'{group}.{name}': value for group in ('gains', 'envelope')
+        f'{group}.{name}': value for group in GROUPS
         for name, value in numbers(content, group, list(content.get(group, ()))).items()}
 
 

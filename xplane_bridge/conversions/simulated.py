@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xplane_bridge.common.controls import BRAKES
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
 from xplane_bridge.conversions.vehicle import Air, Controls, EngineControls, VehicleState
@@ -82,3 +83,12 @@ def engines(state: Any) -> EngineControls | None:
     return EngineControls(*(
         tuple(getattr(engine, name) for engine in state.engines)
         for name in EngineControls.__slots__))
+
+
+def by_cockpit(command: Controls) -> dict[str, float]:
+    """Return the controls of a command by the names of Aircraft.set_controls."""
+    found = {BRAKES.get(name, name): value for name, value in command.given().items()}
+    if not found.keys().isdisjoint(BRAKES.values()):
+        # Whoever brakes by himself needs no parking brake.
+        found['parking_brake'] = 0.0
+    return found

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import math
 from typing import Protocol
 
-from xplane_bridge.common.controls import BRAKES, FLOWN
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.targets import check_targets, Target, with_changes
@@ -119,12 +119,3 @@ class FlownByLaw(ABC):
         else:
             self.law.target = with_changes(self.law.target, values)
         self.keep_target()
-
-
-def by_cockpit(command: Controls) -> dict[str, float]:
-    """Return the controls of a command by the names of Aircraft.set_controls."""
-    found = {BRAKES.get(name, name): value for name, value in command.given().items()}
-    if not found.keys().isdisjoint(BRAKES.values()):
-        # Whoever brakes by himself needs no parking brake.
-        found['parking_brake'] = 0.0
-    return found

@@ -35,6 +35,7 @@ from xplane_bridge.common.units import KNOT
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import Numbers, Vector, vector
+from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.controller import ControlLaw
 from xplane_bridge.flights.core_vehicle import CoreVehicle, Rounding
@@ -43,7 +44,6 @@ from xplane_bridge.flights.frames import Frames
 from xplane_bridge.flights.laws import ActionLaw, PolicyLaw
 from xplane_bridge.flights.order import FlownBy, Order
 from xplane_bridge.flights.rounding import rounding_of
-from xplane_bridge.flights.scenario.runway import Runway
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.scenario.start import simulated_start
 from xplane_bridge.flights.script import Script
@@ -166,20 +166,19 @@ def never_engaged(name: str) -> ScenarioError:
         f'scenario {name} never engages a controller: an episode needs the event engage')
 
 
-def start_of(initial: Mapping[str, Any], runway: Runway | None = None) -> Initial:
+def start_of(initial: Mapping[str, Any], runway: ChartedRunway | None = None) -> Initial:
     """
     Return where a scenario starts: what it does not say is simulator_node's default.
 
     The ground around its runway is as high as that.
     """
     default = Initial()
-    airfield = default.airfield if runway is None else Airfield(
-        runway.latitude_deg, runway.longitude_deg, runway.elevation_msl)
-    given = simulated_start(initial)
+    given = simulated_start(initial, runway)
     return Initial(
         lat_deg=given.get('latitude_deg', default.lat_deg),
         lon_deg=given.get('longitude_deg', default.lon_deg),
         altitude_msl=given.get('altitude_msl', default.altitude_msl),
         heading_deg=given.get('heading_deg', default.heading_deg),
         airspeed_kt=given['airspeed'] / KNOT if 'airspeed' in given else default.airspeed_kt,
-        parked=given.get('parked', default.parked), airfield=airfield)
+        parked=given.get('parked', default.parked),
+        airfield=Airfield(*given['airfield']) if runway else default.airfield)

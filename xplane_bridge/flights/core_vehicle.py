@@ -41,22 +41,22 @@ from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.policy.observation import Numbers, numbers, vector
 from xplane_bridge.control.policy.observation import Vector as Observation
 from xplane_bridge.control.runway.autopilot import Autopilot
+from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, usual_undulation
 from xplane_bridge.conversions.odom_frame import OdomFrame
+from xplane_bridge.conversions.simulated import by_cockpit
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.flights import observed
 from xplane_bridge.flights.analysis.history import make_flight
 from xplane_bridge.flights.analysis.measured import Measured, Row, Rows, Touched
-from xplane_bridge.flights.analysis.quantities import EACH_FRAME, TARGET
-from xplane_bridge.flights.analysis.runway import CONTACTS
+from xplane_bridge.flights.analysis.quantities import CONTACTS, EACH_FRAME, TARGET
 from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
-from xplane_bridge.flights.controller import by_cockpit, ControlLaw, FlownByLaw
+from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.flights.laws import ActionLaw, autopilot_of, fly_procedure
 from xplane_bridge.flights.observed import Observed
-from xplane_bridge.flights.scenario.runway import Runway
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.flights.sensed import Sensed
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
@@ -293,7 +293,7 @@ class CoreVehicle(FlownByLaw):
         return ''
 
     def fly_procedure(
-        self, name: str, values: Mapping[str, Any], runway: Runway | None
+        self, name: str, values: Mapping[str, Any], runway: ChartedRunway | None
     ) -> None:
         """Let the autopilot fly from a runway, or to it (scenario.runway.PROCEDURES)."""
         assert self._local is not None

@@ -164,8 +164,6 @@ def _of_runway(order: Order, own_law: bool) -> Iterator[str]:
     needed = ', '.join(order.scenario.needs_runway())
     if not needed:
         return
-    if order.sim != CORE:
-        yield f'{needed}: take-offs and landings are flown in {CORE} only, choose --sim {CORE}'
     if own_law or not order.flown_by.needs_autopilot() or order.flown_by.policy or (
             order.flown_by.actions):
         yield f'{needed}: take-offs and landings are flown by the autopilot only'

@@ -28,6 +28,7 @@ from xplane_bridge.common.text import known
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.path import PathFollower
+from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.flights.analysis.series import Series
 from xplane_bridge.flights.analysis.verdict import flown_step, Occurrence
@@ -35,7 +36,7 @@ from xplane_bridge.flights.conduct.conduct import Account
 from xplane_bridge.flights.route import RouteFlight, Telemetry
 from xplane_bridge.flights.scenario.events import Event
 from xplane_bridge.flights.scenario.excitation import AXES, Excitation
-from xplane_bridge.flights.scenario.runway import PROCEDURES, Runway
+from xplane_bridge.flights.scenario.runway import PROCEDURES
 from xplane_bridge.flights.scenario.scenario import Scenario
 
 # A little less: what is executed at this time is due then, however the sum is rounded.
@@ -77,7 +78,7 @@ class Flown(Protocol):
         """
 
     def fly_procedure(
-        self, name: str, values: Mapping[str, Any], runway: Runway | None
+        self, name: str, values: Mapping[str, Any], runway: ChartedRunway | None
     ) -> None:
         """Let the autopilot take off, fly the pattern, land or go around (PROCEDURES)."""
 

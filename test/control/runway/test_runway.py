@@ -78,10 +78,10 @@ def test_an_aircraft_without_its_own_performance_has_none():
     ({'rest_height': 0.0}, 'rest_height is 0, expected above 0'),
     ({'climb_pitch': math.nan}, 'climb_pitch is nan, expected a finite number')])
 def test_what_is_wrong_with_a_performance_is_said(changes, sentence, tmp_path):
-    known = {**read('c172p', performance.SECTION), **changes}
+    known = {**read('c172p')[performance.GROUP], **changes}
     file = tmp_path / 'mine.yaml'
-    file.write_text(yaml.safe_dump({'performance': {'ros__parameters': {
-        name: value for name, value in known.items() if value is not None}}}))
+    file.write_text(yaml.safe_dump({'/**': {'ros__parameters': {'performance': {
+        name: value for name, value in known.items() if value is not None}}}}))
     with pytest.raises(ValueError, match=sentence):
         performance.load(file)
 
@@ -93,5 +93,3 @@ def test_a_performance_is_read_as_tune_writes_it(tmp_path):
     file.write_text(parameter_file(
         model, found, Limits(), 'tune', performance.load('c172p')))
     assert performance.load(file) == performance.load('c172p')
-    # A node that is given the file has no parameter of it.
-    assert performance.SECTION not in read(file)

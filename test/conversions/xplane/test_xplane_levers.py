@@ -30,6 +30,7 @@ PLACE = (47.0, 8.0, 500.0)
 def test_brakes_are_taken_from_the_pedals_and_trims_are_written():
     assert levers.lever_datarefs({'brake_left': 0.5, 'rudder_trim': -0.25}) == {
         'sim/operation/override/override_toe_brakes': (1.0,),
+        C2 + 'parking_brake_ratio': (0.0,),
         C2 + 'left_brake_ratio': (0.5,), C2 + 'rudder_trim': (-0.25,)}
     assert levers.lever_datarefs({'elevator_trim': 0.1}) == {C2 + 'elevator_trim': (0.1,)}
 

@@ -23,160 +23,21 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from action_msgs.msg import GoalStatus
+from flown import Client, Flown
 from geometry_msgs.msg import PoseStamped
 from masked import masked
-from nav_msgs.msg import Odometry, Path
-from rclpy.action import ActionClient
-from sensor_msgs.msg import Imu, Joy, NavSatFix
-from std_msgs.msg import String
+from nav_msgs.msg import Path
+from sensor_msgs.msg import Joy
 
 from xplane_bridge.action import FlyRoute
-from xplane_bridge.aircraft.aircraft import Aircraft
-from xplane_bridge.conversions import frames
-from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.msg import (
-    AirData,
     AttitudeTarget,
     AutopilotTarget,
-    FlightControls,
     RateTarget,
     Route,
 )
-from xplane_bridge.nodes.autopilot import AutopilotNode
-from xplane_bridge.nodes.common.latched import LATCHED
 
-FRAME = 1.0 / 30.0
 FEET = 0.3048
-
-
-class Flown:
-    """A JSBSim aircraft behind the common topics: it flies a frame with each command."""
-
-    def __init__(self, ros, **parameters):
-        self.ros = ros
-        self.aircraft = Aircraft()
-        self.frames = self.until = 0
-        self.command = None
-        self.publishers = {}
-        ros.subscribe(String, '/autopilot/level', LATCHED)
-        ros.subscribe(AutopilotTarget, '/autopilot/active_target', LATCHED)
-        ros.subscribe(Path, '/autopilot/active_path', LATCHED)
-        self.node = ros.start(AutopilotNode, lockstep=True, **parameters)
-        ros.observer.create_subscription(FlightControls, '/command/controls', self._take, 10)
-        self.topics = {
-            topic: ros.publisher(kind, f'/{topic}', 10) for topic, kind in (
-                ('fix', NavSatFix), ('air_data', AirData), ('controls', FlightControls),
-                ('imu/data', Imu), ('odom', Odometry))}
-        ros.wait_for(lambda: self.node.count_subscribers('/command/controls'), 'who hears it')
-        state = self.aircraft.state
-        self.datum = LocalFrame(state.lat_deg, state.lon_deg, state.altitude_msl)
-        ros.observer.create_publisher(NavSatFix, '/datum', LATCHED).publish(NavSatFix(
-            latitude=state.lat_deg, longitude=state.lon_deg, altitude=state.altitude_msl))
-        ros.wait_for(lambda: self.node._telemetry.datum, 'the datum')
-        self.said = []
-        refuse, warn = self.node.refuse, self.node.warn
-        self.node.refuse = lambda what, error: (self.said.append(str(error)), refuse(what, error))
-        self.node.warn = lambda kind, text: (self.said.append(text), warn(kind, text))
-        self._publish()
-
-    @property
-    def state(self):
-        return self.aircraft.state
-
-    @property
-    def altitude(self):
-        return self.state.altitude_msl
-
-    @property
-    def east_north(self):
-        state = self.state
-        return self.datum.geodetic_to_enu(state.lat_deg, state.lon_deg, self.altitude)[:2]
-
-    def ahead(self, forward, right=0.0):
-        """Return where something is from the datum, east and north, seen from the aircraft."""
-        east, north = self.east_north
-        sine, cosine = math.sin(self.state.psi), math.cos(self.state.psi)
-        return east + forward * sine + right * cosine, north + forward * cosine - right * sine
-
-    def at(self, east, north):
-        """Return the latitude and longitude of a position from the datum."""
-        return self.datum.enu_to_geodetic((east, north, 0.0))[:2]
-
-    def _publish(self):
-        state = self.state
-        orientation = frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(
-            state.phi, state.theta, state.psi))
-        imu, odom = Imu(), Odometry()
-        turned = imu.orientation
-        turned.w, turned.x, turned.y, turned.z = orientation
-        rates = imu.angular_velocity
-        rates.x, rates.y, rates.z = state.p, -state.q, -state.r
-        odom.header.frame_id, odom.child_frame_id = 'odom', 'base_link'
-        linear = odom.twist.twist.linear
-        linear.x, linear.y, linear.z = frames.rotate_inverse(
-            orientation, (state.v_east, state.v_north, -state.v_down))
-        for topic, message in (
-            ('fix', NavSatFix(
-                latitude=state.lat_deg, longitude=state.lon_deg, altitude=self.altitude)),
-            ('air_data', AirData(indicated_airspeed=state.cas, true_airspeed=state.tas)),
-            ('controls', masked(
-                FlightControls, elevator=state.elevator, aileron=state.aileron,
-                rudder=state.rudder, throttle=state.engines[0].throttle)),
-            ('imu/data', imu), ('odom', odom),
-        ):
-            stamp = message.header.stamp
-            stamp.sec, stamp.nanosec = divmod(self.stamp, 1_000_000_000)
-            self.topics[topic].publish(message)
-
-    @property
-    def stamp(self):
-        return round((self.frames + 1) * FRAME * 1e9)
-
-    def _take(self, command):
-        stamp = command.header.stamp
-        assert stamp.sec * 1_000_000_000 + stamp.nanosec == self.stamp, 'one command a stamp'
-        assert self.command is None, 'one command a stamp'
-        self.command = command
-        self._advance()
-
-    def _advance(self):
-        if self.command is None or self.frames >= self.until:
-            return
-        command, self.command = self.command, None
-        self.aircraft.set_controls(
-            elevator=command.elevator, aileron=command.aileron, rudder=command.rudder,
-            throttle=command.throttle)
-        self.aircraft.advance(FRAME)
-        self.frames += 1
-        self._publish()
-
-    def fly(self, seconds, until=lambda: False):
-        """Fly on, and wait for the command that follows."""
-        end = self.frames + round(seconds / FRAME)
-        step = max(1, round(1.0 / FRAME))
-        while self.frames < end and not until():
-            self.until = min(self.frames + step, end)
-            self.ros.run_in(self.ros.observer, self._advance)
-            self.ros.wait_for(
-                lambda: self.frames >= self.until and self.command is not None, 'the commands')
-
-    def publish(self, topic, message):
-        """Command, and wait until that has been taken."""
-        if topic not in self.publishers:
-            self.publishers[topic] = self.ros.publisher(type(message), topic, 10)
-        count = len(self.ros.messages['/autopilot/active_target']) + len(self.said)
-        self.publishers[topic].publish(message)
-        if topic != '/joy':
-            self.ros.wait_for(lambda: count < len(self.said) + len(
-                self.ros.messages['/autopilot/active_target']), f'what {topic} does')
-
-    def level(self):
-        return self.ros.messages['/autopilot/level'][-1].data
-
-    def values(self, part):
-        """Return the values of a status."""
-        return {key: value for status in self.node.diagnose() if status.name == part
-                for key, value in status.values}
 
 
 def test_each_level_flies_what_it_is_told_and_the_last_one_wins(ros):
@@ -253,32 +114,18 @@ def is_drawn(flown, end, up):
     flown.ros.wait_for(drawn, f'a path that ends at {end}, {up}')
 
 
-class Client:
-    """A client of fly_route, whose goals are sent while the simulation waits."""
-
-    def __init__(self, flown):
-        self.flown, self.ros = flown, flown.ros
-        self.feedback = []
-        self.client = ActionClient(self.ros.observer, FlyRoute, '/fly_route')
-        assert self.client.wait_for_server(60.0)
-
-    def send(self, *places, **values):
-        """Send a goal; return its handle."""
-        future = self.client.send_goal_async(
-            FlyRoute.Goal(route=Route(
-                latitude=[place[0] for place in places],
-                longitude=[place[1] for place in places], **values)),
-            lambda message: self.feedback.append(message.feedback))
-        return self.wait(future, 'the goal')
-
-    def wait(self, future, what):
-        return self.ros.wait_for(lambda: [future.result()] if future.done() else None, what)[0]
+def route_to(*places, **values):
+    """Return the goal of a route."""
+    return FlyRoute.Goal(route=Route(
+        latitude=[place[0] for place in places], longitude=[place[1] for place in places],
+        **values))
 
 
 def test_fly_route_reports_its_way_and_holds_when_it_is_cancelled(ros):
     flown = Flown(ros)
-    client = Client(flown)
-    first = client.send(flown.at(*flown.ahead(700.0)), flown.at(*flown.ahead(1300.0, 500.0)))
+    client = Client(flown, FlyRoute, '/fly_route')
+    first = client.send(route_to(
+        flown.at(*flown.ahead(700.0)), flown.at(*flown.ahead(1300.0, 500.0))))
     result = first.get_result_async()
     flown.fly(5.0)
     ros.wait_for(lambda: len(client.feedback) > 5, 'feedback')
@@ -287,17 +134,18 @@ def test_fly_route_reports_its_way_and_holds_when_it_is_cancelled(ros):
     assert told.distance_left > told.distance
     assert abs(told.cross_track) < 5.0
     # Another goal takes its place.
-    second = client.send(flown.at(*flown.ahead(3000.0)))
+    second = client.send(route_to(flown.at(*flown.ahead(3000.0))))
     ended = client.wait(result, 'the first result')
     assert (ended.status, ended.result.success) == (GoalStatus.STATUS_ABORTED, False)
     assert 'another goal' in ended.result.message
     # What cannot be flown is aborted with the reason.
-    refused = client.wait(client.send((48.0, 200.0)).get_result_async(), 'the refusal')
+    refused = client.wait(client.send(route_to((48.0, 200.0))).get_result_async(), 'the refusal')
     assert refused.status == GoalStatus.STATUS_ABORTED
     assert 'km away' in refused.result.message
     ended = client.wait(second.get_result_async(), 'the second result')
     assert 'another goal' in ended.result.message
-    third = client.send(flown.at(*flown.ahead(3000.0)), altitude=[flown.altitude + 100.0])
+    third = client.send(route_to(
+        flown.at(*flown.ahead(3000.0)), altitude=[flown.altitude + 100.0]))
     flown.fly(2.0)
     assert flown.level() == 'path'
     client.wait(third.cancel_goal_async(), 'the answer')
@@ -306,7 +154,7 @@ def test_fly_route_reports_its_way_and_holds_when_it_is_cancelled(ros):
     held = ros.messages['/autopilot/active_target'][-1]
     assert held.altitude == pytest.approx(flown.altitude, abs=1.0)
     assert held.fields & AutopilotTarget.COURSE
-    fourth = client.send(flown.at(*flown.ahead(150.0)))
+    fourth = client.send(route_to(flown.at(*flown.ahead(150.0))))
     result = fourth.get_result_async()
     flown.fly(10.0, until=result.done)
     ended = client.wait(result, 'the fourth result')
@@ -317,8 +165,8 @@ def test_fly_route_reports_its_way_and_holds_when_it_is_cancelled(ros):
 
 def test_a_joystick_takes_over_at_once_and_gives_back_on_a_button(ros):
     flown = Flown(ros)
-    client = Client(flown)
-    goal = client.send(flown.at(*flown.ahead(5000.0)))
+    client = Client(flown, FlyRoute, '/fly_route')
+    goal = client.send(route_to(flown.at(*flown.ahead(5000.0))))
     flown.fly(1.0)
     joy = Joy(axes=[0.0] * 8, buttons=[0] * 11)
     heard = flown.node._pilot.joystick
@@ -390,8 +238,8 @@ def test_the_envelope_limits_what_is_commanded_and_says_so(ros):
 
 def test_a_goal_ends_with_the_node_that_flies_it(ros):
     flown = Flown(ros)
-    client = Client(flown)
-    result = client.send(flown.at(*flown.ahead(5000.0))).get_result_async()
+    client = Client(flown, FlyRoute, '/fly_route')
+    result = client.send(route_to(flown.at(*flown.ahead(5000.0)))).get_result_async()
     flown.fly(0.5)
     ros.run_in(flown.node, flown.node.trigger_deactivate)
     ended = client.wait(result, 'the result')
@@ -399,7 +247,7 @@ def test_a_goal_ends_with_the_node_that_flies_it(ros):
     assert 'deactivated' in ended.result.message
     assert flown.level() == 'off'
     inactive = client.wait(
-        client.send(flown.at(*flown.ahead(5000.0))).get_result_async(), 'the refusal')
+        client.send(route_to(flown.at(*flown.ahead(5000.0)))).get_result_async(), 'the refusal')
     assert 'not active' in inactive.result.message
     ros.run_in(flown.node, flown.node.trigger_cleanup)
     ros.wait_for(lambda: not client.client.server_is_ready(), 'the end of the server')

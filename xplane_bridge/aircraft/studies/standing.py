@@ -16,9 +16,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xplane_bridge.aircraft.aircraft import Aircraft
+
+# A strut that carries next to nothing when standing is compared with this (m).
+_LEAST_COMPRESSION = 0.01
 
 
 def standing_compressions(aircraft: Aircraft) -> tuple[float, ...]:
@@ -28,3 +32,9 @@ def standing_compressions(aircraft: Aircraft) -> tuple[float, ...]:
             aircraft.model, replace(aircraft.initial, parked=True),
             aircraft_path=aircraft.aircraft_path)
     return aircraft.sampler.contacts().compressions
+
+
+def strut_compression(compressions: Sequence[float], standing: Sequence[float]) -> float:
+    """Return the greatest compression of a strut, as a multiple of that when standing."""
+    return max((now / max(usual, _LEAST_COMPRESSION)
+                for now, usual in zip(compressions, standing, strict=True)), default=0.0)

@@ -19,11 +19,13 @@ from collections.abc import Callable
 import math
 
 from xplane_bridge.control.cascade import Cascade, LONGEST_STEP
+from xplane_bridge.control.corners import Point
 from xplane_bridge.control.envelope import Envelope
 from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.laws import attitude_rates
 from xplane_bridge.control.loops import clamp
 from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.control.runway.charted import USUAL_HEIGHT
 from xplane_bridge.control.runway.height import Height
 from xplane_bridge.control.runway.pattern import Pattern
 from xplane_bridge.control.runway.performance import Performance
@@ -33,6 +35,7 @@ from xplane_bridge.control.runway.phases import (
     Flare,
     Phase,
     Roll,
+    RollOut,
     Rotate,
     Stand,
 )
@@ -44,6 +47,10 @@ from xplane_bridge.conversions.vehicle import Controls
 LEFT, RIGHT = 'left', 'right'
 # A take-off begins at rest (m/s), in the direction of the runway (rad).
 _AT_REST, _LINED_UP = 0.5, math.radians(10.0)
+# Standing on it, it is this near (m) to its elevation, all the slope of a runway included.
+_ON_SURFACE = 15.0
+# A take-off roll is broken off if brakes that decelerate by this (m/s2) stop it on the runway.
+_REJECTS = 3.0
 # An approach begins in a sector of the extended centreline (rad), not above this share of the
 # glide path's height, and above this height (m).
 _SECTOR, _ABOVE, _LOWEST_APPROACH = math.radians(25.0), 1.25, 30.0
@@ -51,7 +58,8 @@ _SECTOR, _ABOVE, _LOWEST_APPROACH = math.radians(25.0), 1.25, 30.0
 # off, and climbs to this height (m).
 _DECISION, _CLIMBS_TO = 150.0, 300.0
 _TAKES_OFF = (Stand, Roll, Rotate, Climb)
-_LANDS = (Approach, Flare)
+_APPROACHES = (Approach, Flare)
+_LANDS = (*_APPROACHES, RollOut)
 _Begin = Callable[[Measurement, Controls], Phase]
 
 
@@ -88,6 +96,33 @@ class Autopilot(Cascade):
         """Return the name of the phase of take-off, pattern or landing, empty if none."""
         return '' if self._flies is None else self._flies.name
 
+    @property
+    def height(self) -> float:
+        """Return the height (m) of its main wheels above the runway, NaN at other levels."""
+        return math.nan if self._flies is None else self._flies.setting.height(self._measured())
+
+    @property
+    def place(self) -> Point:
+        """Return m beyond the runway's threshold and right of its centreline, else NaN."""
+        now = self._measured()
+        return (math.nan, math.nan) if self._flies is None else (
+            self._flies.setting.runway.locate(now.east, now.north))
+
+    @property
+    def takes_off(self) -> bool:
+        """Return whether it takes off, or climbs to the height of a take-off or a go-around."""
+        return isinstance(self._flies, _TAKES_OFF)
+
+    @property
+    def lands(self) -> bool:
+        """Return whether it lands, or has landed, or will once it is on the final leg."""
+        return self._is_to_land or isinstance(self._flies, _LANDS)
+
+    @property
+    def has_stopped(self) -> bool:
+        """Return whether it stands after a landing, or a take-off that was broken off."""
+        return isinstance(self._flies, RollOut) and self._flies.has_stopped
+
     # Commands.
 
     def take_off(self, runway: Runway, height: float) -> None:
@@ -109,6 +144,10 @@ class Autopilot(Cascade):
             raise ValueError(
                 f'take_off: its heading is {math.degrees(now.heading) % 360.0:.0f} deg, expected '
                 f'that of the runway, {math.degrees(runway.direction) % 360.0:.0f} deg')
+        if not abs(setting.height(now)) < _ON_SURFACE:
+            raise ValueError(
+                f'take_off: by its altitude it stands {setting.height(now):+.0f} m above the '
+                "runway's elevation: one of them is wrong, and a landing would be too")
         self._check_height('take_off', now)
         self._begin(Stand(setting, height))
         if not self.exact:
@@ -126,8 +165,7 @@ class Autopilot(Cascade):
 
         if isinstance(self._flies, _TAKES_OFF):
             self._pattern = begin
-        elif isinstance(self._flies, _LANDS) or self._flies is None or isinstance(
-                self._flies, Pattern):
+        elif self._flies is None or isinstance(self._flies, (*_APPROACHES, Pattern)):
             if not setting.height(now) > _LOWEST_APPROACH:
                 raise ValueError(
                     f'pattern: it is {round(setting.height(now))} m above the runway, expected '
@@ -163,11 +201,39 @@ class Autopilot(Cascade):
     def go_around(self, height: float) -> None:
         """Break a landing off, and climb along the runway's track to a height (m) above it."""
         now, flies = self._measured(), self._flies
-        if not isinstance(flies, _LANDS):
+        if not isinstance(flies, _APPROACHES):
             raise ValueError(
                 'go_around: nothing is to be broken off: it is not on the approach, and has not '
                 'touched down')
         self._begin(Climb(flies.setting, now, height, self._last))
+
+    def break_off_take_off(self) -> str:
+        """
+        Stop on the runway if that is possible, else climb on; say which.
+
+        What was to follow is not flown.
+        """
+        now, flies = self._measured(), self._flies
+        if isinstance(flies, Stand | Roll):
+            runway = flies.setting.runway
+            along, _ = runway.locate(now.east, now.north)
+            if now.speed_over_ground ** 2 / (2.0 * _REJECTS) < runway.length - along:
+                self._begin(RollOut(flies.setting, now))
+                return 'it stops on the runway'
+        self._pattern, self._is_to_land = None, False
+        return 'it climbs straight ahead to its height, and holds that'
+
+    def break_off_landing(self) -> str:
+        """Go around if it approaches, else go on with what it flies; say which."""
+        now, flies = self._measured(), self._flies
+        self._is_to_land = False
+        if isinstance(flies, _APPROACHES):
+            self._begin(Climb(flies.setting, now, USUAL_HEIGHT, self._last))
+            return (f'it goes around, climbs straight ahead to {USUAL_HEIGHT:.0f} m above the '
+                    'runway, and holds that')
+        if isinstance(flies, RollOut):
+            return 'it has touched down, and stops on the runway'
+        return f'the {self.phase} is flown on'
 
     # Each update.
 

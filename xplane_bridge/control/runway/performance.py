@@ -15,14 +15,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 import math
 from pathlib import Path
 
 from xplane_bridge.control import gains as parameter_files
 
-SECTION = 'performance'
-"""In the file of an aircraft, beside gains and envelope: no node has parameters of it."""
+GROUP = 'performance'
+"""Its parameters in the file of an aircraft, beside gains and envelope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +61,16 @@ class Performance:
         for item in fields(self):
             value = getattr(self, item.name)
             if not math.isfinite(value):
-                raise ValueError(f'{SECTION}.{item.name} is {value}, expected a finite number')
+                raise ValueError(f'{GROUP}.{item.name} is {value}, expected a finite number')
         for name in ('rest_height', 'steering', 'stall_speed', 'landing_stall_speed'):
             if not getattr(self, name) > 0.0:
-                raise ValueError(f'{SECTION}.{name} is {getattr(self, name):g}, expected above 0')
+                raise ValueError(f'{GROUP}.{name} is {getattr(self, name):g}, expected above 0')
         for name, stall in (
                 ('rotation_speed', self.stall_speed), ('climb_speed', self.stall_speed),
                 ('pattern_speed', self.stall_speed),
                 ('approach_speed', self.landing_stall_speed)):
             if not getattr(self, name) > stall:
-                raise ValueError(f'{SECTION}.{name} is {getattr(self, name):g} m/s, expected '
+                raise ValueError(f'{GROUP}.{name} is {getattr(self, name):g} m/s, expected '
                                  f'above the stall at {stall:g} m/s')
 
     @property
@@ -88,11 +89,14 @@ def load(model: str | Path) -> Performance | None:
 
     Raises ValueError if some of it is missing, unknown or impossible.
     """
-    content = parameter_files.read(model, SECTION)
-    if not content:
+    return of_numbers(parameter_files.numbers(
+        parameter_files.read(model), GROUP, [item.name for item in fields(Performance)]))
+
+
+def of_numbers(given: Mapping[str, float]) -> Performance | None:
+    """Return the performance by its names, None for none; ValueError if some are missing."""
+    if not given:
         return None
-    known = [item.name for item in fields(Performance)]
-    given = parameter_files.numbers({SECTION: content}, SECTION, known)
-    if missing := [name for name in known if name not in given]:
-        raise ValueError(f'{SECTION}: {", ".join(missing)} missing: make the file again (tune)')
+    if missing := [item.name for item in fields(Performance) if item.name not in given]:
+        raise ValueError(f'{GROUP}: {", ".join(missing)} missing: make the file again (tune)')
     return Performance(**given)

@@ -21,7 +21,7 @@ import math
 
 from xplane_bridge.common.text import aligned
 from xplane_bridge.control.gains import Gains
-from xplane_bridge.control.runway.performance import Performance, SECTION
+from xplane_bridge.control.runway.performance import GROUP, Performance
 from xplane_bridge.control.tuning.linear_model import LinearModel
 from xplane_bridge.control.tuning.tune import Limits, Loop, Tuning
 
@@ -57,8 +57,8 @@ def parameter_file(
     lines += ['    envelope:']
     lines += [f'      {name}: {_number(value)}' for name, value in found.envelope.items()]
     if performance is not None:
-        lines += ['', '# Of take-off and landing.', f'{SECTION}:', '  ros__parameters:']
-        lines += [f'    {item.name}: {_number(getattr(performance, item.name))}'
+        lines += [f'    {GROUP}:']
+        lines += [f'      {item.name}: {_number(getattr(performance, item.name))}'
                   for item in fields(Performance)]
     return '\n'.join(lines) + '\n'
 

@@ -32,6 +32,8 @@ _ACTUATORS = 'sim/cockpit2/engine/actuators/'
 TOE_BRAKES = 'sim/operation/override/override_toe_brakes'
 BRAKES = {
     'brake_left': _CONTROLS + 'left_brake_ratio', 'brake_right': _CONTROLS + 'right_brake_ratio'}
+# Nothing else releases it, and whoever brakes by himself does not need it (4.22).
+PARKING_BRAKE = _CONTROLS + 'parking_brake_ratio'
 TRIMS = {f'{axis}_trim': f'{_CONTROLS}{axis}_trim' for axis in SURFACES}
 LEVERS = {**BRAKES, **TRIMS}
 # Arrays, one value per engine (4.10, 4.11).
@@ -73,7 +75,7 @@ def lever_datarefs(controls: Mapping[str, float]) -> dict[str, tuple[float, ...]
     """Return what to write for those of the controls that are LEVERS, by dataref."""
     written: dict[str, tuple[float, ...]] = {}
     if not BRAKES.keys().isdisjoint(controls):
-        written[TOE_BRAKES] = (1.0,)
+        written |= {TOE_BRAKES: (1.0,), PARKING_BRAKE: (0.0,)}
     for name, dataref in LEVERS.items():
         if name in controls:
             written[dataref] = (controls[name],)

@@ -38,6 +38,7 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.text import printable
 from xplane_bridge.conversions.frames import wrap_angle
 from xplane_bridge.flights.analysis.quantities import (
+    CONTACTS_TOPIC,
     EXTRACT,
     is_release,
     ORDERED,
@@ -202,8 +203,10 @@ def _flight(
     if imu is None:
         raise RecordingError(f'the recording has no message on {_IMU} below {namespace}')
     for topic, (stamps, recorded) in topics.items():
-        if np.isnan(stamps).any():
-            # Targets in older recordings have no stamp: the newest state's is used.
+        if np.isnan(stamps).any() or (
+                topic == CONTACTS_TOPIC and abs(stamps[0] - imu.stamps[0]) > _SAME_CLOCK):
+            # Targets in older recordings have no stamp, and contacts may have simulated time: the
+            # newest state's is used.
             newest = np.searchsorted(imu.recorded, recorded, 'right') - 1
             topics[topic] = Arrivals(imu.stamps[np.maximum(newest, 0)], recorded)
     start = float(imu.stamps[0]) if begin is None else begin

@@ -31,6 +31,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from xplane_bridge.aircraft.studies.standing import strut_compression
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.flights.analysis.series import Array, Series
 
@@ -39,8 +40,6 @@ QUANTITIES = (
     'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
 """What is measured: SI, and latitude and longitude in degrees."""
 
-# A strut that carries next to nothing when standing is compared with this (m).
-_LEAST_COMPRESSION = 0.01
 _COLUMNS = {name: column for column, name in enumerate(QUANTITIES)}
 
 Row = tuple[float, ...]
@@ -141,7 +140,7 @@ class Measured(Generic[Kept]):
 
 class Touched:
     """
-    What touched the ground, a row for each frame: time, and analysis.runway.CONTACTS.
+    What touched the ground, a row for each frame: time, and analysis.quantities.CONTACTS.
 
     ``standing`` are the compressions (m) of the struts of the standing aircraft.
     """
@@ -154,6 +153,5 @@ class Touched:
         self, time: float, wheels: int, structure: int, compressions: Sequence[float],
     ) -> None:
         """Keep what touched in a frame: how many wheels and places, and the struts (m)."""
-        self.rows.add(time, (wheels, structure, max((
-            now / max(usual, _LEAST_COMPRESSION)
-            for now, usual in zip(compressions, self._standing, strict=True)), default=0.0)))
+        self.rows.add(time, (
+            wheels, structure, strut_compression(compressions, self._standing)))

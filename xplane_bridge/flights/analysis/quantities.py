@@ -37,6 +37,14 @@ ORDERED = 'target'
 RELAYED = 'vehicle/command/controls'
 """In lockstep with a foreign controller: what reaches the bridge."""
 
+CONTACTS_TOPIC = 'contacts'
+CONTACTS = ('wheels_on_ground', 'structure_on_ground', 'strut_compression')
+"""
+Series that only a simulated flight with a runway has: how many wheels and how many places of the
+structure touch the ground, and the greatest compression of a strut as a multiple of that when
+standing.
+"""
+
 POLICY_TARGET = 'policy/target'
 """Where the autopilot below a policy receives its targets: target is what the policy holds."""
 
@@ -83,6 +91,11 @@ def _of_target(message: Any) -> dict[str, float]:
             'target_airspeed': known_or_nan(message, 'airspeed')}
 
 
+def _of_contacts(message: Any) -> dict[str, float]:
+    return dict(zip(CONTACTS, map(float, (
+        message.wheels, message.structure, message.strut_compression)), strict=True))
+
+
 # Topic, below the vehicle's namespace -> quantities in its messages, in SI units and radians.
 EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
     'fix': _of_fix,
@@ -94,6 +107,7 @@ EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
     TARGET: _of_target,
     ORDERED: _of_target,
     RELAYED: _of_command,
+    CONTACTS_TOPIC: _of_contacts,
 }
 
 

@@ -23,14 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.common.units import DEGREE
+from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.flights.analysis.series import Array, History
-from xplane_bridge.flights.scenario.runway import Runway
-
-CONTACTS = ('wheels_on_ground', 'structure_on_ground', 'strut_compression')
-"""
-Series that only a flight with a runway has: how many wheels and how many places of the structure
-touch the ground, and the greatest compression of a strut as a multiple of that when standing.
-"""
 
 # It has lifted off, and touched down, if it was in the air this long (s).
 _AIRBORNE = 2.0
@@ -38,6 +32,9 @@ _AIRBORNE = 2.0
 _GLIDE_BEGINS, _GLIDE_ENDS = 150.0, 15.0
 # The sink rate at touch-down is that of this time before it (s).
 _BEFORE = 0.1
+# No aircraft stands higher (m) above a runway; its wheels are on it if it is this near (m) to
+# where it stands.
+_NEAR_GROUND, _ON_WHEELS = 20.0, 0.15
 # Slower (m/s) it stands.
 _ROLLS = 1.0
 # Slower (m/s) for the last second it has stopped.
@@ -54,7 +51,7 @@ class _Track(NamedTuple):
     on_ground: NDArray[np.bool_]
 
 
-def figures(flight: History, runway: Runway, end: float) -> dict[str, float]:
+def figures(flight: History, runway: ChartedRunway, end: float) -> dict[str, float]:
     """
     Return the figures of a flight until ``end`` (s), by name; NaN: it did not happen.
 
@@ -62,7 +59,9 @@ def figures(flight: History, runway: Runway, end: float) -> dict[str, float]:
     ``lift_off`` and ``stop``, how much of the runway was left there; ``touch_down``, beyond the
     aiming point, and ``touch_down_across``. ``glide_path_deg`` is the greatest deviation between
     150 and 15 m, ``sink`` (m/s) that at touch-down. ``bounces`` and ``structural_contacts`` are
-    counts; ``strut`` is the greatest compression as a multiple of that when standing.
+    counts; ``strut`` is the greatest compression as a multiple of that when standing. Without
+    quantities.CONTACTS the last two are NaN, and the wheels are on the ground where the aircraft
+    is no higher than where it stands.
     """
     track = _track(flight, runway, end)
     found = dict.fromkeys((
@@ -75,8 +74,9 @@ def figures(flight: History, runway: Runway, end: float) -> dict[str, float]:
         found['rolling_across'] = float(np.abs(track.across[ground]).max())
     for name, of in (('structural_contacts', 'structure_on_ground'),
                      ('strut', 'strut_compression')):
-        values = np.interp(track.times, *flight.series[of])
-        found[name] = float(values[_moves(track)].max(initial=0.0))
+        if of in flight.series:
+            values = np.interp(track.times, *flight.series[of])
+            found[name] = float(values[_moves(track)].max(initial=0.0))
     left, touched = _flights(track)
     if left is not None:
         found['lift_off'] = runway.length - float(track.along[left])
@@ -89,13 +89,12 @@ def figures(flight: History, runway: Runway, end: float) -> dict[str, float]:
     return found
 
 
-def _track(flight: History, runway: Runway, end: float) -> _Track:
+def _track(flight: History, runway: ChartedRunway, end: float) -> _Track:
     series = flight.series
     places = [series[name].between(math.nan, end) for name in (
         'latitude', 'longitude', 'altitude')]
-    wheels = series.get('wheels_on_ground')
     times = places[0].times
-    if wheels is None or not len(times):
+    if not len(times):
         empty = np.empty(0)
         return _Track(empty, empty, empty, empty, empty.astype(bool))
     frame = runway.own_frame()
@@ -103,13 +102,19 @@ def _track(flight: History, runway: Runway, end: float) -> _Track:
         frame.geodetic_to_enu(*place)[:2] for place in zip(
             *(one.values.tolist() for one in places), strict=True)]).T
     sine, cosine = math.sin(runway.heading), math.cos(runway.heading)
-    on_ground = np.interp(times, wheels.times, wheels.values) > 0.5
+    along, across = east * sine + north * cosine, east * cosine - north * sine
     above = places[2].values - runway.elevation
-    # Where it stands, its centre of gravity is above the surface.
-    at_rest = above[0] if on_ground[0] else above[-1] if on_ground[-1] else 0.0
-    return _Track(
-        times, east * sine + north * cosine, east * cosine - north * sine, above - at_rest,
-        on_ground)
+    wheels = series.get('wheels_on_ground')
+    if wheels is None:
+        stands = [np.ptp(along[part]) < _STOPPED and abs(above[part].mean()) < _NEAR_GROUND
+                  for part in (times < times[0] + 0.5, times > times[-1] - 0.5)]
+        at_rest = above[0] if stands[0] else above[-1] if stands[1] else 0.0
+        on_ground = above - at_rest < _ON_WHEELS
+    else:
+        on_ground = np.interp(times, wheels.times, wheels.values) > 0.5
+        # Where it stands, its centre of gravity is above the surface.
+        at_rest = above[0] if on_ground[0] else above[-1] if on_ground[-1] else 0.0
+    return _Track(times, along, across, above - at_rest, on_ground)
 
 
 def _flights(track: _Track) -> tuple[int | None, int | None]:
@@ -135,7 +140,7 @@ def _moves(track: _Track) -> NDArray[np.bool_]:
     return moving
 
 
-def _landing(track: _Track, touched: int, runway: Runway) -> Mapping[str, float]:
+def _landing(track: _Track, touched: int, runway: ChartedRunway) -> Mapping[str, float]:
     before = int(np.searchsorted(track.times, track.times[touched] - _BEFORE))
     seconds = track.times[touched] - track.times[before]
     final = (track.height > _GLIDE_ENDS) & (track.height < _GLIDE_BEGINS)

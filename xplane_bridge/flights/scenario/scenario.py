@@ -31,6 +31,7 @@ from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import ScenarioError as ScenarioError
 from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.common.units import DEGREE
+from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.flights.scenario import criteria
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario import runway as runways
@@ -46,7 +47,7 @@ from xplane_bridge.flights.scenario.events import (
 from xplane_bridge.flights.scenario.events import parse as parse_event
 from xplane_bridge.flights.scenario.excitation import Excitation
 from xplane_bridge.flights.scenario.fleet import contents_of, Fleet, fleet_of, names_of
-from xplane_bridge.flights.scenario.runway import PROCEDURES, Runway
+from xplane_bridge.flights.scenario.runway import PROCEDURES
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
 
 _AIRCRAFT = ('model', 'aircraft_path', 'gains')
@@ -89,7 +90,7 @@ class Scenario:
     route: Route | None = None
     controller: Mapping[str, Any] = field(default_factory=dict)
     sensors: str = ''
-    runway: Runway | None = None
+    runway: ChartedRunway | None = None
     vehicles: tuple[Scenario, ...] = ()
     fleet: Fleet | None = None
 
@@ -205,7 +206,7 @@ def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
     runway = runways.parse(top['runway']) if 'runway' in top else None
     initial = parse_initial(top.get('initial', {}))
     if runway is not None and initial.get('parked'):
-        initial = {**runway.standing(), **initial}
+        initial = {**runways.standing(runway), **initial}
     found = Scenario(
         name, str(top.get('description', '')).strip(), duration, initial, events, judged, route,
         controller.parse(top['controller']) if 'controller' in top else {},

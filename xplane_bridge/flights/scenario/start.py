@@ -22,6 +22,7 @@ from typing import Any
 
 from xplane_bridge.aircraft import terrain
 from xplane_bridge.common.fields import LARGEST_SEED, mapping, text
+from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.flights.scenario.events import Event, FAILURES, parse
 from xplane_bridge.flights.scenario.scenario import parse_initial, Scenario, ScenarioError
@@ -122,9 +123,13 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, 'tolist') else value
 
 
-def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
+def simulated_start(
+    initial: Mapping[str, Any], runway: ChartedRunway | None = None
+) -> dict[str, Any]:
     """
     Return a flight's initial state for simulator_node, with the altitude above mean sea level.
+
+    The ground around its runway is as high as that, and it is told what touches it.
 
     A scenario's altitudes are all above the ellipsoid, as in fix, so that a target may equal the
     initial altitude.
@@ -136,4 +141,7 @@ def simulated_start(initial: Mapping[str, Any]) -> dict[str, Any]:
             given.get('latitude_deg', terrain.HOME_LAT_DEG),
             given.get('longitude_deg', terrain.HOME_LON_DEG))
         given['altitude_msl'] = ellipsoid_to_msl(given.pop('altitude'), undulation)
+    if runway is not None:
+        given['airfield'] = [runway.latitude_deg, runway.longitude_deg, runway.elevation_msl]
+        given['contacts'] = True
     return given

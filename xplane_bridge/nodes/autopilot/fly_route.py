@@ -11,131 +11,69 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-
 """The action fly_route: a route as a goal, with feedback; cancelling it holds what is flown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
-
-from rclpy.action import ActionServer, CancelResponse
 
 from xplane_bridge.action import FlyRoute
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.path import PathFollower
-from xplane_bridge.msg import Route
+from xplane_bridge.nodes.autopilot.goals import Asker, Goals
+from xplane_bridge.nodes.autopilot.levels import Levels
+from xplane_bridge.nodes.autopilot.route import waypoints_of_route
 from xplane_bridge.nodes.common.base import BridgeNode
 
-# Seconds of flight between two messages of feedback.
-_PERIOD = 0.5
 
-
-class RouteAction:
-    """
-    The action server, with at most one ``goal``.
-
-    ``begin(route)`` flies a route, and sets ``follower``, the path that is flown for the goal,
-    when that begins; ``cancel()`` holds what is flown. A coroutine that waits for the end would
-    keep the executors of Jazzy and Kilted busy; so a goal is executed when it has ended: until
-    then its status is "accepted".
-    """
+class RouteAction(Goals):
+    """The action server; ``follower`` is the path that is flown for its goal."""
 
     def __init__(
-        self, node: BridgeNode[Any], begin: Callable[[Route], None], cancel: Callable[[], None]
+        self, node: BridgeNode[Any], cascade: Cascade, levels: Levels, asker: Asker
     ) -> None:
-        self._node = node
-        self._begin = begin
-        self._cancel = cancel
-        self.goal: Any = None
+        super().__init__(node, asker, FlyRoute, 'fly_route', self._fly, self._hold)
+        self._cascade = cascade
+        self._levels = levels
         self.follower: PathFollower | None = None
-        self._result = FlyRoute.Result()
-        self._feedback = FlyRoute.Feedback()
-        self._told_at = 0.0
-        self._ending = 0
-        self._retired = False
-        self._server = ActionServer(
-            node, FlyRoute, 'fly_route', self._never, cancel_callback=self._on_cancel,
-            handle_accepted_callback=self._on_accepted)
 
-    def advance(self, cascade: Cascade, now: float) -> None:
+    def _fly(self, request: Any) -> None:
+        waypoints = waypoints_of_route(request.route)
+
+        def follow() -> list[str]:
+            said = self._levels.follow(waypoints)
+            self.follower, self.began = self._cascade.follower, True
+            return said
+
+        self.pursue(request.route, follow)
+
+    def _hold(self) -> str:
+        self._asker.hold()
+        return 'altitude, course and airspeed are held'
+
+    def advance(self, now: float) -> None:
         """Report where the aircraft is, at a time (s), or the end of the route."""
-        if self.follower is None:
+        follower = self.follower
+        if not self.began or follower is None:
             return
+        cascade = self._cascade
         at = cascade.at
-        if self.follower.done:
-            self._result.legs = self.follower.legs
+        if follower.done:
+            self.result.legs = follower.legs
             self.end('flown to its end; the last course is held', success=True)
-        elif cascade.follower is not self.follower:
+        elif cascade.follower is not follower:
             self.end('; '.join(cascade.limits) or 'something else is flown')
         elif at is not None:
-            result = self._result
+            result = self.result
             result.legs = at.leg
             result.greatest_cross_track = max(result.greatest_cross_track, abs(at.across))
-            if not 0.0 <= now - self._told_at < _PERIOD:
-                self._told_at = now
-                feedback = self._feedback
+            if self.is_due(now):
+                feedback = self.feedback
                 feedback.leg, feedback.distance = at.leg, at.left
                 feedback.distance_left, feedback.cross_track = at.left_of_path, at.across
                 self.goal.publish_feedback(feedback)
 
-    def end(self, sentence: str, success: bool = False) -> None:
-        """End the goal, if there is one, and tell the client why."""
-        goal, self.goal, self.follower = self.goal, None, None
-        if goal is None:
-            return
-        result, self._result = self._result, FlyRoute.Result()
-        result.success, result.message = success, sentence
-        self._ending += 1
-
-        def tell(goal: Any) -> FlyRoute.Result:
-            if goal.is_cancel_requested:
-                goal.canceled()
-            elif success:
-                goal.succeed()
-            else:
-                goal.abort()
-            self._ending -= 1
-            if self._retired and not self._ending:
-                # The result is sent by a task that is created when this has returned.
-                self._later(lambda: self._later(self._server.destroy))
-            return result
-
-        goal.execute(tell)
-
-    def retire(self) -> None:
-        """Destroy the server, now or once it has responded."""
-        self._retired = True
-        if not self._ending:
-            self._server.destroy()
-
-    def _on_accepted(self, goal: Any) -> None:
-        self.end('another goal has come')
-        self.goal = goal
-        self._told_at = -1.0
-        try:
-            if not self._node.active:
-                raise ValueError(f'{self._node.get_name()} is not active')
-            self._begin(goal.request.route)
-        except ValueError as error:
-            self._node.refuse('fly_route', error)
-            self.end(str(error))
-
-    def _on_cancel(self, goal: Any) -> CancelResponse:
-        # It is cancelled only after this has returned.
-        self._later(lambda: self._cancelled(goal))
-        return CancelResponse.ACCEPT
-
-    def _cancelled(self, goal: Any) -> None:
-        if self.goal is goal:
-            if self.follower is not None:
-                self._cancel()
-            self.end('cancelled: altitude, course and airspeed are held')
-
-    def _later(self, do: Callable[[], None]) -> None:
-        executor = self._node.executor
-        assert executor is not None
-        executor.create_task(do)
-
-    def _never(self, goal: Any) -> None:
-        """Do nothing: each goal is executed with a callback of its own."""
+    def commanded(self, topic: str) -> None:
+        """End the goal if a command has taken its path away."""
+        if self.began and self.follower is not self._cascade.follower:
+            self.end(f'{topic} has been commanded')

@@ -26,6 +26,7 @@ from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.targets import Attitude, check_targets, Rates
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.msg import AttitudeTarget, AutopilotTarget, RateTarget, Route
+from xplane_bridge.nodes.autopilot.goals import Ask
 from xplane_bridge.nodes.autopilot.newest import Newest
 from xplane_bridge.nodes.autopilot.route import Waypoints, waypoints_of_path, waypoints_of_route
 from xplane_bridge.nodes.common.base import BridgeNode
@@ -33,10 +34,6 @@ from xplane_bridge.nodes.vehicle.targets import changes_of
 
 _ATTITUDE_MASK = Mask(AttitudeTarget)
 _RATES_MASK = Mask(RateTarget)
-
-Ask = Callable[[], list[str]]
-"""Commands the cascade; returns what the envelope has limited, or raises ValueError."""
-
 
 class Levels:
     """

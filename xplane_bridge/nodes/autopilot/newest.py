@@ -113,6 +113,11 @@ class Newest:
         return time.monotonic() - min(self._located_at, self._airspeed[1]) < self._oldest
 
     @property
+    def altitude(self) -> float:
+        """Return the newest altitude (m above the ellipsoid), NaN if it is not known."""
+        return self._altimeter.altitude
+
+    @property
     def waits_for(self) -> list[str]:
         """Return what the newest update still lacks, in lockstep."""
         return self._updates.waits_for

@@ -24,18 +24,20 @@ from typing import Any
 
 from std_srvs.srv import SetBool
 
-from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
+from xplane_bridge.control.runway.autopilot import Autopilot
 from xplane_bridge.control.targets import check_targets, Level
-from xplane_bridge.msg import AutopilotTarget, FlightControls, Route
-from xplane_bridge.nodes.autopilot.fly_route import RouteAction
-from xplane_bridge.nodes.autopilot.levels import Ask, Levels
+from xplane_bridge.msg import AutopilotTarget, FlightControls
+from xplane_bridge.nodes.autopilot.actions import Actions
+from xplane_bridge.nodes.autopilot.goals import Ask, Asker
+from xplane_bridge.nodes.autopilot.levels import Levels
 from xplane_bridge.nodes.autopilot.newest import Newest
 from xplane_bridge.nodes.autopilot.parameters import (
     AutopilotParameters,
     envelope_of,
     gains_of,
     joystick_of,
+    performance_of,
     stamp_at,
     wanted_of,
 )
@@ -47,7 +49,6 @@ from xplane_bridge.nodes.autopilot.reports import (
     OFF,
     Reports,
 )
-from xplane_bridge.nodes.autopilot.route import waypoints_of_route
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import Status
 from xplane_bridge.nodes.common.running import run
@@ -90,11 +91,13 @@ class AutopilotNode(BridgeNode[Any]):
         """Refuse targets that cannot be flown, and limits that are not possible."""
         check_targets({name: value for name, value in wanted_of(given).items() if value == value})
         envelope_of(given, None)
+        performance_of(given)
 
     def open(self) -> None:
         """Create topics, the action and the service."""
         given = self.parameters
-        self._cascade = Cascade(gains_of(given), envelope_of(given, None))
+        self._cascade = Autopilot(
+            gains_of(given), envelope_of(given, None), performance_of(given))
         self._engaged = False
         self._wants_to_engage = given.engage
         self._engage_at = stamp_at(given.engage_at)
@@ -119,8 +122,9 @@ class AutopilotNode(BridgeNode[Any]):
         self._fence_frame = self._telemetry.local
         self._levels = Levels(
             self, self._cascade, self._telemetry, self._take_command, self._take_release)
-        self._route = RouteAction(self, self._begin_route, self._hold)
-        self._entities.append((RouteAction.retire, self._route))
+        self._actions = Actions(self, self._cascade, self._telemetry, self._levels, Asker(
+            self._ask, self._await, self._hold))
+        self._entities.append((Actions.retire, self._actions))
         self._pilot = Pilot(self, joystick_of(given), self._take_over, self._give_back)
         self.make_service(SetBool, 'autopilot/engage', self._on_engage)
 
@@ -139,6 +143,7 @@ class AutopilotNode(BridgeNode[Any]):
     def changed(self, given: Any) -> None:
         """Use new gains and limits, engage at a new stamp, or hold at another one."""
         self._cascade.gains = gains_of(given)
+        self._cascade.performance = performance_of(given)
         envelope = envelope_of(given, self._telemetry.local)
         # NaN is not equal to itself.
         if repr(envelope) != repr(self._cascade.envelope):
@@ -169,7 +174,7 @@ class AutopilotNode(BridgeNode[Any]):
         """Express the geofence in the local frame, whose origin must not be too far away."""
         telemetry = self._telemetry
         if math.hypot(measurement.east, measurement.north) > _FAR and (
-                self._cascade.level is not Level.PATH):
+                self._cascade.level not in (Level.RUNWAY, Level.PATH)):
             telemetry.move_frame()
         if telemetry.local is not self._fence_frame:
             self._fence_frame = telemetry.local
@@ -255,7 +260,7 @@ class AutopilotNode(BridgeNode[Any]):
         fill_controls(self._command, controls)
         self._publish_command()
         self._updates += 1
-        self._route.advance(self._cascade, stamp * 1e-9)
+        self._actions.advance(stamp * 1e-9)
         self._report()
 
     def _publish_command(self) -> None:
@@ -294,35 +299,13 @@ class AutopilotNode(BridgeNode[Any]):
                 self._let_go()
             raise
         self._say_limits(topic, said)
-        if self._route.follower is not self._cascade.follower:
-            self._route.end(f'{topic} has been commanded')
+        self._actions.commanded(topic)
         self._report(again=topic != 'attitude' and topic != 'rates')
 
     def _say_limits(self, topic: str, said: Sequence[str]) -> None:
         self._limited += len(said)
         for sentence in said:
             self.warn(f'envelope {topic}', f'{topic}: {sentence}')
-
-    def _begin_route(self, route: Route) -> None:
-        """Fly the route of a goal."""
-        waypoints, goal = waypoints_of_route(route), self._route.goal
-
-        def follow() -> list[str]:
-            said = self._levels.follow(waypoints)
-            self._route.follower = self._cascade.follower
-            return said
-
-        def begin() -> None:
-            if self._route.goal is not goal:
-                return
-            try:
-                self._ask('fly_route', follow)
-            except ValueError as error:
-                self._route.end(str(error))
-                raise
-
-        self._pilot.check_not_in_charge()
-        self._await('fly_route', route, begin)
 
     def _hold(self) -> None:
         """Hold the present altitude, course and airspeed."""
@@ -362,7 +345,7 @@ class AutopilotNode(BridgeNode[Any]):
 
     def _disengage(self, why: str) -> None:
         self._let_go()
-        self._route.end(why)
+        self._actions.end(why)
         self._report()
 
     def _let_go(self) -> None:
@@ -376,7 +359,7 @@ class AutopilotNode(BridgeNode[Any]):
         """Let the joystick fly. Raises ValueError without a state."""
         if self._last is None or not (self.parameters.lockstep or self._telemetry.is_fresh):
             raise ValueError('no telemetry: imu/data, fix and air_data must arrive first')
-        self._route.end('the joystick has taken over')
+        self._actions.end('the joystick has taken over')
         if not self._engaged:
             self._engage(self._last[0], {})
             self._pilot.joystick.follow(self._telemetry.reported, 0.0)
@@ -410,7 +393,8 @@ class AutopilotNode(BridgeNode[Any]):
         return (
             autopilot_status(
                 self._engaged, self._telemetry, self._cascade.target,
-                ('level', self._level), ('updates', str(self._updates)),
+                ('level', self._level), ('phase', self._cascade.phase),
+                ('updates', str(self._updates)),
                 ('commands waiting for their stamp', str(len(self._waiting)))),
             envelope_status(limits, self._limited), self._pilot.diagnose())
 

@@ -23,6 +23,7 @@ from typing import Any
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.envelope import Envelope
 from xplane_bridge.control.gains import Gains
+from xplane_bridge.control.runway.performance import GROUP, of_numbers, Performance
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.nodes.autopilot.joystick import JoystickSettings
 from xplane_bridge.nodes.common.base import BaseParameters
@@ -78,6 +79,10 @@ AutopilotParameters = make_dataclass(
             item.default, 'Limit of what the cascade does; NaN is none, where there can be none.',
             live=True, name=f'envelope.{item.name}'))
           for item in _LIMITS),
+        *((f'performance_{item.name}', float, parameter(
+            math.nan, 'Of take-off and landing; see docs/reference/runway.md. NaN: not known.',
+            live=True, name=f'{GROUP}.{item.name}'))
+          for item in fields(Performance)),
         ('geofence_deg', tuple[float, ...], parameter(
             (), 'Corners of a polygon that is not to be left: latitude, longitude of one after '
             'the other.', live=True, name='envelope.geofence_deg')),
@@ -123,6 +128,17 @@ def envelope_of(given: Any, local: LocalFrame | None) -> Envelope:
                 for latitude, longitude in positions))
     except ValueError as error:
         raise ValueError(f'envelope.{error}') from None
+
+
+def performance_of(given: Any) -> Performance | None:
+    """
+    Return the performance of take-off and landing, None if nothing of it is known.
+
+    Raises ValueError if only some of it is, or if it is not possible.
+    """
+    return of_numbers({
+        item.name: value for item in fields(Performance)
+        if (value := getattr(given, f'{GROUP}_{item.name}')) == value})
 
 
 def joystick_of(given: Any) -> JoystickSettings:

@@ -22,6 +22,10 @@ import random
 import socket
 from typing import Any
 
+from rclpy.exceptions import InvalidNamespaceException
+from rclpy.validate_namespace import validate_namespace
+
+from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS
 from xplane_bridge.simulators.registry import Simulator
 
@@ -87,6 +91,20 @@ def telemetry_of(simulator: Simulator) -> list[str]:
 def kept_messages(namespace: str, topics: Iterable[str]) -> dict[str, int]:
     """Return the parameters that make a node's publishers keep enough for the recorder."""
     return {f'qos_overrides.{namespace}/{topic}.publisher.depth': KEPT for topic in topics}
+
+
+def check_namespace(namespace: str) -> None:
+    """
+    Check a namespace that was given as ``--namespace``, with its slash.
+
+    Raises ScenarioError if ROS does not accept it, or if it is the root.
+    """
+    try:
+        validate_namespace(namespace)
+    except InvalidNamespaceException as error:
+        raise ScenarioError(f'--namespace: {str(error).splitlines()[0]}') from None
+    if namespace == '/':
+        raise ScenarioError('--namespace: expected a name, such as uav1')
 
 
 def ros_arguments(

@@ -49,9 +49,10 @@ from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.script import Script
 from xplane_bridge.nodes.flight import start as real_start
 from xplane_bridge.nodes.flight.actions import LawVehicle, Observer
+from xplane_bridge.nodes.flight.bridges import check_namespace
 from xplane_bridge.nodes.flight.launch import missing_of_rosbag2, start_vehicle
 from xplane_bridge.nodes.flight.monitor import Monitor
-from xplane_bridge.nodes.flight.namespace import check_namespace
+from xplane_bridge.nodes.flight.procedures import Procedures
 from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.simulation import observing, start_simulation
 from xplane_bridge.nodes.flight.vehicle import Vehicle
@@ -248,6 +249,8 @@ class RosFlight(Flight):
         script = self.script = Script(order.scenario, vehicle, monitor, self._display)
         vehicle.excited = script.excited
         arrived = vehicle.wait_until_ready(bool(order.scenario.needs_simulator()))
+        if order.scenario.needs_runway():
+            vehicle.procedures = Procedures(node, order.link.namespace, monitor)
         self._display.say(f'receiving telemetry on {", ".join(arrived)}')
         kind = InLockstep if order.link.lockstep else ByTheClock
         return kind(script, vehicle, self._display)

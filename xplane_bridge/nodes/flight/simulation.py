@@ -34,7 +34,7 @@ from rclpy.task import Future
 
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.timing import FRAME_RATE
-from xplane_bridge.flights.analysis.quantities import RELAYED
+from xplane_bridge.flights.analysis.quantities import CONTACTS_TOPIC, RELAYED
 from xplane_bridge.flights.order import DIRECT, Order, web_parameters
 from xplane_bridge.flights.scenario.start import simulated_start
 from xplane_bridge.flights.script import ExperimentError
@@ -131,10 +131,19 @@ def _start_direct(
         'publish_clock': order.follows_clock, **kept,
         # The simulation waits for commands; the watchdog does not, and would command instead.
         **({'command_timeout': 0.0} if link.lockstep else {}),
-        **simulated_start(order.scenario.initial), **disturbed}, moved), is_last=True)
+        **_initial_of(order), **disturbed}, moved), is_last=True)
     if link.lockstep:
         _wait_until_open(processes)
     return 'simulator_node, direct; '
+
+
+def _initial_of(order: Order) -> dict[str, Any]:
+    """Return simulator_node's parameters of the initial state, and of what a runway needs."""
+    runway = order.scenario.runway
+    given = simulated_start(order.scenario.initial, runway)
+    if runway is not None:
+        given |= peers.kept_messages(order.link.namespace, [CONTACTS_TOPIC])
+    return given
 
 
 def _start_behind_bridge(
@@ -153,8 +162,7 @@ def _start_behind_bridge(
             'lockstep': link.lockstep, 'seed': order.seed, 'loss': link.loss,
             'delay': link.delay, 'jitter': link.jitter,
             # If stamps are simulated time, the bridge publishes them, and the only clock.
-            'publish_clock': False, **simulated_start(order.scenario.initial),
-            **disturbed}), is_last=True)
+            'publish_clock': False, **_initial_of(order), **disturbed}), is_last=True)
         if link.lockstep:
             _wait_until_open(processes)
     kept = peers.kept_messages(

@@ -35,14 +35,15 @@ from std_srvs.srv import SetBool
 
 from xplane_bridge.common.supervised import Supervised
 from xplane_bridge.control.path import PathFollower
+from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.flights.analysis.quantities import TARGET
 from xplane_bridge.flights.conduct.conduct import Account
-from xplane_bridge.flights.scenario.runway import Runway
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.flight.bridges import KEPT
 from xplane_bridge.nodes.flight.monitor import MEASURED, Monitor
+from xplane_bridge.nodes.flight.procedures import Procedures
 from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.vehicle.controls import EXPERIMENT
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
@@ -103,6 +104,7 @@ class Vehicle:
             name: node.create_client(
                 SetParametersAtomically, f'{namespace}/{name}/set_parameters_atomically')
             for name in ('simulator_node', 'autopilot_node', 'sensors_node')}
+        self.procedures: Procedures | None = None
         self._paths: Publisher | None = None
         self._frozen = False
         # What a test input in closed loop makes of a command for a stamp.
@@ -348,10 +350,13 @@ class Vehicle:
         return _CONTROLS_MASK.known(response.controls)
 
     def fly_procedure(
-        self, name: str, values: Mapping[str, Any], runway: Runway | None
+        self, name: str, values: Mapping[str, Any], runway: ChartedRunway | None
     ) -> None:
-        """Refuse: autopilot_node has no such command."""
-        raise ExperimentError(f'{name} is flown in core only')
+        """Let autopilot_node fly from a runway, or to it (scenario.runway.PROCEDURES)."""
+        if self.procedures is None:
+            raise ExperimentError(f'{name} is flown by the autopilot only')
+        self.procedures.command(
+            name, values, runway, self._stamp_of_state() if self.lockstep else None)
 
     def freeze_autopilot(self, on: bool) -> None:
         """Stop the autopilot's process, and with it its commands, or resume it."""

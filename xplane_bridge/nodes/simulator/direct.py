@@ -159,9 +159,8 @@ class Direct:
     # Commands: in the executor.
 
     def _send(self, controls: Controls) -> None:
-        given = controls.given()
-        self._take(given)
-        self._command({BRAKES.get(name, name): value for name, value in given.items()})
+        self._take(controls.given())
+        self._command(simulated.by_cockpit(controls))
 
     def _send_engines(self, engines: EngineControls) -> None:
         self._command({

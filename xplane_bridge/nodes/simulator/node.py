@@ -28,12 +28,14 @@ from std_srvs.srv import SetBool, Trigger
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.state import AircraftState
+from xplane_bridge.aircraft.terrain import Airfield, HOME
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.links.udp import resolve
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.nodes.common.running import run
+from xplane_bridge.nodes.simulator.contacts import ContactsTopic
 from xplane_bridge.nodes.simulator.direct import diagnose, DIRECT, Direct
 from xplane_bridge.nodes.simulator.parameters import SimulatorParameters
 from xplane_bridge.nodes.simulator.properties import offer_properties, PropertyTopics
@@ -86,6 +88,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self.make_publisher(Clock, '/clock') if given.publish_clock else None)
         self._message = Clock()
         self._properties = PropertyTopics(self, given.topics())
+        self._contacts = ContactsTopic(self) if given.contacts else None
         self._seen = (time.monotonic(), self._elapsed)
         try:
             self.server.start()
@@ -183,7 +186,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             lat_deg=given.latitude_deg, lon_deg=given.longitude_deg,
             altitude_msl=given.altitude_msl, heading_deg=given.heading_deg,
             airspeed_kt=None if math.isnan(given.airspeed) else given.airspeed / KNOT,
-            parked=given.parked)
+            parked=given.parked,
+            airfield=Airfield(*given.airfield) if given.airfield else HOME)
         world = World(
             Aircraft(given.model, initial, seed=given.seed, aircraft_path=given.aircraft_path,
                      settings=given.values()),
@@ -212,6 +216,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self._clock_publisher.publish(self._message)
         world = self.server.simulation.world
         self._properties.publish(world)
+        if self._contacts is not None:
+            self._contacts.publish(world)
         for direct in self._direct:
             direct.publish(world)
 

@@ -82,6 +82,9 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
     heading_deg: float = parameter(_START.heading_deg, 'Initial true heading.')
     airspeed: float = parameter(
         math.nan, 'Initial calibrated airspeed, m/s. NaN: one that is usual for the model.')
+    airfield: tuple[float, ...] = parameter(
+        (), 'Around it the ground is flat: latitude and longitude in degrees, elevation in metres '
+        'above mean sea level. Empty: the home airfield, at 47.4, 8.5 and 430 m.')
     seed: int = parameter(
         0, 'Random seed of turbulence and faults.', minimum=0,
         maximum=LARGEST_SEED)
@@ -95,6 +98,8 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
     lockstep: bool = parameter(
         False, 'Advance a frame only when its state was sent and elevator, aileron, rudder and '
         'throttle were commanded after that, and then immediately.')
+    contacts: bool = parameter(
+        False, 'Publish in each frame what of the aircraft touches the ground, on contacts.')
     publish_clock: bool = parameter(
         True, 'Publish the simulated time on /clock; false if a bridge does (stamp: simulator).')
 
@@ -147,8 +152,9 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         if wrong := [row for row in self.rows if row not in range(HIGHEST_PLAUSIBLE_ROW + 1)]:
             raise ValueError(
                 f'parameter rows: {wrong[0]!r} is not a row, 0..{HIGHEST_PLAUSIBLE_ROW}')
-        if self.datum:
-            _check_datum(self.datum)
+        for name in ('datum', 'airfield'):
+            if place := getattr(self, name):
+                _check_place(name, place)
         self._check_fleet()
         if self.telemetry == DIRECT:
             self._check_direct()
@@ -207,8 +213,8 @@ def _numbers(name: str, values: tuple[Any, ...], count: int) -> tuple[float, ...
     return tuple(map(float, values))
 
 
-def _check_datum(datum: tuple[Any, ...]) -> None:
-    latitude, longitude, _ = _numbers('datum', datum, 3)
+def _check_place(name: str, place: tuple[Any, ...]) -> None:
+    latitude, longitude, _ = _numbers(name, place, 3)
     if abs(latitude) > MAX_LAT_DEG or abs(longitude) > 180.0:
-        raise ValueError(f'parameter datum: {latitude}, {longitude} is not a position between '
+        raise ValueError(f'parameter {name}: {latitude}, {longitude} is not a position between '
                          f'{MAX_LAT_DEG} degrees north and south')

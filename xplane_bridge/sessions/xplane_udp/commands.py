@@ -56,6 +56,8 @@ BRAKES = {
     'brake_left': 'sim/cockpit2/controls/left_brake_ratio',
     'brake_right': 'sim/cockpit2/controls/right_brake_ratio',
 }
+# Nothing else releases it, and whoever brakes by himself does not need it.
+PARKING_BRAKE = 'sim/cockpit2/controls/parking_brake_ratio'
 TRIMS = tuple(f'{name}_trim' for name in STICKS)
 SHOWN_BY_ROWS = (*TRIMS, *(f'stick_{name}' for name in STICKS))
 """What X-Plane 6 to 9 reports of what commands take, by its name in a row."""

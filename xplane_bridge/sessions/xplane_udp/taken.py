@@ -30,6 +30,7 @@ from xplane_bridge.sessions.xplane_udp.commands import (
     control_datarefs,
     control_rows,
     DATA_CHANNEL,
+    PARKING_BRAKE,
     pause,
     RowKind,
     stick_and_trim_rows,
@@ -318,7 +319,7 @@ class Taken:
                 self._pursue(Goal(TOE_BRAKES, 1.0, Dref(1.0, TOE_BRAKES), what='brakes'), now,
                              sent=True)
             self._items.take(TAKEN_BRAKES)
-            messages.insert(0, Dref(1.0, TOE_BRAKES))
+            messages[:0] = [Dref(1.0, TOE_BRAKES), Dref(0.0, PARKING_BRAKE)]
         if axes and self._override_joystick and self._override(now):
             messages.insert(0, Dref(1.0, OVERRIDE))
         return [(COMMAND_CHANNEL, wire.encode(message, version)) for message in messages]
