@@ -27,7 +27,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.aircraft import terrain
 from xplane_bridge.flights.core import CoreFlight, on_simulated_ground
 from xplane_bridge.flights.flight import Silent, State
-from xplane_bridge.flights.order import FlownBy, Order
+from xplane_bridge.flights.order import FlownBy, Link, Order
 from xplane_bridge.flights.refusals import refusals
 from xplane_bridge.flights.scenario import scenario
 
@@ -123,7 +123,10 @@ def test_a_take_off_that_cannot_be_flown_ends_the_flight_with_a_sentence():
 
 
 @pytest.mark.parametrize(('order', 'sentence'), [
-    (Order(circuit(), 'direct'), 'take-offs and landings are flown in core only'),
+    (Order(circuit(), 'fdmdata'), 'fdmdata has no brakes that a bridge could release'),
+    (Order(circuit(), 'xplane9', link=Link(lockstep=True)), 'xplane9 has no brakes'),
+    (Order(circuit(), 'xpc', link=Link(host='10.0.0.1')), '10.0.0.1 cannot be placed on the'),
+    (Order(circuit(), 'xplane12', link=Link(host='10.0.0.1', web='none')), 'without --web none'),
     (Order(circuit(), flown_by=FlownBy(actions='attitude')), 'by the autopilot only'),
     (Order(circuit(), 'direct', sensors='consumer'), 'by sensors take-offs and landings are'),
     (Order(circuit(), rounding='xpc'), 'are flown without rounding'),
@@ -144,4 +147,12 @@ def test_sensors_need_a_range_finder(tmp_path):
 def test_who_can_fly_it_is_not_refused():
     assert refusals(order_of(circuit(), sim='core')) == []
     assert refusals(Order(circuit(), sensors='consumer')) == []
+    for sim in ('direct', 'xpc', 'xplane11', 'xplane12'):
+        assert refusals(Order(circuit(), sim, link=Link(lockstep=True))) == [], sim
+    calm = replace(circuit(), events=tuple(
+        event for event in circuit().events if event.action not in ('wind', 'turbulence')))
+    real = Order(calm, 'xplane12', link=Link(host='10.0.0.1'))
+    assert 'which aircraft flies on 10.0.0.1 is not known' in refusals(real)[0]
+    named = replace(calm, initial={**calm.initial, 'gains': 'c172p'})
+    assert refusals(replace(real, scenario=named)) == []
     assert refusals(Order(replace(circuit(), events=()), sensors='consumer')) == []

@@ -82,19 +82,23 @@ def elevation_with(airfield: Airfield) -> Callable[[float, float], float]:
     return elevation_m if airfield == HOME else partial(elevation_around, airfield)
 
 
-def is_wet(lat_deg: float, lon_deg: float) -> bool:
-    """Return whether the place is on the sea."""
-    return elevation_m(lat_deg, lon_deg) <= 0.0
+def is_wet(lat_deg: float, lon_deg: float, airfield: Airfield = HOME) -> bool:
+    """Return whether the place is on the sea: no airfield is, however low it lies."""
+    return (_flatness(lat_deg, lon_deg, airfield) < 1.0
+            and elevation_around(airfield, lat_deg, lon_deg) <= 0.0)
 
 
-def normal(lat_deg: float, lon_deg: float) -> tuple[float, float, float]:
+def normal(
+    lat_deg: float, lon_deg: float, airfield: Airfield = HOME
+) -> tuple[float, float, float]:
     """Return the ground's unit normal in local axes (east, north, up)."""
+    elevation = elevation_with(airfield)
     north_arm = _NORMAL_ARM / _METRES_PER_DEGREE
     east_arm = north_arm / max(math.cos(math.radians(lat_deg)), 0.01)
-    slope_east = (elevation_m(lat_deg, lon_deg + east_arm)
-                  - elevation_m(lat_deg, lon_deg - east_arm)) / (2.0 * _NORMAL_ARM)
-    slope_north = (elevation_m(lat_deg + north_arm, lon_deg)
-                   - elevation_m(lat_deg - north_arm, lon_deg)) / (2.0 * _NORMAL_ARM)
+    slope_east = (elevation(lat_deg, lon_deg + east_arm)
+                  - elevation(lat_deg, lon_deg - east_arm)) / (2.0 * _NORMAL_ARM)
+    slope_north = (elevation(lat_deg + north_arm, lon_deg)
+                   - elevation(lat_deg - north_arm, lon_deg)) / (2.0 * _NORMAL_ARM)
     length = math.sqrt(1.0 + slope_east ** 2 + slope_north ** 2)
     return (-slope_east / length, -slope_north / length, 1.0 / length)
 

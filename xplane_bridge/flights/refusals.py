@@ -29,6 +29,7 @@ from xplane_bridge.flights.order import (
     DIRECT,
     goes_in_lockstep,
     Link,
+    NO_WEB,
     Order,
     PLACES,
     web_parameters,
@@ -36,6 +37,7 @@ from xplane_bridge.flights.order import (
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, EXTERNAL
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.scenario.untargeted import at_the_controls
+from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS
 from xplane_bridge.sensors.specification import FiguresError, load
 from xplane_bridge.simulators.registry import no_simulator, SIMULATORS
 
@@ -164,12 +166,17 @@ def _of_runway(order: Order, own_law: bool) -> Iterator[str]:
     needed = ', '.join(order.scenario.needs_runway())
     if not needed:
         return
+    if why := _without_brakes(order):
+        yield f'{needed}: {why}'
     if own_law or not order.flown_by.needs_autopilot() or order.flown_by.policy or (
             order.flown_by.actions):
         yield f'{needed}: take-offs and landings are flown by the autopilot only'
     yield from _of_height(order, needed)
     if order.rounding:
         yield f'{needed}: take-offs and landings are flown without rounding'
+    if order.link.host and not {'model', 'gains'} & order.scenario.initial.keys():
+        yield (f'{needed}: which aircraft flies on {order.link.host} is not known, and none takes '
+               'off by the numbers of another one: name its gains (--gains c172p)')
     try:
         file = order.gains()
     except ValueError:
@@ -204,6 +211,22 @@ def _of_height(order: Order, needed: str) -> Iterator[str]:
         yield (f'{needed}: the height above the runway must be known to a metre, and sensors '
                f'{order.sensed_by} have no range_finder; add one, or fly without sensors '
                '(--sensors none)')
+
+
+def _without_brakes(order: Order) -> str:
+    """Return why an aircraft cannot be braked, or put on a runway, where it is flown."""
+    if order.sim in (CORE, DIRECT):
+        return ''
+    simulator, host = order.simulator, order.link.host
+    if simulator.protocol.name == 'fdmdata' or (simulator.version or FIRST_WITH_DATAREFS) < (
+            FIRST_WITH_DATAREFS):
+        return (f'{order.sim} has no brakes that a bridge could release; choose --sim {CORE}, '
+                f'{DIRECT}, xpc, xplane11 or xplane12')
+    if host and order.scenario.initial and (
+            simulator.protocol.name != 'xplane_udp' or order.link.web == NO_WEB):
+        return (f'{host} cannot be placed on the runway: only X-Plane 12.4 and later can, through '
+                'its Web API (--sim xplane12, without --web none)')
+    return ''
 
 
 def _of_gains(order: Order) -> Iterator[str]:

@@ -238,7 +238,9 @@ def abreast(n: int, lat_deg: float, lon_deg: float, heading: float) -> tuple[flo
             lon_deg + math.degrees(east / (across * math.cos(math.radians(lat_deg)))))
 
 
-def formation(count: int, state: AircraftState) -> list[OtherAircraft]:
+def formation(
+    count: int, state: AircraftState, airfield: terrain.Airfield
+) -> list[OtherAircraft]:
     """Return aircraft flying abreast, alternately right and left, with the user's heading."""
     airborne = not any(state.wheels_on_ground)
     altitude = state.altitude_msl + (0.0 if airborne else _HEIGHT_OVER_PARKED)
@@ -246,8 +248,8 @@ def formation(count: int, state: AircraftState) -> list[OtherAircraft]:
     others = []
     for n in range(1, count + 1):
         lat, lon = abreast(n, state.lat_deg, state.lon_deg, state.psi)
-        others.append(OtherAircraft(
-            lat, lon, max(altitude, terrain.elevation_m(lat, lon) + 2.0), state.psi, speed))
+        lowest = terrain.elevation_around(airfield, lat, lon) + 2.0
+        others.append(OtherAircraft(lat, lon, max(altitude, lowest), state.psi, speed))
     return others
 
 

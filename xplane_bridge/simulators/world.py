@@ -172,7 +172,8 @@ class World:
                 other.advance(seconds, behind)
 
     def _make_others(self) -> list[Other]:
-        others: list[Other] = [*formation(AIRCRAFT_COUNT - 1, self.aircraft.state)]
+        others: list[Other] = [*formation(
+            AIRCRAFT_COUNT - 1, self.aircraft.state, self.aircraft.initial.airfield)]
         others[:len(self.flown) - 1] = [FlownAircraft(one) for one in self.flown[1:]]
         for other in others:
             other.lights.update(dict.fromkeys(LIGHTS, 0))

@@ -91,7 +91,7 @@ def figures(flight: History, runway: ChartedRunway, end: float) -> dict[str, flo
 
 def _track(flight: History, runway: ChartedRunway, end: float) -> _Track:
     series = flight.series
-    places = [series[name].between(math.nan, end) for name in (
+    places = [series[name].between(0.0, end) for name in (
         'latitude', 'longitude', 'altitude')]
     times = places[0].times
     if not len(times):

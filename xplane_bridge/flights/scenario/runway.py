@@ -61,7 +61,8 @@ def parse(item: Any) -> ChartedRunway:
         number('latitude_deg', *BOUNDS['latitude_deg'], HOME_LAT_DEG),
         number('longitude_deg', *BOUNDS['longitude_deg'], HOME_LON_DEG),
         DEGREE * number('heading_deg', 0.0, 360.0),
-        number('elevation_msl', *BOUNDS['elevation_msl'], math.nan),
+        number('elevation_msl', *BOUNDS['elevation_msl'])
+        if 'elevation_msl' in given else math.nan,
         length, number('width', *BOUNDS['width']),
         DEGREE * number('glide_path_deg', *BOUNDS['glide_path_deg'], USUAL_GLIDE_PATH_DEG),
         aiming_point)

@@ -244,6 +244,8 @@ class RosFlight(Flight):
         vehicle = self._vehicle = start_vehicle(
             node, monitor, processes, order, self._display, self._patience)
         if why := real_start.place(vehicle, order, self._display):
+            if order.scenario.needs_runway():
+                raise ScenarioError(f'{order.link.host} is not on the runway: {why}')
             self._display.say(
                 f'{order.link.host} keeps its own state, initial is not applied: {why}')
         script = self.script = Script(order.scenario, vehicle, monitor, self._display)

@@ -44,6 +44,8 @@ _TICK = 0.1
 # In the air a flight has begun when it is this close, in metres and radians.
 _CLOSE = 60.0
 _TURNED = 15.0 * DEGREE
+# On the ground it has when it is this close, in degrees.
+_NEAR = 0.001
 # With the engines running, as a flight of this package begins.
 _MORE = '{"engine_status": {"all_engines": {"running": true}}}'
 _POSE_MASK = Mask(AircraftPose)
@@ -129,5 +131,9 @@ def _is_there(vehicle: Vehicle, initial: Mapping[str, Any]) -> bool:
     if heading is not None and not abs(math.remainder(
             monitor.last('heading') - heading * DEGREE, math.tau)) < _TURNED:
         return False
-    return bool(initial.get('parked')) or 'altitude' not in initial or (
+    if initial.get('parked'):
+        # Scenery may be loaded for minutes, with the old flight's telemetry.
+        return all(abs(monitor.last(name) - initial.get(f'{name}_deg', monitor.last(name))) < _NEAR
+                   for name in ('latitude', 'longitude'))
+    return 'altitude' not in initial or (
         abs(monitor.last('altitude') - initial['altitude']) < _CLOSE)

@@ -184,7 +184,8 @@ class Entities:
         phi, theta, psi = euler_angles(multiply(multiply(ned_enu, turn), _FLIP))
         velocity_ned = transform(ned_enu, velocity)
         body_rates = transform(_FLIP, transform(transpose(turn), rates))
-        _check_place(lat_deg, lon_deg, altitude)
+        _check_place(
+            lat_deg, lon_deg, altitude, self._world.aircraft.initial.airfield)
         attitude = (math.degrees(theta), math.degrees(phi), math.degrees(psi))
         if n >= len(self._world.flown):
             self._place_traffic(n, (lat_deg, lon_deg, altitude), attitude, velocity_ned, trimmed)
@@ -304,10 +305,12 @@ def _check_pose(motion: Motion) -> None:
         raise BadPoseError(f'the norm of the orientation is {norm:.4g}, must be 1')
 
 
-def _check_place(lat_deg: float, lon_deg: float, altitude: float) -> None:
+def _check_place(
+    lat_deg: float, lon_deg: float, altitude: float, airfield: terrain.Airfield
+) -> None:
     if abs(lat_deg) > MAX_LAT_DEG:
         raise BadPoseError(f'latitude {lat_deg:.3f} is beyond {MAX_LAT_DEG} degrees')
-    ground = terrain.elevation_m(lat_deg, lon_deg)
+    ground = terrain.elevation_around(airfield, lat_deg, lon_deg)
     if altitude < ground - _GROUND_TOLERANCE:
         raise BadPoseError(f'{altitude:.1f} m above mean sea level is below the ground, which is '
                            f'{ground:.1f} m there')

@@ -259,12 +259,14 @@ class Flight:
         if not -90.0 <= lat <= 90.0 or not math.isfinite(lon):
             return None
         lon = math.remainder(lon, 360.0)
-        east, north, up = terrain.normal(lat, lon)
+        airfield = self._world.aircraft.initial.airfield
+        east, north, up = terrain.normal(lat, lon, airfield)
         north, east, down = transform(
             self._world.frame.matrix_from_ned(lat, lon), (north, east, -up))
         return Terrain(
-            number, lat, lon, terrain.elevation_m(lat, lon), normal=(east, -down, -north),
-            velocity=(0.0, 0.0, 0.0), is_wet=int(terrain.is_wet(lat, lon)),
+            number, lat, lon, terrain.elevation_around(airfield, lat, lon),
+            normal=(east, -down, -north), velocity=(0.0, 0.0, 0.0),
+            is_wet=int(terrain.is_wet(lat, lon, airfield)),
             status=TerrainStatus.HIT)
 
     def hold(self, op: int) -> None:

@@ -286,7 +286,8 @@ class WebApi:
         lat, lon, heading = _place(given)
         world = self._world
         world.freeze(0, False)
-        world.teleport(0, lat, lon, terrain.elevation_m(lat, lon), 0.0, 0.0, heading)
+        ground = terrain.elevation_around(world.aircraft.initial.airfield, lat, lon)
+        world.teleport(0, lat, lon, ground, 0.0, 0.0, heading)
         world.aircraft.teleport(speed=0.0)
         world.aircraft.set_controls(parking_brake=1.0)
         world.flight_time = 0.0
