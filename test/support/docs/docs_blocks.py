@@ -63,6 +63,7 @@ NEEDS = {
     'cluster': 'machines with SSH or Slurm',
     'dask': 'the process table, which a session has not; test_cluster.py runs the same',
     'yours': 'a controller of your own',
+    'xplane': 'a real X-Plane at one of its airports',
     'checkout': 'a checkout of another commit',
 }
 
