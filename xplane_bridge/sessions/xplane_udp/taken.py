@@ -311,8 +311,7 @@ class Taken:
             self._items.take(name)
         messages = control_datarefs(controls)
         if not BRAKES.keys().isdisjoint(controls):
-            self._note(
-                {BRAKES[name]: controls[name] for name in BRAKES if name in controls}, now)
+            self._note({BRAKES[name]: controls[name] for name in BRAKES if name in controls}, now)
             for name in BRAKES.values():
                 self._drop(name)
             if TAKEN_BRAKES not in self._items:
