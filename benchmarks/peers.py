@@ -173,6 +173,7 @@ class XpcPeer:
 
     def _make_template(self, request: bytes) -> tuple[int, bool, bytearray]:
         from xplane_bridge.conversions.xplane import levers as xplane_levers
+        from xplane_bridge.conversions.xplane import others
         from xplane_bridge.conversions.xplane import state as xplane
         from xplane_bridge.protocols import xpc
         message = xpc.decode(request, 'bridge')
@@ -183,7 +184,7 @@ class XpcPeer:
         aircraft = -1
         values: dict[str, tuple[float, ...]] = dict.fromkeys(message.names, (1.0,))
         for number in range(20):
-            names = xplane.other_datarefs(number) if number else xplane.OWN_DATAREFS
+            names = others.other_datarefs(number) if number else xplane.OWN_DATAREFS
             # The session appends some datarefs of its own.
             if message.names[:len(names)] == names:
                 aircraft = number

@@ -25,7 +25,7 @@ from memory_endpoint import MemoryEndpoint
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
-from xplane_bridge.simulators.flown import fly_abreast
+from xplane_bridge.simulators.flown import beside, fly_beside
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.server import Simulation
 from xplane_bridge.simulators.standard.entities import Entities, Motion, ROBOT
@@ -40,7 +40,8 @@ PLANE = 'sim/multiplayer/position/plane1_'
 
 
 def world_of(*models):
-    return World(Aircraft(initial=START), fleet=fly_abreast(models, START, seed=0))
+    return World(Aircraft(initial=START), fleet=fly_beside(
+        models, beside(START, len(models)), seed=0))
 
 
 def ctrl(number, elevator, aileron, rudder, throttle):
@@ -74,7 +75,7 @@ class Run:
 
 def test_it_flies_as_it_does_alone_to_the_last_bit():
     world = world_of('T37', 'c172p')
-    alone, = fly_abreast(['T37'], START, seed=0)
+    alone, = fly_beside(['T37'], beside(START, 1), seed=0)
     store = DatarefStore(world)
     for frame in range(180):
         elevator, throttle = 0.1 * math.sin(frame / 20.0), 0.8

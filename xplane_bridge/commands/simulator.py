@@ -43,7 +43,7 @@ from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.protocols.registry import PeerProtocol, PROTOCOLS
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.flown import fly_abreast
+from xplane_bridge.simulators.flown import beside, fly_beside
 from xplane_bridge.simulators.registry import load, SIMULATORS
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
@@ -121,7 +121,8 @@ def _make_server(arguments: Namespace) -> Server:
     def make_world() -> World:
         return World(
             Aircraft(arguments.model, initial, seed=arguments.seed, **loaded),
-            fleet=fly_abreast(arguments.fleet, initial, arguments.seed, **loaded))
+            fleet=fly_beside(
+                arguments.fleet, beside(initial, len(arguments.fleet)), arguments.seed, **loaded))
 
     frontends = []
     for one in chosen:

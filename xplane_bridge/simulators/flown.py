@@ -28,7 +28,7 @@ from typing import Any
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.common.fields import LARGEST_SEED
-from xplane_bridge.simulators.traffic import abreast
+from xplane_bridge.simulators.traffic import abreast, moved
 
 _SLOTS = 16
 _LEGS = 10
@@ -173,18 +173,33 @@ class FlownAircraft:
             lat_deg, lon_deg, altitude_msl, pitch_deg, roll_deg, heading_deg, speed)
 
 
-def fly_abreast(models: Sequence[str], initial: Initial, seed: int, **options: Any
-                ) -> list[Aircraft]:
+def beside(
+    initial: Initial, count: int, offsets: Sequence[tuple[float, float, float]] | None = None
+) -> list[Initial]:
     """
-    Return aircraft that start beside one with this initial state, number 1 and up.
+    Return initial states of ``count`` aircraft beside one with this initial state.
+
+    ``offsets`` are metres forward, right and up of it, along its heading; None is abreast. All
+    else is its own.
+    """
+    heading = math.radians(initial.heading_deg)
+    if offsets is None:
+        offsets = [(0.0, abreast(n), 0.0) for n in range(1, count + 1)]
+    starts = []
+    for forward, right, up in offsets:
+        lat, lon = moved(initial.lat_deg, initial.lon_deg, heading, forward, right)
+        starts.append(replace(
+            initial, lat_deg=lat, lon_deg=lon, altitude_msl=initial.altitude_msl + up))
+    return starts
+
+
+def fly_beside(models: Sequence[str], starts: Sequence[Initial], seed: int, **options: Any
+               ) -> list[Aircraft]:
+    """
+    Return aircraft of these models and initial states, number 1 and up.
 
     Each has a seed of its own, for its turbulence. ``options`` are Aircraft's; so are the errors.
     """
-    heading = math.radians(initial.heading_deg)
-    fleet = []
-    for n, model in enumerate(models, start=1):
-        lat, lon = abreast(n, initial.lat_deg, initial.lon_deg, heading)
-        fleet.append(Aircraft(
-            model, replace(initial, lat_deg=lat, lon_deg=lon), seed=(seed + n) % LARGEST_SEED,
-            **options))
-    return fleet
+    return [
+        Aircraft(model, start, seed=(seed + n) % LARGEST_SEED, **options)
+        for n, (model, start) in enumerate(zip(models, starts, strict=True), start=1)]

@@ -225,14 +225,17 @@ class OtherAircraft:
                 + _full(self.yoke_yaw) * _YAW_RATE)
 
 
-def abreast(n: int, lat_deg: float, lon_deg: float, heading: float) -> tuple[float, float]:
-    """
-    Return latitude and longitude (deg) of aircraft n beside aircraft 0, which is at this place.
+def abreast(n: int) -> float:
+    """Return how far right of aircraft 0 aircraft n is: 150 m apart, odd ones to the right."""
+    return _SPACING * ((n + 1) // 2) * (1 if n % 2 else -1)
 
-    Odd ones are to the right of its heading (rad), even ones to the left, 150 m apart.
-    """
-    offset = _SPACING * ((n + 1) // 2) * (1 if n % 2 else -1)
-    north, east = -offset * math.sin(heading), offset * math.cos(heading)
+
+def moved(
+    lat_deg: float, lon_deg: float, heading: float, forward: float, right: float
+) -> tuple[float, float]:
+    """Return latitude and longitude (deg) of a place metres away, along a heading (rad)."""
+    north = forward * math.cos(heading) - right * math.sin(heading)
+    east = forward * math.sin(heading) + right * math.cos(heading)
     meridian, across = radii_of_curvature(lat_deg)
     return (lat_deg + math.degrees(north / meridian),
             lon_deg + math.degrees(east / (across * math.cos(math.radians(lat_deg)))))
@@ -247,7 +250,7 @@ def formation(
     speed = min(max(state.ground_speed, SLOWEST), FASTEST) if airborne else _SPEED_OVER_PARKED
     others = []
     for n in range(1, count + 1):
-        lat, lon = abreast(n, state.lat_deg, state.lon_deg, state.psi)
+        lat, lon = moved(state.lat_deg, state.lon_deg, state.psi, 0.0, abreast(n))
         lowest = terrain.elevation_around(airfield, lat, lon) + 2.0
         others.append(OtherAircraft(lat, lon, max(altitude, lowest), state.psi, speed))
     return others

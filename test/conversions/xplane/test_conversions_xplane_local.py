@@ -19,7 +19,7 @@ import struct
 
 import pytest
 
-from xplane_bridge.conversions.xplane import state as xplane
+from xplane_bridge.conversions.xplane import others
 from xplane_bridge.conversions.xplane.local import LocalAxes
 from xplane_bridge.protocols.xpc import PositionReply
 
@@ -119,7 +119,7 @@ def test_without_the_origin_there_is_none():
 
 
 def test_everything_that_a_pose_needs_is_polled():
-    assert given().keys() <= set(xplane.other_datarefs(7))
+    assert given().keys() <= set(others.other_datarefs(7))
 
 
 def test_the_users_aircraft_has_a_pose_by_its_datarefs():

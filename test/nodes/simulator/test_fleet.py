@@ -33,7 +33,7 @@ from xplane_bridge.msg import FlightControls
 from xplane_bridge.nodes.common.diagnostics import OK, WARN
 from xplane_bridge.nodes.simulator import SimulatorNode
 from xplane_bridge.nodes.xpc import XpcNode
-from xplane_bridge.simulators.flown import fly_abreast
+from xplane_bridge.simulators.flown import beside, fly_beside
 
 FRAME = 1.0 / 60.0
 MODELS = ('c172p', 'T37', 'c172p')
@@ -51,7 +51,7 @@ def command_of(vehicle, frame):
 
 def alone():
     """Return the aircraft of the fleet, each flown by itself."""
-    fleet = [Aircraft(), *fly_abreast(FLEET, Initial(), seed=0)]
+    fleet = [Aircraft(), *fly_beside(FLEET, beside(Initial(), len(FLEET)), seed=0)]
     for aircraft in fleet:
         aircraft.set_wind(5.0, 0.0)
         aircraft.set_turbulence(7.6, 3)
@@ -121,17 +121,37 @@ def test_for_xpc_each_is_one_of_x_planes_aircraft(ros):
     assert max(map(abs, (banks()[0], banks()[2]))) < math.radians(30.0)
 
 
+def test_each_starts_where_it_is_placed(ros):
+    node = ros.start(
+        SimulatorNode, telemetry='direct', fleet=['c172p', 'c172p'], activate=False,
+        heading_deg=90.0, fleet_places=[-100.0, 50.0, 20.0, 300.0, 0.0, 0.0],
+        fleet_headings_deg=[90.0, 270.0], fleet_airspeeds=[45.0, 55.0])
+    lead, behind, ahead = node.server.call(
+        lambda world: [aircraft.state for aircraft in world.flown])
+    # Heading east, right is south.
+    metres = 111_200.0
+    assert (behind.lat_deg - lead.lat_deg) * metres == pytest.approx(-50.0, abs=0.5)
+    east = metres * math.cos(math.radians(lead.lat_deg))
+    assert (behind.lon_deg - lead.lon_deg) * east == pytest.approx(-100.0, abs=1.0)
+    assert (ahead.lon_deg - lead.lon_deg) * east == pytest.approx(300.0, abs=2.0)
+    assert behind.altitude_msl - lead.altitude_msl == pytest.approx(20.0, abs=0.01)
+    assert [math.degrees(one.psi) for one in (lead, behind, ahead)] == pytest.approx(
+        [90.0, 90.0, 270.0], abs=0.5)
+    assert [one.cas for one in (behind, ahead)] == pytest.approx([45.0, 55.0], abs=0.1)
+
+
 @pytest.mark.parametrize(('parameters', 'sentence'), [
     ({'fleet': ['c172p'] * 20}, 'parameter fleet: 21 aircraft with the first one are too many'),
     ({'fleet': ['nosuch'], 'telemetry': 'direct'}, 'nosuch'),
     ({'fleet': ['c172p'], 'sim': 'fdmdata'}, 'parameter fleet: fdmdata shows one aircraft only'),
-    ({'fleet': ['c172p'], 'namespaces': ['a', 'b']}, 'namespaces: is for telemetry: direct'),
+    ({'fleet': ['c172p'], 'fleet_places': [0.0, 50.0], 'telemetry': 'direct'},
+     'fleet_places: expected 3 numbers, three for each of fleet, got 2'),
     ({'fleet': ['c172p'], 'namespaces': ['a', 'a'], 'telemetry': 'direct'},
      "namespaces: 'a' is there more than once"),
     ({'fleet': ['c172p'], 'namespaces': ['a', '2b'], 'telemetry': 'direct'},
      "namespaces: '2b' is not a name"),
     ({'fleet': ['c172p'], 'namespaces': ['a'], 'telemetry': 'direct'},
-     'namespaces: expected 2, one for each aircraft of a fleet, got 1'),
+     'namespaces: expected 2, one for each aircraft, got 1'),
 ])
 def test_a_fleet_that_cannot_be_stops_configure_with_a_sentence(ros, parameters, sentence):
     assert sentence in ros.start(SimulatorNode, port=free_port(), **parameters).failed

@@ -15,6 +15,7 @@
 """Many aircraft in one request: rates, budget, one frame each, and those that do not fit in."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from scripted_xpc import (
@@ -224,6 +225,27 @@ def test_a_single_other_needs_one_datagram_per_update():
     each = rates(world.run(2.0), 2.0)
     # Two for the first, one for the other: 3 x 50 is more than the budget without its reserve.
     assert min(each.values()) > 40.0
+
+
+def test_what_is_commanded_of_another_all_the_time_is_seen_in_its_telemetry():
+    yoke = 'sim/multiplayer/position/plane1_yolk_pitch'
+    shown = other(1)
+    session = XpcSession(
+        {0: names_of(0, RUNNING_TIME), 1: replace(shown, names=(*shown.names, yoke))}, rate=50.0)
+    world = started(session)
+    for turn in range(100):
+        world.datarefs[yoke] = (0.001 * turn,)
+        world.call(session.set_controls, {'elevator': 0.001 * turn}, vehicle=1)
+        world.run(0.05)
+    assert session.contradictions(world.now) == ()
+    # One that X-Plane ignores is told.
+    world.datarefs[yoke] = (0.5,)
+    for turn in range(100):
+        world.call(session.set_controls, {'elevator': -0.001 * turn}, vehicle=1)
+        world.run(0.05)
+    (sentence,) = session.contradictions(world.now)
+    assert sentence == (
+        'elevator of aircraft 1 was commanded -0.099, X-Plane reports 0.5')
 
 
 def test_all_others_are_wanted_and_none_is_missing():

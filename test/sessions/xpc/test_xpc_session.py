@@ -20,6 +20,7 @@ from scripted_xpc import (
     check_telemetry,
     frame_of,
     names_of,
+    RUNNING_TIME,
     telemetry,
     World,
 )
@@ -143,6 +144,21 @@ def test_in_lockstep_a_poll_follows_each_command():
     world.sent.clear()
     world.run(1.0)
     assert len(world.sent) == pytest.approx(20, abs=2)
+
+
+def test_in_lockstep_a_poll_follows_when_each_of_a_fleet_is_commanded():
+    session = XpcSession(
+        {number: names_of(number, RUNNING_TIME) for number in range(3)}, rate=0.0,
+        lockstep=True, budget=1000.0)
+    world = started(session)
+    for turn in range(3):
+        # Who is commanded at all shows in the first turn.
+        world.sent.clear()
+        for vehicle in (0, 2, 1):
+            world.call(session.set_controls, {'elevator': 0.1 * turn}, vehicle=vehicle)
+        tags = [data[:4] for _, _, data in world.sent]
+        world.run(0.05)
+    assert tags[:5] == [b'CTRL'] * 3 + [b'GETP', b'GETD']
 
 
 # The budget.

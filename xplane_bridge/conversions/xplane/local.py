@@ -28,7 +28,8 @@ import math
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
-from xplane_bridge.conversions.xplane.state import origin, other_prefix, OWN_PREFIX, Values
+from xplane_bridge.conversions.xplane.others import other_prefix
+from xplane_bridge.conversions.xplane.state import origin, OWN_PREFIX, Values
 from xplane_bridge.protocols.xpc import PositionReply
 
 _Origin = tuple[float, float]

@@ -28,7 +28,7 @@ from xplane_bridge.common.units import celsius_to_kelvin, DEGREE, INCH_OF_MERCUR
 from xplane_bridge.conversions import air, frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
 from xplane_bridge.conversions.plausibility import attitude_fault, is_attitude, place_fault
-from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.conversions.vehicle import Air, VehicleState
 from xplane_bridge.conversions.xplane import levers as xplane_levers
 
 OWN_PREFIX = 'sim/flightmodel/position/'
@@ -64,6 +64,8 @@ _WIND_12 = tuple(_WEATHER_12 + f'wind_now_{axis}_msc' for axis in 'xyz')
 _WIND = tuple(_WEATHER + f'wind_now_{axis}_msc' for axis in 'xyz')
 
 OWN_PLACE = (LATITUDE, LONGITUDE, ELEVATION)
+ORIGIN = (_LATITUDE_OF_ORIGIN, _LONGITUDE_OF_ORIGIN)
+WEATHER = (*_TEMPERATURES, _PRESSURE_12, _PRESSURE, *_WIND_12, *_WIND)
 
 # Everything that own_state() reads.
 OWN_DATAREFS: tuple[str, ...] = (
@@ -73,19 +75,14 @@ OWN_DATAREFS: tuple[str, ...] = (
     *_RATES,
     *_VELOCITY,
     *_ACCELERATION,
-    _LATITUDE_OF_ORIGIN,
-    _LONGITUDE_OF_ORIGIN,
+    *ORIGIN,
     _GROUND_SPEED,
     _INDICATED_AIRSPEED,
     _TRUE_AIRSPEED,
     _ALPHA,
     *_LOADS,
     _ON_GROUND,
-    *_TEMPERATURES,
-    _PRESSURE_12,
-    _PRESSURE,
-    *_WIND_12,
-    *_WIND,
+    *WEATHER,
     *xplane_levers.DATAREFS,
     TIME,
     PAUSED,
@@ -140,27 +137,6 @@ def missed(absent: Collection[str]) -> list[str]:
 
 # Below this speed a parked aircraft's contact forces are considered unreliable (6.6, Guard).
 _PARKED_SPEED = 0.3
-
-
-def other_place(aircraft: int) -> tuple[str, ...]:
-    """Return latitude, longitude and elevation of aircraft 1..19."""
-    plane = other_prefix(aircraft)
-    return plane + 'lat', plane + 'lon', plane + 'el'
-
-
-def other_datarefs(aircraft: int) -> tuple[str, ...]:
-    """Return what other_state() and LocalAxes read of aircraft 1..19 (4.31)."""
-    plane = other_prefix(aircraft)
-    return other_place(aircraft) + tuple(plane + name for name in (
-        'x', 'y', 'z', 'psi', 'the', 'phi', 'v_x', 'v_y', 'v_z',
-        'yolk_pitch', 'yolk_roll', 'yolk_yaw', 'throttle', 'flap_ratio', 'gear_deploy',
-        'speedbrake_ratio',
-    )) + (_LATITUDE_OF_ORIGIN, _LONGITUDE_OF_ORIGIN, TIME, PAUSED)
-
-
-def other_prefix(aircraft: int) -> str:
-    """Return what the datarefs of aircraft 1..19 begin with."""
-    return f'sim/multiplayer/position/plane{aircraft}_'
 
 
 class Values(dict[str, float | None]):
@@ -218,14 +194,14 @@ def own_state(
     axes (6.5, 6.6).
     """
     values = Values(given)
-    turn = _turn_from_origin(values, position)
+    turn = turn_from_origin(values, position)
     true_attitude = values.vector(_TRUE_ATTITUDE)
     attitude = true_attitude or values.vector(_ATTITUDE) or attitude_deg
     orientation = (
         _orientation(attitude) if true_attitude is not None
-        else _local_orientation(attitude, turn))
+        else local_orientation(attitude, turn))
     rates = values.vector(_RATES)
-    velocity = _local_to_enu(values.vector(_VELOCITY), turn)
+    velocity = local_to_enu(values.vector(_VELOCITY), turn)
     return VehicleState(
         latitude_deg=position[0],
         longitude_deg=position[1],
@@ -238,41 +214,6 @@ def own_state(
         controls=xplane_levers.reported_controls(values),
         engines=xplane_levers.engine_controls(
             values[xplane_levers.ENGINE_COUNT], arrays) if arrays else None,
-        time=values[TIME],
-        paused=bool(values[PAUSED]),
-        impossible=(*values.not_finite, *attitude_fault(attitude)),
-    )
-
-
-def other_state(
-    aircraft: int, position: Vector, attitude_deg: Vector, given: Mapping[str, float]
-) -> VehicleState:
-    """
-    Return the state of one of the aircraft 1..19, as own_state() does.
-
-    ``given`` are the other_datarefs(aircraft) received. Rates, forces and air data do not exist
-    for these (4.31).
-    """
-    plane = other_prefix(aircraft)
-    values = Values(given)
-    turn = _turn_from_origin(values, position)
-    attitude = values.vector((plane + 'psi', plane + 'the', plane + 'phi')) or attitude_deg
-    return VehicleState(
-        latitude_deg=position[0],
-        longitude_deg=position[1],
-        altitude_msl=position[2],
-        orientation=_local_orientation(attitude, turn),
-        velocity=_local_to_enu(
-            values.vector((plane + 'v_x', plane + 'v_y', plane + 'v_z')), turn),
-        controls=Controls(
-            elevator=values[plane + 'yolk_pitch'],
-            aileron=values[plane + 'yolk_roll'],
-            rudder=values[plane + 'yolk_yaw'],
-            throttle=values[plane + 'throttle'],
-            flaps=values[plane + 'flap_ratio'],
-            gear=values[plane + 'gear_deploy'],
-            speedbrake=values[plane + 'speedbrake_ratio'],
-        ),
         time=values[TIME],
         paused=bool(values[PAUSED]),
         impossible=(*values.not_finite, *attitude_fault(attitude)),
@@ -299,7 +240,7 @@ def local_attitude(
         frames.enu_flu_to_ned_frd(frames.multiply(turn, orientation)))
 
 
-def _local_orientation(
+def local_orientation(
     attitude_deg: Vector | None, turn: Quaternion | None
 ) -> Quaternion | None:
     """Return body FLU to ENU of (heading, pitch, roll) relative to the local axes (1.11)."""
@@ -323,7 +264,7 @@ def _origin(values: Values) -> tuple[float, float] | None:
     return latitude, longitude
 
 
-def _turn_from_origin(values: Values, position: Vector) -> Quaternion | None:
+def turn_from_origin(values: Values, position: Vector) -> Quaternion | None:
     """
     Return the rotation to ENU at the aircraft from ENU at the origin of X-Plane's local axes.
 
@@ -337,7 +278,7 @@ def _turn_from_origin(values: Values, position: Vector) -> Quaternion | None:
     return frames.enu_to_enu_rotation(*origin, position[0], position[1])
 
 
-def _local_to_enu(local: Vector | None, turn: Quaternion | None) -> Vector | None:
+def local_to_enu(local: Vector | None, turn: Quaternion | None) -> Vector | None:
     """Convert a vector along X-Plane's local axes to ENU at the aircraft."""
     if local is None or turn is None:
         return None
@@ -354,7 +295,7 @@ def _specific_force(
     if on_ground and speed is not None and speed < _PARKED_SPEED and orientation is not None:
         return frames.rest_specific_force(orientation)
     if by_acceleration:
-        acceleration = _local_to_enu(values.vector(_ACCELERATION), turn)
+        acceleration = local_to_enu(values.vector(_ACCELERATION), turn)
         if acceleration is None or orientation is None:
             return None
         return frames.acceleration_to_specific_force(acceleration, orientation)
@@ -373,12 +314,29 @@ def force_difference(
     if state.specific_force is None or state.orientation is None:
         return None
     values = Values(given)
-    turn = _turn_from_origin(values, position)
+    turn = turn_from_origin(values, position)
     by_loads = _specific_force(values, turn, state.orientation, False)
     by_acceleration = _specific_force(values, turn, state.orientation, True)
     if by_loads is None or by_acceleration is None:
         return None
     return math.dist(by_loads, by_acceleration)
+
+
+def weather(
+    values: Values, turn: Quaternion | None
+) -> tuple[float | None, float | None, Vector | None]:
+    """
+    Return temperature (K), static pressure (Pa) and wind at the user's aircraft (2.13 to 2.23).
+
+    By the names of X-Plane 12 or of earlier versions; the wind is the velocity of the air, ENU.
+    """
+    celsius = values.first(_TEMPERATURES)
+    pressure = values[_PRESSURE_12]
+    if pressure is None:
+        inches = values[_PRESSURE]
+        pressure = None if inches is None else inches * INCH_OF_MERCURY
+    wind = local_to_enu(values.vector(_WIND_12) or values.vector(_WIND), turn)
+    return None if celsius is None else celsius_to_kelvin(celsius), pressure, wind
 
 
 def _air(
@@ -388,14 +346,7 @@ def _air(
     """Return the air data, from the names of X-Plane 12 or of earlier versions (2.9 to 2.22)."""
     indicated = values[_INDICATED_AIRSPEED]
     alpha = values[_ALPHA]
-    celsius = values.first(_TEMPERATURES)
-    pressure = values[_PRESSURE_12]
-    if pressure is None:
-        inches = values[_PRESSURE]
-        pressure = None if inches is None else inches * INCH_OF_MERCURY
-    # The velocity of the air (2.21 to 2.23).
-    wind = _local_to_enu(values.vector(_WIND_12) or values.vector(_WIND), turn)
-    temperature = None if celsius is None else celsius_to_kelvin(celsius)
+    temperature, pressure, wind = weather(values, turn)
     sideslip = None
     if wind is not None and velocity is not None and orientation is not None:
         # The vendor's documents contradict each other about the sign of beta (2.6), hence 2.7.

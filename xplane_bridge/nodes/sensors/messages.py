@@ -28,7 +28,8 @@ from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions.topics import AIR
 from xplane_bridge.conversions.vehicle import Air
 from xplane_bridge.msg import AirData
-from xplane_bridge.nodes.vehicle.publisher import diagonal, IMU, UNKNOWN_VARIANCE, variance
+from xplane_bridge.nodes.vehicle.covariances import diagonal, UNKNOWN_VARIANCE, variance
+from xplane_bridge.nodes.vehicle.publisher import IMU
 from xplane_bridge.nodes.vehicle.templates import Template
 from xplane_bridge.sensors.gnss import Fix, NO_FIX, Velocity
 from xplane_bridge.sensors.imu import ImuReading, Motion

@@ -45,6 +45,7 @@ from xplane_bridge.nodes.vehicle.publisher import (
     TopicParameters,
     VehiclePublisher,
 )
+from xplane_bridge.nodes.vehicle.transforms import MapFrame
 from xplane_bridge.sessions.ledger import Ledger
 from xplane_bridge.simulators.direct import DirectFrontend
 from xplane_bridge.simulators.server import Server
@@ -71,8 +72,8 @@ class DirectParameters(TopicParameters, WatchdogParameters):
         1, 'Publish the common topics (telemetry: direct) every so many frames; in lockstep it is '
         'every one.', minimum=1, maximum=1000)
     namespaces: tuple[str, ...] = parameter(
-        (), 'Namespace of each aircraft of a fleet (telemetry: direct), below that of the node; '
-        'empty: uav1, uav2, ...')
+        (), 'Namespace of each aircraft, below that of the node; empty: uav1, uav2, ... of a '
+        'fleet, none of one aircraft. With telemetry: bridge diagnostics alone use it.')
 
 
 class Direct:
@@ -85,6 +86,7 @@ class Direct:
     def __init__(
         self, node: BridgeNode[Any], given: DirectParameters, simulated_time: SimulatorTime,
         frontend: DirectFrontend, number: int = 0, prefix: str = '',
+        map_frame: MapFrame | None = None,
     ) -> None:
         self._node = node
         self.frontend = frontend
@@ -104,7 +106,8 @@ class Direct:
             latitude, longitude, height = map(float, given.datum)
             given = replace(given, datum=(latitude, longitude, msl_to_ellipsoid(
                 height, undulation.height_m(latitude, longitude))))
-        self._publisher = VehiclePublisher(node, given, prefix, undulation)
+        self._publisher = VehiclePublisher(
+            node, given, prefix, undulation, map_frame=map_frame)
 
     def listen(self, server: Server) -> None:
         """Take commands for the aircraft of a server."""

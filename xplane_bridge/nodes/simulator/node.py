@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 import math
 import time
 from typing import Any
@@ -41,11 +42,12 @@ from xplane_bridge.nodes.simulator.parameters import SimulatorParameters
 from xplane_bridge.nodes.simulator.properties import offer_properties, PropertyTopics
 from xplane_bridge.nodes.simulator.studies import offer_studies
 from xplane_bridge.nodes.vehicle.clock import SimulatorTime
+from xplane_bridge.nodes.vehicle.transforms import make_map_frame
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
 from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.direct import DirectFrontend
 from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.flown import fly_abreast
+from xplane_bridge.simulators.flown import beside, fly_beside
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.server import Server, Simulation
@@ -78,7 +80,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         simulation = Simulation(
             [frontend], self._make_world, given.frame_rate, on_frame=self._on_frame,
             lockstep=Lockstep(
-                self._endpoints[0], given.vehicles() if self._direct else ())
+                self._endpoints[0], given.vehicles() if self._direct else given.namespaces)
             if given.lockstep else None)
         simulation.frozen = True
         self.server = Server(simulation, given.speed)
@@ -175,9 +177,9 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
                 (resolve(given.data_host), given.data_port) if sends_to_settings else None))
 
     def _make_direct(self, given: SimulatorParameters) -> tuple[Direct, ...]:
-        frontend = DirectFrontend()
+        frontend, map_frame = DirectFrontend(), make_map_frame(self, given)
         return tuple(
-            Direct(self, given, self._stamps, frontend, number, name and f'{name}/')
+            Direct(self, given, self._stamps, frontend, number, name and f'{name}/', map_frame)
             for number, name in enumerate(given.vehicles()))
 
     def _make_world(self) -> World:
@@ -191,8 +193,9 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         world = World(
             Aircraft(given.model, initial, seed=given.seed, aircraft_path=given.aircraft_path,
                      settings=given.values()),
-            fleet=fly_abreast(
-                given.fleet, initial, given.seed, aircraft_path=given.aircraft_path))
+            fleet=fly_beside(
+                given.fleet, _starts(given, initial), given.seed,
+                aircraft_path=given.aircraft_path))
         self._properties.check(world)
         _disturb(world, given)
         world.total_running_time = self._elapsed
@@ -316,6 +319,20 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
                 return WARN if is_late else OK, (
                     f'in lockstep; waiting for {", ".join(sorted(missing))}')
         return OK, 'running'
+
+
+def _starts(given: SimulatorParameters, initial: Initial) -> Sequence[Initial]:
+    """Return where each of the fleet starts, beside an aircraft with this initial state."""
+    places = given.fleet_places
+    offsets = list(zip(places[::3], places[1::3], places[2::3], strict=True)) if places else None
+    starts = beside(initial, len(given.fleet), offsets)
+    if given.fleet_headings_deg:
+        starts = [replace(one, heading_deg=heading) for one, heading in zip(
+            starts, given.fleet_headings_deg, strict=True)]
+    if given.fleet_airspeeds:
+        starts = [replace(one, airspeed_kt=speed / KNOT) for one, speed in zip(
+            starts, given.fleet_airspeeds, strict=True)]
+    return starts
 
 
 def _pause_at(given: SimulatorParameters) -> float:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-import re
 from typing import Any
 
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
@@ -28,6 +27,7 @@ from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.simulator.direct import BRIDGE, DIRECT, DirectParameters
 from xplane_bridge.nodes.simulator.properties import PropertyParameters
+from xplane_bridge.nodes.vehicle.namespaces import check_namespaces, default_namespaces
 from xplane_bridge.protocols.xplane_udp import HIGHEST_PLAUSIBLE_ROW
 from xplane_bridge.simulators.registry import NO_SIMULATORS, SIMULATORS
 from xplane_bridge.simulators.world import AIRCRAFT_COUNT
@@ -35,8 +35,6 @@ from xplane_bridge.simulators.world import AIRCRAFT_COUNT
 _LOOPBACK = '127.0.0.1'
 
 _START = Initial()
-# Of a ROS name.
-_TOKEN = re.compile(r'[A-Za-z][A-Za-z0-9_]*')
 
 
 @dataclass(frozen=True)
@@ -67,8 +65,15 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
 
     model: str = parameter(DEFAULT_MODEL, 'A JSBSim aircraft.')
     fleet: tuple[str, ...] = parameter(
-        (), 'JSBSim aircraft that fly beside the first one, 150 m apart: numbers 1, 2, ... of '
-        'X-Plane; with telemetry: direct each below its own of namespaces.')
+        (), 'JSBSim aircraft that fly beside the first one: numbers 1, 2, ... of X-Plane; with '
+        'telemetry: direct each below its own of namespaces.')
+    fleet_places: tuple[float, ...] = parameter(
+        (), 'Where each of fleet starts: metres forward, right and up of the first one, along its '
+        'heading. Empty: abreast, 150 m apart.')
+    fleet_headings_deg: tuple[float, ...] = parameter(
+        (), 'Initial true heading of each of fleet. Empty: that of the first one.')
+    fleet_airspeeds: tuple[float, ...] = parameter(
+        (), 'Initial calibrated airspeed of each of fleet, m/s. Empty: that of the first one.')
     aircraft_path: str = parameter(
         '', "Folder of your own aircraft, laid out as JSBSim's; empty: JSBSim's own.")
     parked: bool = parameter(
@@ -164,10 +169,10 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
                 'tell one frame from the next; choose another sim, or speed')
 
     def vehicles(self) -> tuple[str, ...]:
-        """Return the namespace of each aircraft of a fleet, ('',) if there is one aircraft."""
-        if not self.fleet:
-            return ('',)
-        return self.namespaces or tuple(f'uav{n + 1}' for n in range(len(self.fleet) + 1))
+        """Return the namespace of each aircraft, '' for one that has none of its own."""
+        if self.namespaces or not self.fleet:
+            return self.namespaces or ('',)
+        return default_namespaces(len(self.fleet) + 1)
 
     def _check_fleet(self) -> None:
         count = len(self.fleet) + 1
@@ -177,21 +182,15 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         if self.fleet and self.telemetry == BRIDGE and not SIMULATORS[self.sim].has_traffic:
             raise ValueError(f'parameter fleet: {self.sim} shows one aircraft only; choose '
                              'another sim, or telemetry: direct')
-        if not self.namespaces:
-            return
-        if self.telemetry != DIRECT:
-            raise ValueError('parameter namespaces: is for telemetry: direct; a bridge names the '
-                             'topics of its aircraft itself')
-        if len(self.namespaces) != count or not self.fleet:
-            raise ValueError(
-                f'parameter namespaces: expected {count if self.fleet else 0}, one for each '
-                f'aircraft of a fleet, got {len(self.namespaces)}')
-        for name in self.namespaces:
-            if not _TOKEN.fullmatch(name):
-                raise ValueError(f'parameter namespaces: {name!r} is not a name of letters, '
-                                 'digits and underscores that begins with a letter')
-            if self.namespaces.count(name) > 1:
-                raise ValueError(f'parameter namespaces: {name!r} is there more than once')
+        check_namespaces(self.namespaces, count, 'aircraft')
+        for name, each, what in (
+                ('fleet_places', 3, 'three for each'), ('fleet_headings_deg', 1, 'one for each'),
+                ('fleet_airspeeds', 1, 'one for each')):
+            values = getattr(self, name)
+            if values and len(values) != each * len(self.fleet):
+                raise ValueError(
+                    f'parameter {name}: expected {each * len(self.fleet)} numbers, {what} of '
+                    f'fleet, got {len(values)}')
 
     def _check_direct(self) -> None:
         """Refuse what has no meaning without a link."""

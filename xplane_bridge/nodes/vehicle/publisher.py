@@ -42,18 +42,18 @@ from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode, CaptureP
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.vehicle.controls import CommandParameters, control_numbers
+from xplane_bridge.nodes.vehicle.covariances import diagonal, UNKNOWN_VARIANCE, variance
 from xplane_bridge.nodes.vehicle.engines import fill_engines
 from xplane_bridge.nodes.vehicle.plausibility import make_gate
 from xplane_bridge.nodes.vehicle.templates import Template
-from xplane_bridge.nodes.vehicle.transforms import TransformPublisher
+from xplane_bridge.nodes.vehicle.transforms import (
+    make_map_frame,
+    MapFrame,
+    TransformPublisher,
+)
 
 TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls', 'engines')
 ALL_BUT_FIX = TOPICS[1:]
-
-# Variance of unknown values, in m^2, (m/s)^2, rad^2 or (rad/s)^2. Odometry and
-# TwistWithCovariance cannot express "unknown": robot_localization takes 0 for 1e-9, near
-# certainty, and -1 for 1. With this variance a filter's gain is practically zero.
-UNKNOWN_VARIANCE = 1e6
 
 IMU = (
     'orientation', 'orientation_covariance', 'angular_velocity', 'angular_velocity_covariance',
@@ -79,6 +79,10 @@ class TopicParameters(BaseParameters):
         'north, up where the aircraft is.')
     publish_tf: bool = parameter(
         False, 'Publish odom_frame to base_frame on /tf, if tf2 is installed.')
+    map_frame: str = parameter(
+        '', 'Frame above odom_frame of each aircraft, without frame_prefix: with publish_tf it is '
+        'on /tf_static, which makes one tree of several. Its origin is datum, else that of the '
+        'first odom. Empty: none.')
     publish_enu_tf: bool = parameter(
         False, 'Publish base_frame to enu_frame on /tf, if tf2 is installed: '
         'robot_localization needs it to fuse fix_velocity.')
@@ -127,13 +131,15 @@ class VehiclePublisher:
     """
     Publish the common topics of one vehicle below ``prefix`` ('' or 'aircraft_1/').
 
-    ``topics`` are those of TOPICS that this simulator supports. Impossible values do not pass
-    ``gate``. Each topic has one message, serialised once, of which only numbers change.
+    ``topics`` are those of TOPICS that this simulator supports. The aircraft of one node share a
+    ``map_frame``, if there is one. Impossible values do not pass ``gate``. Each topic has one
+    message, serialised once, of which only numbers change.
     """
 
     def __init__(
         self, node: BridgeNode[Any], parameters: TopicParameters, prefix: str = '',
         undulation: Undulation | None = None, topics: Collection[str] = TOPICS,
+        map_frame: MapFrame | None = None,
     ) -> None:
         self.plausibility = make_gate(node, prefix)
         self._topics = topics
@@ -142,6 +148,7 @@ class VehiclePublisher:
         self._odom_frame = OdomFrame(
             LocalFrame(*map(float, parameters.datum)) if parameters.datum else None)
         self._datum_sent = False
+        self._map_frame = map_frame or make_map_frame(node, parameters)
         self._datum_given = bool(parameters.datum)
 
         def frame(name: str) -> str:
@@ -319,6 +326,10 @@ class VehiclePublisher:
             return
         w, x, y, z = orientation or _NOT_TURNED
         of_orientation, of_rates, of_force = self._imu_covariances
+        if state.derived_stddev is not None:
+            of_rates, of_force = (
+                diagonal(*[known[0] + stddev ** 2] * 3) for known, stddev in zip(
+                    (of_rates, of_force), state.derived_stddev, strict=True))
         self._imu_publisher.publish(self._imu.filled(
             *stamp,
             x, y, z, w, *(of_orientation if orientation else _NONE),
@@ -347,11 +358,14 @@ class VehiclePublisher:
         position, orientation = self._odom_frame.pose(*place, state.orientation)
         velocity, rates = state.velocity, state.angular_velocity
         w, x, y, z = orientation
+        covariances = self._twist_covariances[velocity is not None, rates is not None]
+        if state.derived_stddev is not None:
+            covariances = diagonal(*covariances[:21:7], *[
+                self._imu_covariances[1][0] + state.derived_stddev[0] ** 2] * 3)
         self._odom_publisher.publish(self._odom.filled(
             *stamp, *position, x, y, z, w,
             *(frames.rotate_inverse(state.orientation, velocity) if velocity else _ZERO),
-            *(rates or _ZERO),
-            *self._twist_covariances[velocity is not None, rates is not None]))
+            *(rates or _ZERO), *covariances))
         if self._odom_transforms is not None:
             _write_stamp(self._odom_header, stamp)
             self._odom_transforms.publish(
@@ -370,6 +384,8 @@ class VehiclePublisher:
             message.position_covariance_type = self._fix_message.position_covariance_type
             message.position_covariance = self._fix_message.position_covariance
         self._datum_publisher.publish(message)
+        if self._map_frame is not None:
+            self._map_frame.add(message.header.frame_id, datum, message.header.stamp)
         self._datum_sent = True
 
 
@@ -377,19 +393,6 @@ def make_undulation(parameters: TopicParameters) -> Undulation:
     """Return the source of the undulation set by the parameters; ValueError if unusable."""
     constant = None if math.isnan(parameters.undulation) else parameters.undulation
     return undulation_source(constant, parameters.geoid_grid)
-
-
-def diagonal(*values: float) -> list[float]:
-    """Return a square matrix, row by row."""
-    size = len(values)
-    matrix = [0.0] * (size * size)
-    matrix[::size + 1] = values
-    return matrix
-
-
-def variance(given: float) -> float:
-    """Return a variance for Odometry and Twist, where 0 would mean certainty."""
-    return given or UNKNOWN_VARIANCE
 
 
 def _write_stamp(header: Header, stamp: _Stamp) -> None:

@@ -18,14 +18,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from std_msgs.msg import Header
 
 from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.geodesy import LocalFrame
+from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.latched import LATCHED
 
 # As in tf2's own broadcaster.
 _TRANSFORM_DEPTH = 100
+
+_NOT_TURNED = (1.0, 0.0, 0.0, 0.0)
+_NOT_INSTALLED = (
+    'publish_tf or publish_enu_tf is set but tf2_msgs is not installed, so /tf is not '
+    'published (on a ROS installation: apt install ros-$ROS_DISTRO-tf2-msgs)')
 
 
 class TransformPublisher:
@@ -36,9 +45,8 @@ class TransformPublisher:
         try:
             from tf2_msgs.msg import TFMessage
         except ImportError:
-            node.get_logger().warning(
-                'publish_tf or publish_enu_tf is set but tf2_msgs is not installed, so /tf is not '
-                'published (on a ROS installation: apt install ros-$ROS_DISTRO-tf2-msgs)')
+            # Of several aircraft, once.
+            node.warn('tf2', _NOT_INSTALLED)
             return
         self._publisher = node.make_publisher(TFMessage, '/tf', _TRANSFORM_DEPTH)
         self._transform = TransformStamped()
@@ -62,6 +70,45 @@ class TransformPublisher:
         fill_vector(self._transform.transform.translation, translation)
         fill_quaternion(self._transform.transform.rotation, rotation)
         self._publisher.publish(self._message)
+
+
+class MapFrame:
+    """
+    The frame above the odom frames of several aircraft: on /tf_static, with all that are known.
+
+    ``name`` is its own; its origin is that of the odom frame that is added first.
+    """
+
+    def __init__(self, node: BridgeNode[Any], name: str) -> None:
+        from tf2_msgs.msg import TFMessage
+        self._name = name
+        self._publisher = node.make_publisher(TFMessage, '/tf_static', LATCHED)
+        self._message = TFMessage()
+        self._frame = OdomFrame()
+
+    def add(self, child: str, datum: LocalFrame, stamp: Time) -> None:
+        """Publish where an odom frame with this datum is, from a time on."""
+        transform = TransformStamped()
+        transform.header.frame_id, transform.header.stamp = self._name, stamp
+        transform.child_frame_id = child
+        translation, rotation = self._frame.pose(
+            datum.latitude_deg, datum.longitude_deg, datum.height, _NOT_TURNED)
+        fill_vector(transform.transform.translation, translation)
+        fill_quaternion(transform.transform.rotation, rotation)
+        # Latched messages replace one another, so each has all.
+        self._message.transforms = [*self._message.transforms, transform]
+        self._publisher.publish(self._message)
+
+
+def make_map_frame(node: BridgeNode[Any], given: Any) -> MapFrame | None:
+    """Return the frame that ``given``, TopicParameters, ask for, None without it or tf2."""
+    if not (given.publish_tf and given.map_frame):
+        return None
+    try:
+        return MapFrame(node, given.map_frame)
+    except ImportError:
+        # TransformPublisher says so.
+        return None
 
 
 def fill_vector(target: Any, vector: frames.Vector) -> None:

@@ -41,7 +41,7 @@ from xplane_bridge.msg import (
 from xplane_bridge.nodes.common.lists import check_count, dataref_values, named
 from xplane_bridge.nodes.vehicle.bridge import Bridge
 from xplane_bridge.nodes.vehicle.controls import POSE_MASK
-from xplane_bridge.nodes.xpc.messages import prefix_of, Publisher
+from xplane_bridge.nodes.xpc.messages import Publisher
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.base import CommandDone, ReadDone
@@ -115,7 +115,8 @@ class XpcCommands:
         node.make_service(Trigger, 'release_all', self._release_all)
 
     def _for_aircraft(self, number: int) -> None:
-        topic = f'{prefix_of(number)}command/pose'
+        prefix = self._node.parameters.prefix_of(number)
+        topic = f'{prefix}command/pose'
 
         def place(message: AircraftPose) -> None:
             self._send(topic, self._position(xpc.Position, number, message))
@@ -128,7 +129,8 @@ class XpcCommands:
             await self._do(xpc.Simulation(base + number), response)
 
         self._node.make_command(AircraftPose, topic, place)
-        self._node.make_service(SetBool, f'aircraft_{number}/pause', pause)
+        self._node.make_service(
+            SetBool, f'{prefix or f"aircraft_{number}/"}pause', pause)
 
     def _send(self, what: str, *messages: xpc.Request) -> None:
         """Send commands of the topic ``what``, all or none. Raises ValueError."""

@@ -25,30 +25,39 @@ from xplane_bridge.conversions.geoid import Undulation
 from xplane_bridge.conversions.plausibility import NOWHERE
 from xplane_bridge.conversions.vehicle import VehicleState
 from xplane_bridge.conversions.xplane import levers as xplane_levers
+from xplane_bridge.conversions.xplane import others
 from xplane_bridge.conversions.xplane import state as xplane
+from xplane_bridge.conversions.xplane.derived import Derivation
 from xplane_bridge.conversions.xplane.local import LocalAxes
 from xplane_bridge.msg import Datarefs
 from xplane_bridge.nodes.vehicle.bridge import Bridge
 from xplane_bridge.nodes.vehicle.publisher import ALL_BUT_FIX, TOPICS, VehiclePublisher
+from xplane_bridge.nodes.vehicle.transforms import make_map_frame
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.sessions.xpc import Polled, Telemetry, WatchedDatarefs, XpcSession
 
-# X-Plane has no air data for the others, and no mixture.
-_OTHER_TOPICS = tuple(topic for topic in TOPICS if topic not in ('air_data', 'engines'))
+# X-Plane has no mixture of the others, and no air data: these may be derived.
+_OTHER_TOPICS = tuple(topic for topic in TOPICS if topic != 'engines')
+_REPORTED_TOPICS = tuple(topic for topic in _OTHER_TOPICS if topic != 'air_data')
 
 # X-Plane 12 has 16 throttles of another aircraft and 10 legs of its gear, earlier ones have fewer.
 # A longer reply than expected crashes X-Plane, so more is allowed for: as much as costs nothing.
 _LARGEST_ARRAY = 64
 
 
-def polled(aircraft: Sequence[int]) -> dict[int, Polled]:
-    """Return what to poll for each aircraft, first of all for the user's."""
+def polled(aircraft: Sequence[int], derive: bool = False) -> dict[int, Polled]:
+    """
+    Return what to poll for each aircraft, first of all for the user's.
+
+    To ``derive`` air data the air at the user's is polled with each.
+    """
     axes = LocalAxes()
 
     def other(number: int) -> Polled:
-        plane = xplane.other_prefix(number)
+        plane = others.other_prefix(number)
         return Polled(
-            xplane.other_datarefs(number), xplane.other_place(number), axes.pose_of(number),
+            others.other_datarefs(number, with_air=derive), others.other_place(number),
+            axes.pose_of(number),
             {plane + name: _LARGEST_ARRAY for name in ('throttle', 'gear_deploy')})
 
     return {
@@ -58,11 +67,6 @@ def polled(aircraft: Sequence[int]) -> dict[int, Polled]:
         for number in sorted(aircraft, key=bool)}
 
 
-def prefix_of(aircraft: int) -> str:
-    """Return the prefix of an aircraft's topics."""
-    return f'aircraft_{aircraft}/' if aircraft else ''
-
-
 class Publisher:
     """Publish telemetry of all aircraft, and datarefs; remembers their states."""
 
@@ -70,11 +74,16 @@ class Publisher:
         self, node: Bridge[XpcParameters, XpcSession], undulation: Undulation
     ) -> None:
         self._node = node
+        given = node.parameters
+        of_others = _OTHER_TOPICS if given.derive else _REPORTED_TOPICS
+        map_frame = make_map_frame(node, given)
         self.vehicles = {
             number: VehiclePublisher(
-                node, node.parameters, prefix_of(number), undulation,
-                _OTHER_TOPICS if number else TOPICS)
-            for number in node.parameters.aircraft}
+                node, given, given.prefix_of(number), undulation,
+                of_others if number else TOPICS, map_frame)
+            for number in given.aircraft}
+        self._derivations = {
+            number: Derivation() for number in given.aircraft if number and given.derive}
         self._datarefs = node.make_publisher(Datarefs, 'datarefs')
         self._last: dict[int, tuple[VehicleState, Telemetry]] = {}
 
@@ -118,7 +127,9 @@ class Publisher:
                 by_acceleration=node.parameters.specific_force == 'acceleration',
                 arrays=event.arrays)
         else:
-            state = xplane.other_state(event.vehicle, position, attitude, event.values)
+            state = others.other_state(event.vehicle, position, attitude, event.values)
+            if event.vehicle in self._derivations:
+                state = self._derivations[event.vehicle].complete(state)
         if position is not NOWHERE:
             self._last[event.vehicle] = state, event
         if stamp is not None:

@@ -37,7 +37,7 @@ from xplane_bridge.nodes.vehicle.controls import CommandGate
 from xplane_bridge.nodes.vehicle.engines import EngineGate
 from xplane_bridge.nodes.vehicle.publisher import make_undulation
 from xplane_bridge.nodes.xpc.commands import XpcCommands
-from xplane_bridge.nodes.xpc.messages import polled, prefix_of, Publisher
+from xplane_bridge.nodes.xpc.messages import polled, Publisher
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.nodes.xpc.rates import RatesReport
 from xplane_bridge.protocols import xpc
@@ -81,7 +81,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
         self._open_channel('').close()
         self._beacons = {} if given.capture_file else self._open_beacon()
         return XpcSession(
-            polled(given.aircraft),
+            polled(given.aircraft, given.derive),
             rate=given.rate,
             budget=given.max_datagrams_per_second,
             lifetime=given.command_lifetime,
@@ -127,13 +127,14 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
         self.get_logger().info(undulation.description)
         self.publisher = Publisher(self, undulation)
         for number, vehicle in self.publisher.vehicles.items():
+            prefix = given.prefix_of(number)
             self.plausibilities[f'aircraft {number}: ' if number else ''] = vehicle.plausibility
-            self.gates[prefix_of(number)] = CommandGate(
+            self.gates[prefix] = CommandGate(
                 self, partial(self._send, number), partial(self._release, number),
-                prefix_of(number), neutral=partial(self._centre, number),
+                prefix, neutral=partial(self._centre, number),
                 takes=_OF_OTHERS if number else CONTROLS)
         if 0 in given.aircraft:
-            self._engines = EngineGate(self, self._send_engines)
+            self._engines = EngineGate(self, self._send_engines, given.prefix_of(0))
         if given.stamp == 'simulator':
             self.simulator_clock = SimulatorClock(self, self._simulator_time)
         self._commands = XpcCommands(self, undulation, self.publisher)
@@ -257,9 +258,10 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
 
     def command_values(self) -> Iterable[tuple[str, str]]:
         """Return how many commands arrived."""
+        given = self.parameters
         return (
-            *((f'aircraft {number}: commands', str(self.gates[prefix_of(number)].commands))
-              for number in self.parameters.aircraft),
+            *((f'aircraft {number}: commands', str(self.gates[given.prefix_of(number)].commands))
+              for number in given.aircraft),
             ('merged, budget used up', str(self.session.statistics.held_back)),
         )
 

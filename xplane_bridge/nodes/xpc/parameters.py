@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from xplane_bridge.nodes.common.lists import watched
 from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.vehicle.namespaces import check_namespaces
 from xplane_bridge.nodes.vehicle.publisher import VehicleParameters
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import check_watched, PluginVersion
@@ -39,7 +40,13 @@ class XpcParameters(VehicleParameters):
         minimum=0.0, maximum=2000.0)
     aircraft: tuple[int, ...] = parameter(
         (0,), "Numbers of the aircraft to bridge, 0..19; 0 is the user's. The others appear "
-        'below aircraft_<number>/.')
+        'below aircraft_<number>/, unless namespaces says otherwise.')
+    namespaces: tuple[str, ...] = parameter(
+        (), 'Namespace of each of aircraft, below that of the node. Empty: none for 0, and '
+        'aircraft_<number> for the others.')
+    derive: bool = parameter(
+        False, 'Derive what X-Plane does not report of the others: rates and forces from '
+        "successive states, air data from the air at the user's aircraft.")
     max_datagrams_per_second: float = parameter(
         240.0, 'Datagrams per second to send in all. The plugin drops everything when 20 arrive '
         'in one frame: stay well below 20 times the lowest frame rate.', minimum=10.0,
@@ -76,7 +83,14 @@ class XpcParameters(VehicleParameters):
                     f'parameter aircraft: {number!r} is not in 0..19; X-Plane crashes on others')
         if len(set(self.aircraft)) != len(self.aircraft):
             raise ValueError(f'parameter aircraft: {list(self.aircraft)} names one twice')
+        check_namespaces(self.namespaces, len(self.aircraft), 'of aircraft')
         try:
             check_watched(watched(self.datarefs))
         except (ValueError, TypeError) as error:
             raise ValueError(f'parameter datarefs: {error}') from error
+
+    def prefix_of(self, number: int) -> str:
+        """Return the prefix of the topics of one of the bridged aircraft."""
+        if self.namespaces:
+            return f'{self.namespaces[self.aircraft.index(number)]}/'
+        return f'aircraft_{number}/' if number else ''

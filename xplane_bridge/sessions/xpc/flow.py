@@ -40,6 +40,7 @@ _COMMAND_BURST = 6
 # gives back or probes does not wait. If replies fail to come, polls are not repeated beyond this.
 _WAITING_POLLS = 8
 _WAITING_COMMANDS = 4
+WAITING_IN_LOCKSTEP = 12
 _REPEATED_POLLS = 4
 # What watched datarefs leave of the first to telemetry.
 _LARGEST_ROOM = 8
@@ -56,11 +57,15 @@ class Flow:
     after the last reply. ``stalled`` says that replies are overdue. Over a slow network, what was
     sent within the last ``distance`` seconds has not arrived, and is not pending either.
     ``frame_gap`` replaces FRAME_GAP: 0 for a simulator in lockstep, whose next frame is drawn only
-    after the reply.
+    after the reply; it reads at any time, so ``waiting_commands`` may be WAITING_IN_LOCKSTEP.
     """
 
-    def __init__(self, rate: float, frame_gap: float = FRAME_GAP) -> None:
+    def __init__(
+        self, rate: float, frame_gap: float = FRAME_GAP,
+        waiting_commands: int = _WAITING_COMMANDS,
+    ) -> None:
         self.distance = 0.0
+        self._waiting_commands = waiting_commands
         self._frame_gap = frame_gap
         self.stalled = False
         # Of what is under way: when it was sent, and how many polls and commands before.
@@ -99,7 +104,7 @@ class Flow:
     @property
     def needs_reply(self) -> bool:
         """Return whether only a new request can show that commands were read."""
-        return self._commands - self._read_commands >= _WAITING_COMMANDS and (
+        return self._commands - self._read_commands >= self._waiting_commands and (
             not self.unanswered)
 
     def take_poll(self, count: int, now: float, *, leave: int = 0) -> bool:
@@ -225,7 +230,7 @@ class Flow:
 
     def _is_full_of_commands(self, count: int, now: float) -> bool:
         self._settle(now)
-        return self._arrived(now)[1] - self._past_commands + count > _WAITING_COMMANDS
+        return self._arrived(now)[1] - self._past_commands + count > self._waiting_commands
 
     def _arrived(self, now: float) -> tuple[int, int]:
         """Return how many polls and commands may have reached the plugin."""

@@ -41,16 +41,18 @@ from xplane_bridge.sessions.xpc.events import (
     PluginVersion,
     Polled,
     Statistics,
+    Telemetry,
 )
-from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP
+from xplane_bridge.sessions.xpc.flow import Flow, FRAME_GAP, WAITING_IN_LOCKSTEP
 from xplane_bridge.sessions.xpc.items import CONTROLS, JOYSTICK_OVERRIDE, Key
 from xplane_bridge.sessions.xpc.outbox import Outbox
 from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.requests import period_of, PROBE_CHANNEL, Requests
-from xplane_bridge.sessions.xpc.requests.polls import make_round_trip
+from xplane_bridge.sessions.xpc.requests.polls import make_round_trip, RUNNING_TIME
 from xplane_bridge.sessions.xpc.requests.reads import batches
 from xplane_bridge.sessions.xpc.requests.watch import check_watched
 from xplane_bridge.sessions.xpc.taken import Taken
+from xplane_bridge.sessions.xpc.turns import Turns
 
 BEACON_CHANNEL = 'beacon'
 _COMMAND_CHANNEL = 'command'
@@ -68,9 +70,9 @@ class XpcSession(Session):
     seconds. ``plugin_version`` None detects it; ``hears_beacons`` says whether the beacon's
     multicast group could be joined. ``address`` names the peer in messages, ``port`` is the
     plugin's: a beacon that names a different one belongs to another X-Plane on the same computer;
-    None accepts any. In ``lockstep`` controls advance the simulator to its next frame: each is
-    followed by a poll, ``rate`` does not count, and controls are sent even to a simulator that is
-    silent because it waits for them.
+    None accepts any. In ``lockstep`` controls advance the simulator to its next frame: a poll
+    follows when each of the aircraft that were ever commanded has been, ``rate`` does not count,
+    and controls are sent even to a simulator that is silent because it waits for them.
 
     Peer knows whether the plugin answers, and whether it is the same; Flow and Requests decide
     what may be sent when, the Outbox has what waits, Taken what was taken and is given back.
@@ -106,6 +108,7 @@ class XpcSession(Session):
             )
         super().__init__(Statistics())
         self._lockstep = lockstep
+        self._turns = Turns()
         self._lifetime = lifetime
         self._round_trip = make_round_trip()
         self._requests = Requests(
@@ -114,7 +117,7 @@ class XpcSession(Session):
         self._peer: Peer = Peer(
             address, plugin_version, self._round_trip, hears_beacons=hears_beacons, port=port,
             identifies=self._requests.polls and not lockstep)
-        self._flow = Flow(budget, 0.0 if lockstep else FRAME_GAP)
+        self._flow = Flow(budget, 0.0, WAITING_IN_LOCKSTEP) if lockstep else Flow(budget)
         self._tickets = Tickets()
         self._outbox = Outbox(self._tickets, lifetime)
         self._taken = Taken(repeats=not lockstep)
@@ -351,8 +354,21 @@ class XpcSession(Session):
             elif checked is not None:
                 self._report(checked.values, now, checked.serial)
         else:
-            events += self._requests.hear(channel, reply, now)
+            heard = self._requests.hear(channel, reply, now)
+            events += heard
+            if heard and isinstance(heard[0], Telemetry):
+                self._hear_telemetry(heard, now, serial)
         return events
+
+    def _hear_telemetry(self, heard: Sequence[Telemetry], now: float, serial: int) -> None:
+        """Learn from telemetry of one reply, asked for after so many commands."""
+        values = heard[0].values
+        if self._lockstep:
+            for event in heard:
+                self._turns.hear(event.vehicle, values.get(RUNNING_TIME))
+        # What is commanded of the others is among their values.
+        if heard[0].vehicle and (shown := self._taken.shown_in(values)):
+            self._report(shown, now, serial)
 
     def _report(
         self, values: Mapping[str, tuple[float, ...]], now: float, serial: int
@@ -548,7 +564,8 @@ class XpcSession(Session):
             self._outbox.await_report(done, pauses, serial, now + self.release_timeout)
         elif done is not None:
             self._outbox.confirm_later(done, serial)
-        if self._lockstep and isinstance(message, xpc.Controls):
+        if self._lockstep and isinstance(message, xpc.Controls) and (
+                self._turns.command(message.aircraft)):
             self._requests.poll_now(now)
         if self._outbox.awaits:
             self._requests.poll_now(now, first=True)

@@ -512,6 +512,12 @@ class Taken:
         self._seen.discard(key)
         self._ours.pop(key, None)
 
+    def shown_in(self, values: Mapping[str, float]) -> dict[str, Values]:
+        """Return what some values say of the surfaces of other aircraft that are commanded."""
+        names = (place_of(key)[0] for key in (*self._wanted, *self.wishes)
+                 if key[0] and key[1] in SURFACES)
+        return {name: (values[name],) for name in names if name in values}
+
     def shows(self, pauses: Mapping[Key, float] | None) -> bool | None:
         """
         Return whether the last report has these pauses; or with None, all that is owed.

@@ -46,7 +46,7 @@ _STANDING = 3
 # Running times that are back by more than this are not late.
 _JUMP = 1.0
 
-_RUNNING_TIME = 'sim/time/total_running_time_sec'
+RUNNING_TIME = 'sim/time/total_running_time_sec'
 _PAUSED = 'sim/time/paused'
 
 
@@ -215,7 +215,7 @@ class StatePoll:
 
     def _is_next(self, poll: Poll, values: Mapping[str, float], now: float) -> bool:
         """Return whether the values are of a frame that is newer than the last."""
-        time = values.get(_RUNNING_TIME)
+        time = values.get(RUNNING_TIME)
         if time is not None and not math.isfinite(time):
             time = None
         step = None

@@ -1,0 +1,151 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is derived of X-Plane's other aircraft, against the flight model that flies them."""
+
+from dataclasses import replace
+import math
+import struct
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.conversions import frames, simulated
+from xplane_bridge.conversions.vehicle import VehicleState
+from xplane_bridge.conversions.xplane import others
+from xplane_bridge.conversions.xplane.derived import Derivation, UNKNOWN_STDDEV
+from xplane_bridge.simulators.flown import beside, fly_beside
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane.datarefs import DatarefStore
+
+PERIOD = 1.0 / 30.0
+START = Initial()
+LEVEL = (1.0, 0.0, 0.0, 0.0)
+
+
+def as_float32(value):
+    return struct.unpack('<f', struct.pack('<f', value))[0]
+
+
+class Shown:
+    """Aircraft 1, 300 m above the user's, as X-Plane shows it, and as it is."""
+
+    def __init__(self, version=12):
+        self.world = World(Aircraft(initial=START), fleet=fly_beside(
+            ['c172p'], beside(START, 1, [(0.0, 500.0, 300.0)]), seed=0), traffic_flies=False)
+        self.store = DatarefStore(self.world, version)
+
+    def state(self):
+        values = {}
+        for name in others.other_datarefs(1, with_air=True):
+            if (found := self.store.read(name)) is not None:
+                values[name] = as_float32(found.values[0])
+        there = self.truth
+        return others.other_state(
+            1, (there.lat_deg, there.lon_deg, there.altitude_msl), (0.0, 0.0, 0.0), values)
+
+    @property
+    def truth(self):
+        return self.world.flown[1].state
+
+
+@pytest.mark.parametrize('version', [9, 12])
+def test_its_air_data_are_those_of_the_flight_model_in_a_steady_wind(version):
+    shown = Shown(version)
+    for aircraft in shown.world.flown:
+        aircraft.set_wind(5.0, -3.0)
+    for _ in range(30):
+        shown.world.advance(PERIOD)
+    air, truth = shown.state().air, simulated.air(shown.truth)
+    assert air.wind == pytest.approx((-3.0, 5.0, 0.0), abs=1e-3)
+    for name, within in (
+            ('indicated_airspeed', 0.02), ('true_airspeed', 0.02), ('angle_of_attack', 1e-3),
+            ('sideslip', 1e-3), ('static_pressure', 20.0), ('dynamic_pressure', 2.0),
+            ('temperature', 0.05), ('density', 2e-4)):
+        assert getattr(air, name) == pytest.approx(getattr(truth, name), abs=within), name
+
+
+def test_without_the_air_at_the_users_aircraft_it_has_none():
+    shown = Shown()
+    values = {name: as_float32(shown.store.read(name).values[0])
+              for name in others.other_datarefs(1)}
+    assert others.other_state(1, (47.0, 8.0, 1500.0), (0.0, 0.0, 0.0), values).air is None
+
+
+def test_its_rates_and_forces_are_as_good_as_their_deviations_say():
+    shown, derivation = Shown(), Derivation()
+    shown.world.flown[1].set_turbulence(15.0, 4)
+    apart, whole, moving = [], [], []
+    for frame in range(240):
+        shown.world.flown[1].set_controls(
+            elevator=0.1 * math.sin(frame / 8.0), aileron=0.3 * math.sin(frame / 12.0))
+        shown.world.advance(PERIOD)
+        state = derivation.complete(shown.state())
+        if frame < 30:
+            continue
+        errors = (math.dist(state.angular_velocity, simulated.angular_velocity(shown.truth)),
+                  math.dist(state.specific_force, simulated.specific_force(shown.truth)))
+        apart.append([error / stddev for error, stddev in zip(
+            errors, state.derived_stddev, strict=True)])
+        whole.append(errors)
+        moving.append(math.hypot(*state.angular_velocity))
+    for number, largest in ((0, 0.05), (1, 1.5)):
+        # Of three axes together: 2.8 standard deviations are exceeded by one in twenty.
+        assert sum(one[number] > 2.8 for one in apart) < 0.1 * len(apart)
+        assert math.sqrt(sum(one[number] ** 2 for one in whole) / len(whole)) < largest
+    assert max(moving) > 0.3
+
+
+def at(seconds, turned=0.0, **changes):
+    """Return a state that has rolled right by an angle, with the time and other changes."""
+    return replace(VehicleState(
+        47.0, 8.0, 1500.0, (math.cos(turned / 2.0), math.sin(turned / 2.0), 0.0, 0.0),
+        velocity=(50.0, 0.0, 0.0), time=seconds), **changes)
+
+
+def test_a_roll_and_an_acceleration_are_what_they_are():
+    derivation = Derivation()
+    first = derivation.complete(at(8.0))
+    assert (first.angular_velocity, first.derived_stddev) == (
+        (0.0, 0.0, 0.0), (UNKNOWN_STDDEV, UNKNOWN_STDDEV))
+    assert first.specific_force == frames.rest_specific_force(LEVEL)
+    second = derivation.complete(at(8.125, 0.125, velocity=(50.25, 0.0, 0.0)))
+    assert second.angular_velocity == pytest.approx((1.0, 0.0, 0.0))
+    # Two states do not tell how steady they are.
+    assert second.derived_stddev == (UNKNOWN_STDDEV, UNKNOWN_STDDEV)
+    third = derivation.complete(at(8.25, 0.25, velocity=(50.5, 0.0, 0.0)))
+    assert third.specific_force[0] == pytest.approx(2.0)
+    assert max(third.derived_stddev) < 0.001
+    # The same once more, as from a simulator that waits.
+    assert derivation.complete(at(8.25, 0.25, velocity=(50.5, 0.0, 0.0))) == third
+
+
+@pytest.mark.parametrize('then', [
+    at(8.125, 3.0), at(8.125, velocity=(-50.0, 0.0, 0.0)), at(9.0), at(7.0), at(8.0, 0.5),
+], ids=['turned at once', 'another velocity', 'a gap', 'time steps back', 'moved in a pause'])
+def test_what_is_not_one_flight_tells_nothing(then):
+    derivation = Derivation()
+    derivation.complete(at(8.0))
+    found = derivation.complete(then)
+    assert found.angular_velocity == (0.0, 0.0, 0.0)
+    assert found.derived_stddev == (UNKNOWN_STDDEV, UNKNOWN_STDDEV)
+
+
+@pytest.mark.parametrize('unknown', ['orientation', 'velocity', 'time'])
+def test_without_what_it_needs_nothing_is_derived(unknown):
+    state = at(8.0, **{unknown: None})
+    assert Derivation().complete(state) == state
