@@ -24,6 +24,7 @@ too. There the first simulated second is compared with the others.
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 import json
 from pathlib import Path
 import re
@@ -43,16 +44,19 @@ from rclpy.node import Node
 from tables import Goals, show
 
 from xplane_bridge.common.timing import FRAME
+from xplane_bridge.nodes.fleet import fleet as wanted_of_fleet
 from xplane_bridge.nodes.flight.bridges import bridge_parameters, free_ports
 from xplane_bridge.nodes.flight.processes import executable_path
 from xplane_bridge.simulators.registry import SIMULATORS
 
 DIRECT = 'direct'
 SIMS = ('xpc', 'xplane12', DIRECT)
+FLEETS = (1, 2, 5)
 # Shares of the ring, and seconds from the command to the prompt besides the flight.
 GOAL_THREE, GOAL_RECORDED, GOAL_OWN, GOAL_BESIDES = 0.4, 0.35, 0.3, 3.0
 # The first second, as a multiple of the median of the others.
 GOAL_FIRST = 1.2
+GOAL_FLEET = 0.3
 SETTLING, SECONDS = 2.0, 4.0
 NAMESPACE = '/bench'
 _ROOT = Path(__file__).resolve().parents[1]
@@ -109,11 +113,26 @@ class Watch:
         return self._heard[count]
 
 
-def beside_ring(measure: Callable[[], _T], recorded: bool) -> tuple[float, _T]:
-    """Return the mean seconds of a round of the ring before and after, and what was measured."""
-    before = ring(recorded)
+def ring_of_fleet(count: int) -> float:
+    """Return the mean seconds of a round of the bare ring of a fleet."""
+    with ExitStack() as stack:
+        others = [stack.enter_context(subprocess.Popen(
+            [sys.executable, str(_RING), 'member', str(number)])) for number in range(count)]
+        try:
+            return float(subprocess.run(
+                [sys.executable, str(_RING), 'fleet', str(count)],
+                stdout=subprocess.PIPE, text=True, timeout=60.0, check=True).stdout)
+        except subprocess.SubprocessError:
+            for other in others:
+                other.kill()
+            raise
+
+
+def beside_ring(measure: Callable[[], _T], bare: Callable[[], float]) -> tuple[float, _T]:
+    """Return the mean seconds of a round of a ring before and after, and what was measured."""
+    before = bare()
     found = measure()
-    return (before + ring(recorded)) / 2.0, found
+    return (before + bare()) / 2.0, found
 
 
 def nodes_of(sim: str) -> dict[str, dict[str, object]]:
@@ -154,7 +173,8 @@ def three(goals: Goals) -> None:
     watch = Watch(node)
     rows = []
     for sim in SIMS:
-        bare, (frame, cpu) = beside_ring(lambda sim=sim: fly_three(sim, watch), recorded=False)
+        bare, (frame, cpu) = beside_ring(
+            lambda sim=sim: fly_three(sim, watch), partial(ring, recorded=False))
         of_bridge = [seconds for name, seconds in cpu.items()
                      if name not in ('simulator_node', 'autopilot_node')]
         rows.append((
@@ -177,6 +197,47 @@ class Flown(NamedTuple):
     frame: float
     besides: float
     first: float
+
+
+def fly_fleet(count: int, watch: Watch) -> float:
+    """Return the seconds of a frame of a fleet, as fleet.launch.py brings it up."""
+    given = {'count': count, 'lockstep': True, 'publish_tf': False}
+    with ExitStack() as stack:
+        for one in wanted_of_fleet(given):
+            values = {**one.defaults, **one.parameters}
+            stack.enter_context(executable(one.executable, *parameters(
+                f'{NAMESPACE}/{one.namespace}'.rstrip('/'),
+                {name: value for name, value in values.items() if value != ()})))
+        watch.next()
+        watch.pass_by(SETTLING)
+        begin, flown_from = watch.next()
+        watch.pass_by(SECONDS)
+        end, flown_to = watch.next()
+        return (end - begin) * FRAME / (flown_to - flown_from)
+
+
+def fleet(goals: Goals) -> None:
+    """Benchmark fleets without a wire, an autopilot in a process of its own for each aircraft."""
+    rclpy.init(args=[])
+    node = Node('bench_lockstep')
+    watch = Watch(node)
+    rows: list[tuple[object, ...]] = []
+    flown, before = 0, 0.0
+    for count in FLEETS:
+        bare, frame = beside_ring(
+            partial(fly_fleet, count, watch), partial(ring_of_fleet, count))
+        more = (frame - before) / (count - flown)
+        flown, before = count, frame
+        rows.append((
+            count, f'{bare / frame:.2f}', goals.at_least(bare / frame, GOAL_FLEET),
+            f'{FRAME / frame:.1f}', f'{frame * 1e3:.2f}', f'{bare * 1e3:.2f}',
+            f'{more * 1e3:.2f}'))
+    node.destroy_node()
+    rclpy.shutdown()
+    show('fleets in lockstep at 60 frames/s, simulator_node (telemetry: direct) and an autopilot '
+         'each, as a share of a bare ring of their hops; ms of wall time per frame',
+         ('aircraft', 'of the ring', f'goal >= {GOAL_FLEET:g}', 'x real time', 'frame',
+          'bare ring', 'each further one'), rows)
 
 
 def first_second(flight: str) -> float:
@@ -217,7 +278,7 @@ def flown_experiments(
     rows = []
     for sim in sims:
         bare, flown = beside_ring(
-            lambda sim=sim: fly_experiment(sim, *arguments), recorded=True)
+            lambda sim=sim: fly_experiment(sim, *arguments), partial(ring, recorded=True))
         share = bare / flown.frame
         rows.append((
             sim, f'{share:.2f}', goals.at_least(share, goal),
@@ -245,7 +306,7 @@ def own_controller(goals: Goals) -> None:
 def main() -> int:
     """Run all."""
     goals = Goals()
-    for figure in (three, experiment, own_controller):
+    for figure in (three, fleet, experiment, own_controller):
         figure(goals)
     return int(goals.missed > 0)
 

@@ -19,9 +19,14 @@ The link sends a datagram, the echo (a simulator that does nothing) answers it, 
 four messages from its thread, the law (an autopilot that does nothing) answers the fourth with a
 message, and the next round begins. ``link`` prints the mean seconds of a round. The recorder takes
 all messages as bytes.
+
+``fleet COUNT`` is the ring of a fleet without a datagram: it publishes four messages to each of
+as many laws (``member NUMBER``), and the next round begins when all have answered.
 """
 
 from collections.abc import Callable
+from functools import partial
+from queue import SimpleQueue
 import socket
 import sys
 import threading
@@ -68,10 +73,15 @@ def spin(prepare: Callable[[Node, Future], Any]) -> None:
     rclpy.shutdown()
 
 
-def law(_: int) -> None:
+def member(number: int) -> None:
+    """Answer the last message of each round to one of a fleet."""
+    law(number, f'member{number}/')
+
+
+def law(_: int, prefix: str = '') -> None:
     """Answer the last message of each round."""
     def prepare(node: Node, stop: Future) -> None:
-        publisher = node.create_publisher(Imu, 'back', 1)
+        publisher = node.create_publisher(Imu, f'{prefix}back', 1)
         heard: dict[int, int] = {}
 
         def answer(message: Imu) -> None:
@@ -85,7 +95,7 @@ def law(_: int) -> None:
                 publisher.publish(message)
 
         for topic in TOPICS:
-            node.create_subscription(Imu, topic, answer, 10)
+            node.create_subscription(Imu, prefix + topic, answer, 10)
 
     spin(prepare)
 
@@ -149,6 +159,58 @@ def link(port: int, subscribers: int = 1) -> None:
     spin(prepare)
 
 
+class Fleet:
+    """Drives the ring of a fleet; prints the mean time of a round."""
+
+    def __init__(self, node: Node, stop: Future, count: int) -> None:
+        self._count = count
+        self._stop = stop
+        self._rounds: SimpleQueue[int] = SimpleQueue()
+        self._times: list[float] = []
+        self._answered: set[str] = set()
+        prefixes = [f'member{number}/' for number in range(count)]
+        self._publishers = [
+            node.create_publisher(Imu, prefix + topic, 10)
+            for prefix in prefixes for topic in TOPICS]
+        for prefix in prefixes:
+            node.create_subscription(Imu, f'{prefix}back', partial(self._go_on, prefix), 1)
+        while not (
+            all(publisher.get_subscription_count() for publisher in self._publishers)
+            and all(node.count_publishers(f'{prefix}back') for prefix in prefixes)
+        ):
+            time.sleep(0.05)
+        # The other direction is matched a moment later.
+        time.sleep(1.0)
+        threading.Thread(target=self._publish, daemon=True).start()
+        self._rounds.put(0)
+
+    def _publish(self) -> None:
+        message = Imu()
+        while message.header.stamp.sec >= 0:
+            message.header.stamp.sec = self._rounds.get()
+            for publisher in self._publishers:
+                publisher.publish(message)
+        self._stop.set_result(None)
+
+    def _go_on(self, prefix: str, answer: Imu) -> None:
+        if answer.header.stamp.sec != len(self._times):
+            return
+        self._answered.add(prefix)
+        if len(self._answered) < self._count:
+            return
+        self._answered.clear()
+        self._times.append(time.perf_counter())
+        if len(self._times) < WARM_UP + ROUNDS:
+            self._rounds.put(len(self._times))
+            return
+        print((self._times[-1] - self._times[WARM_UP - 1]) / ROUNDS, flush=True)
+        self._rounds.put(-1)
+
+
+ROLES: dict[str, Callable[[int], None]] = {
+    'echo': echo, 'law': law, 'recorder': recorder, 'link': link,
+    'recorded_link': partial(link, subscribers=2), 'member': member,
+    'fleet': lambda count: spin(partial(Fleet, count=count))}
+
 if __name__ == '__main__':
-    {'echo': echo, 'law': law, 'recorder': recorder, 'link': link,
-     'recorded_link': lambda port: link(port, 2)}[sys.argv[1]](int(sys.argv[2]))
+    ROLES[sys.argv[1]](int(sys.argv[2]))

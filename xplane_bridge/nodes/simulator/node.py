@@ -68,6 +68,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         # Simulated time of earlier configurations: /clock must not run backwards.
         self._elapsed = 0.0
         self._stamps = SimulatorTime()
+        self._told_late = ''
 
     # Lifecycle.
 
@@ -316,8 +317,11 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             if missing:
                 # The others of a fleet wait too.
                 is_late = stands and self.server.call(simulation.lockstep.is_partly_commanded)
-                return WARN if is_late else OK, (
-                    f'in lockstep; waiting for {", ".join(sorted(missing))}')
+                sentence = f'in lockstep; waiting for {", ".join(sorted(missing))}'
+                if is_late and sentence != self._told_late:
+                    self.warn('lockstep', sentence)
+                self._told_late = sentence if is_late else ''
+                return WARN if is_late else OK, sentence
         return OK, 'running'
 
 
