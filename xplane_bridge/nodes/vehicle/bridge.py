@@ -368,7 +368,11 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         elif self.active and (wrong := session.contradictions(now)):
             level, text = WARN, named(wrong, '; ')
         elif any(watchdog.expired for watchdog in self.watchdogs()):
-            level, text = WARN, 'commands stopped arriving'
+            whose = ', '.join(
+                prefix.rstrip('/') for prefix, gate in self.gates.items()
+                if prefix and gate.watchdog.expired)
+            level = WARN
+            text = 'commands stopped arriving' + (f' for {whose}' if whose else '')
         elif rivalry := next(filter(None, (gate.rivalry() for gate in self.gates.values())), ''):
             level, text = WARN, rivalry
         return (Status('commands', level, text, (
