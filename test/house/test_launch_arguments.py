@@ -389,6 +389,15 @@ def test_a_recording_is_named_by_date_and_never_written_over(launch, tmp_path, m
     assert 'mine.mcap exists; bag:= writes elsewhere' in output
 
 
+def test_a_fleet_is_below_its_namespaces(launch):
+    simulator, *autopilots = launch(
+        ours('fleet'), 'count:=2', 'namespace:=team', 'engage:=true')[0]
+    assert (simulator.namespace, simulator.parameters['namespaces']) == ('/team', ['uav1', 'uav2'])
+    assert {one.namespace for one in autopilots} == {'/team/uav1', '/team/uav2'}
+    assert all(one.parameters['engage'] and one.parameters['use_sim_time'] for one in autopilots)
+    assert len(launch(ours('fleet'), 'count:=1')[0]) == 2
+
+
 # The flights.
 
 @pytest.mark.parametrize(('name', 'given', 'there', 'sentence'), [
