@@ -180,6 +180,8 @@ class _Search:
         self._model = model
         self._bank = bank
         self._airspeed = model.get('ic/vt-fps') * FOOT
+        if self._airspeed <= 0.0:
+            raise TrimError('nothing flies without airspeed')
         self._path_angle = flight_path_angle
         # None is searched for; NaN is no engine.
         self._throttle = throttle

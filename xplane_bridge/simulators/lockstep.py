@@ -38,7 +38,8 @@ class Lockstep:
     """
     Tracks when a world may advance; ``endpoint`` receives its commands.
 
-    ``names`` are those of the aircraft of a fleet, by number; else they have their numbers.
+    ``names`` are those of the aircraft, by number, as somebody may set them; who has none, or an
+    empty one, is named by its number.
 
     What arrives after a command is answered after the world has advanced. A command that was sent
     before the new state is one for the old state, and does not count.
@@ -48,9 +49,11 @@ class Lockstep:
 
     def __init__(self, endpoint: Endpoint, names: Sequence[str] = ()) -> None:
         self.endpoint = endpoint
-        self._names = names
+        self.names = names
         self._sent = 0
         self._is_known = False
+        # Those that joined, and that nobody has commanded yet.
+        self._new: set[Aircraft] = set()
 
     def begin(self, world: World, sent: int) -> None:
         """Wait for commands for a new state, after ``sent`` datagrams in all."""
@@ -58,8 +61,16 @@ class Lockstep:
         self._sent = sent
         self._is_known = False
 
+    def let_join(self, aircraft: Aircraft) -> None:
+        """Wait for commands for another aircraft, from the first one for it on."""
+        self._new.add(aircraft)
+
     def note(self, world: World, sent: Callable[[], int]) -> None:
         """Record what was commanded and sent; ``sent`` returns how many datagrams in all."""
+        if self._new:
+            self._new = {
+                aircraft for aircraft in world.flown
+                if aircraft in self._new and not aircraft.commanded}
         if not self._is_known:
             _forget(world)
             self._is_known = sent() > self._sent
@@ -73,7 +84,7 @@ class Lockstep:
         if len(world.flown) == 1:
             return self._missing_of(world.aircraft)
         return frozenset(
-            f'{name} of {self._names[n] if self._names else f"aircraft {n}"}'
+            f'{name} of {(self.names[n] if self.names else "") or f"aircraft {n}"}'
             for n, aircraft in enumerate(world.flown)
             for name in self._missing_of(aircraft))
 
@@ -83,6 +94,8 @@ class Lockstep:
         return any(waiting) and not all(waiting)
 
     def _missing_of(self, aircraft: Aircraft) -> frozenset[str]:
+        if aircraft in self._new:
+            return frozenset()
         # Nothing in a glider moves by a throttle.
         wanted = self.CONTROLS if aircraft.engine_count else self.CONTROLS - {'throttle'}
         return wanted - {name.removesuffix(_TRIM) for name in aircraft.commanded}

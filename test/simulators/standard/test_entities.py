@@ -14,6 +14,7 @@
 
 """The aircraft as entities: hand-computed poses, filters and rejections."""
 
+from dataclasses import replace
 import math
 
 import pytest
@@ -200,6 +201,8 @@ def test_one_that_cannot_be_trimmed_stays_where_it_is(entities, world):
     slow = Motion((0.0, 0.0, 700.0), NORTH, (0.0, 10.0, 0.0))
     with pytest.raises(ValueError, match='cannot be trimmed at 19.4 kt'):
         entities.place('aircraft_0', slow, trimmed=True)
+    with pytest.raises(ValueError, match='without airspeed'):
+        entities.place('aircraft_0', replace(slow, velocity=(0.0, 0.0, 0.0)), trimmed=True)
     assert snapshot(world) == before
     world.aircraft.fail_engine()
     before = snapshot(world)
@@ -219,7 +222,7 @@ def test_trimmed_traffic_holds_its_speed(entities, world):
 
 
 @pytest.mark.parametrize(('name', 'motion', 'error', 'sentence'), [
-    ('aircraft_20', Motion((0.0, 0.0, 700.0), NORTH), UnknownNameError, 'aircraft_0 to'),
+    ('aircraft_20', Motion((0.0, 0.0, 700.0), NORTH), UnknownNameError, 'are aircraft_0, air'),
     ('aircraft_0', Motion((math.nan, 0.0, 700.0), NORTH), BadPoseError, 'finite'),
     ('aircraft_0', Motion((0.0, 0.0, 700.0), (0.0, 0.0, 0.0, math.inf)), BadPoseError, 'finite'),
     ('aircraft_0', Motion((0.0, 0.0, 700.0), (0.0, 0.0, 0.0, 0.0)), BadPoseError, 'norm'),

@@ -124,6 +124,27 @@ def find(model: str, path: str, root: Path) -> AircraftFiles:
         f'{given}{_similar(model, given) or _similar(model, given / _AIRCRAFT)}')
 
 
+def known(path: str, root: Path) -> dict[str, str]:
+    """
+    Return the aircraft that there are by their names, each with the ``path`` for find().
+
+    Those of the folder ``path``, unless it is empty, come before JSBSim's (``root``).
+    """
+    given = Path(path).expanduser() if path else None
+    own = [] if given is None else [given, given / _AIRCRAFT]
+    found: dict[str, str] = {}
+    for folder, of in [*((folder, path) for folder in own), (root / _AIRCRAFT, '')]:
+        for name in _names(folder):
+            found.setdefault(name, of)
+    return found
+
+
+def _names(folder: Path) -> list[str]:
+    """Return the aircraft in a folder, in order."""
+    return sorted(place.name for place in (folder.iterdir() if folder.is_dir() else ())
+                  if _holds(folder, place.name))
+
+
 def _holds(folder: Path, model: str) -> bool:
     return bool(model) and (folder / model / f'{model}.xml').is_file()
 
@@ -137,8 +158,6 @@ def _beside(folder: Path, name: str, root: Path) -> Path:
 
 def _similar(model: str, folder: Path) -> str:
     """Return a hint at aircraft of the folder with similar names."""
-    names = {place.name.lower(): place.name
-             for place in (folder.iterdir() if folder.is_dir() else ()) if _holds(
-                 folder, place.name)}
+    names = {name.lower(): name for name in _names(folder)}
     close = [names[name] for name in get_close_matches(model.lower(), names)]
     return f'; it has {", ".join(close)}' if close else ''

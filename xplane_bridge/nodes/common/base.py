@@ -17,7 +17,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 import threading
 import time
@@ -160,6 +161,9 @@ class BridgeNode(ManagedParameters[Parameters]):
         publisher = self.create_lifecycle_publisher(
             kind, topic, qos if self.audience is None else self.audience.depth(qos),
             qos_overriding_options=options)
+        if self._begun:
+            # Made while the node is active, it has missed the activation.
+            publisher.on_activate(None)
         if self.audience is not None:
             self.audience.add(publisher)
         self._entities.append((self.destroy_lifecycle_publisher, publisher))
@@ -171,6 +175,21 @@ class BridgeNode(ManagedParameters[Parameters]):
             self.audience.remove(publisher)
         self._entities.remove((self.destroy_lifecycle_publisher, publisher))
         self.destroy_lifecycle_publisher(publisher)
+
+    @contextmanager
+    def gathering(self, made: list[tuple[Callable[[Any], Any], Any]]) -> Iterator[None]:
+        """Add to ``made`` what make_*() creates meanwhile, for drop()."""
+        before = len(self._entities)
+        yield
+        made += self._entities[before:]
+
+    def drop(self, made: list[tuple[Callable[[Any], Any], Any]]) -> None:
+        """Destroy what was gathered, and is no longer used."""
+        for one in made:
+            self._entities.remove(one)
+            destroy, entity = one
+            destroy(entity)
+        made.clear()
 
     def make_command(
         self, kind: type, topic: str, handler: Callable[[Any], None],

@@ -179,9 +179,6 @@ class Publisher:
         if topic.name in self._outputs:
             return
         publisher = self._node.make_publisher(topic.kind, topic.name, topic.qos)
-        if self._node.active:
-            # Created while the node is active, it missed the activation.
-            publisher.on_activate(None)
         message = topic.kind()
         has_header = hasattr(message, 'header')
         if has_header:

@@ -28,6 +28,7 @@ from functools import partial
 import time
 from typing import Any, TypeAlias
 
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.common.controls import BRAKES, SURFACES
 from xplane_bridge.conversions import simulated
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid
@@ -80,17 +81,19 @@ class Direct:
     """
     The common topics of an aircraft, and its commands; for one configuration of the node.
 
-    ``number`` is the world's, ``prefix`` that of its topics and frames, '' or such as 'uav2/'.
+    ``key`` tells it from others: 0 is the first. ``prefix`` is that of its topics and frames, ''
+    or such as 'uav2/'.
     """
 
     def __init__(
         self, node: BridgeNode[Any], given: DirectParameters, simulated_time: SimulatorTime,
-        frontend: DirectFrontend, number: int = 0, prefix: str = '',
+        frontend: DirectFrontend, key: int = 0, prefix: str = '',
         map_frame: MapFrame | None = None,
     ) -> None:
         self._node = node
         self.frontend = frontend
-        self._number = number
+        self._key = key
+        self._made: list[Any] = []
         self._prefix = prefix
         self._every = given.telemetry_every
         self._time = simulated_time
@@ -99,22 +102,24 @@ class Direct:
         self._count = 0
         self._again_at = 0.0
         undulation = make_undulation(given)
-        if not number:
+        if not key:
             node.get_logger().info(undulation.description)
         if given.datum:
             # That of simulator_node is above mean sea level, that of odom above the ellipsoid.
             latitude, longitude, height = map(float, given.datum)
             given = replace(given, datum=(latitude, longitude, msl_to_ellipsoid(
                 height, undulation.height_m(latitude, longitude))))
-        self._publisher = VehiclePublisher(
-            node, given, prefix, undulation, map_frame=map_frame)
+        with node.gathering(self._made):
+            self._publisher = VehiclePublisher(
+                node, given, prefix, undulation, map_frame=map_frame)
 
-    def listen(self, server: Server) -> None:
-        """Take commands for the aircraft of a server."""
-        self._server = server
-        self._gate = CommandGate(
-            self._node, self._send, self._release, self._prefix, neutral=self._centre)
-        self._engines = EngineGate(self._node, self._send_engines, self._prefix)
+    def listen(self, server: Server, aircraft: Aircraft) -> None:
+        """Take commands for an aircraft of a server."""
+        self._server, self._aircraft = server, aircraft
+        with self._node.gathering(self._made):
+            self._gate = CommandGate(
+                self._node, self._send, self._release, self._prefix, neutral=self._centre)
+            self._engines = EngineGate(self._node, self._send_engines, self._prefix)
 
     def end(self) -> None:
         """Give back what was taken."""
@@ -125,6 +130,12 @@ class Direct:
     def close(self) -> None:
         """Forget the commands; the publishers go with the node's."""
         self._gate.watchdog.close()
+
+    def leave(self) -> None:
+        """Take its topics away: the aircraft is there no more."""
+        self.close()
+        self._node.drop(self._made)
+        self._time.forget(self._key)
 
     def changed(self, given: DirectParameters) -> None:
         """Use new live parameters."""
@@ -139,7 +150,7 @@ class Direct:
 
     def publish(self, world: World) -> None:
         """Publish a frame's state, unless it is one of those left out."""
-        state = world.flown[self._number].state
+        state = self._aircraft.state
         pose = (state.lat_deg, state.lon_deg, state.altitude_msl, state.phi, state.theta,
                 state.psi)
         seen = (world.total_running_time, pose)
@@ -152,7 +163,7 @@ class Direct:
         elif now < self._again_at:
             return
         self._again_at = now + _AGAIN
-        stamp = self._time.stamp(world.total_running_time, False, pose, self._number)
+        stamp = self._time.stamp(world.total_running_time, False, pose, self._key)
         if stamp is None:
             return
         self._publisher.publish(
@@ -173,13 +184,13 @@ class Direct:
     def _command(self, given: dict[str, Any]) -> None:
         if self._server.error is not None:
             raise ValueError(f'the simulation has ended: {self._server.error}')
-        self.frontend.send(partial(_set_controls, number=self._number, given=given))
+        self.frontend.send(partial(_set_controls, aircraft=self._aircraft, given=given))
 
     def _take(self, given: dict[str, float]) -> None:
         """Record what each control was before it was commanded."""
         new = [name for name in given if (0, name) not in self._ledger]
         if new:
-            state = self._server.call(lambda world: world.flown[self._number].state)
+            state = self._server.call(lambda _: self._aircraft.state)
             before = simulated.controls(state).given() | {
                 'throttle': tuple(engine.throttle for engine in state.engines)}
             for name in new:
@@ -196,9 +207,9 @@ class Direct:
             for entry in self._ledger.give_back()})
 
     def _put(self, given: dict[str, Any]) -> None:
-        def put(world: World) -> None:
+        def put(_: World) -> None:
             # This is no reply to a state, for which lockstep waits.
-            aircraft = world.flown[self._number]
+            aircraft = self._aircraft
             commanded = set(aircraft.commanded)
             aircraft.set_controls(**given)
             aircraft.commanded.intersection_update(commanded)
@@ -249,5 +260,5 @@ def diagnose(fleet: Sequence[Direct]) -> Sequence[Status]:
         plausibility_status(dict(one.plausibility for one in fleet)))
 
 
-def _set_controls(world: World, number: int, given: dict[str, Any]) -> None:
-    world.flown[number].set_controls(**given)
+def _set_controls(_: World, aircraft: Aircraft, given: dict[str, Any]) -> None:
+    aircraft.set_controls(**given)

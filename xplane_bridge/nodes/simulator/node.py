@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 import math
 import time
@@ -30,6 +30,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.terrain import Airfield, HOME
+from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.links.udp import resolve
@@ -97,8 +98,9 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self.server.start()
         except ImportError as error:
             raise ValueError(str(error)) from error
-        for direct in self._direct:
-            direct.listen(self.server)
+        for direct, aircraft in zip(self._direct, simulation.world.flown, strict=False):
+            direct.listen(self.server, aircraft)
+        self._joined = len(self._direct)
         self.make_service(SetBool, 'simulator/pause', self._pause)
         self.make_service(Trigger, 'simulator/step', self._step)
         self.make_service(Trigger, 'simulator/reset', self._reset)
@@ -148,6 +150,52 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self.server.call(lambda world: _set_properties(world, given, old))
         for direct in self._direct:
             direct.changed(given)
+
+    # Aircraft that join and leave, with telemetry: direct.
+
+    @property
+    def namespaces(self) -> list[str]:
+        """Return the namespaces of the aircraft, in order; '' is the node's own."""
+        return [direct.name for direct in self._direct]
+
+    def join(self, aircraft: Aircraft, namespace: str, enter: Callable[[], None]) -> None:
+        """
+        Let another aircraft fly, with its topics below a namespace; ``enter`` lets it in.
+
+        In lockstep it is waited for from its first command on.
+        """
+        given = self.parameters
+        direct = Direct(self, given, self._stamps, self._direct[0].frontend, self._joined,
+                        f'{namespace}/')
+        direct.listen(self.server, aircraft)
+        self._joined += 1
+
+        def join(_: World) -> None:
+            _set_weather_of(aircraft, given)
+            enter()
+            self._direct = (*self._direct, direct)
+            if (lockstep := self.server.simulation.lockstep) is not None:
+                lockstep.let_join(aircraft)
+                lockstep.names = self.namespaces
+
+        self.server.call(join)
+
+    def part(self, leave: Callable[[], int]) -> None:
+        """Let an aircraft fly no more, and its topics go; ``leave`` returns which it was."""
+        def part(_: World) -> Direct:
+            number = leave()
+            direct = self._direct[number]
+            self._direct = (*self._direct[:number], *self._direct[number + 1:])
+            if (lockstep := self.server.simulation.lockstep) is not None:
+                lockstep.names = self.namespaces
+            return direct
+
+        self.server.call(part).leave()
+
+    @property
+    def next_seed(self) -> int:
+        """Return the random seed of the aircraft that joins next."""
+        return (self.parameters.seed + self._joined) % LARGEST_SEED
 
     def _offer_standard_interface(self, given: SimulatorParameters) -> None:
         self._standard = None
@@ -353,11 +401,15 @@ def _disturb(world: World, given: SimulatorParameters) -> None:
 
 
 def _set_weather(world: World, given: SimulatorParameters) -> None:
+    for aircraft in world.flown:
+        _set_weather_of(aircraft, given)
+
+
+def _set_weather_of(aircraft: Aircraft, given: SimulatorParameters) -> None:
     east, north, up = map(float, given.wind)
     at_20_ft, severity = given.turbulence
-    for aircraft in world.flown:
-        aircraft.set_wind(north, east, -up)
-        aircraft.set_turbulence(float(at_20_ft), int(severity))
+    aircraft.set_wind(north, east, -up)
+    aircraft.set_turbulence(float(at_20_ft), int(severity))
 
 
 def _set_properties(

@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.task import Future
 from simulation_interfaces.action import SimulateSteps
 from simulation_interfaces.msg import EntityFilters, EntityState, TagsFilter
 from simulation_interfaces.srv import (
@@ -41,20 +40,28 @@ from simulation_interfaces.srv import (
     StepSimulation,
 )
 
-from xplane_bridge.aircraft.geometry import Vector
 from xplane_bridge.nodes.common.services import NotActiveError
-from xplane_bridge.nodes.simulator.direct import BRIDGE
+from xplane_bridge.nodes.simulator.direct import DIRECT
+from xplane_bridge.nodes.simulator.spawning import (
+    FEATURES,
+    motion_of,
+    pass_on,
+    Spawner,
+    vector,
+)
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.standard.control import (
     Feature,
     make_bounds,
+    OF_SPAWNING,
     Result,
     result_of,
     StandardControl,
     Stepping,
 )
-from xplane_bridge.simulators.standard.entities import Entities, Motion
+from xplane_bridge.simulators.standard.entities import Entities
 from xplane_bridge.simulators.standard.filters import Filters
+from xplane_bridge.simulators.standard.spawning import FORMAT
 from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
 
 # Steps run in slices of this many seconds; between them the executor handles everything else.
@@ -67,17 +74,23 @@ class StandardInterface:
     def __init__(self, node: Any, given: Any) -> None:
         self._node = node
         self._server = node.server
-        self._control = StandardControl(node.server, node.reset, node.quit)
+        spawns = given.telemetry == DIRECT
         latitude, longitude, height = map(
             float, given.datum or (given.latitude_deg, given.longitude_deg, 0.0))
-        has_traffic = given.telemetry == BRIDGE and SIMULATORS[given.sim].has_traffic
+        has_traffic = not spawns and SIMULATORS[given.sim].has_traffic
         count = AIRCRAFT_COUNT if has_traffic else len(given.fleet) + 1
         self._entities = Entities(
             self._server.simulation.world, (latitude, longitude, height), given.world_frame, count)
+        self._spawner = Spawner(node, self._entities, given.aircraft_path) if spawns else None
+        self._control = StandardControl(
+            node.server, node.reset, node.quit,
+            self._spawner.despawn if self._spawner else None)
         self._about = (
             f"Entities are aircraft. Frame '{given.world_frame}' is east, north, up at latitude "
             f'{latitude:g}, longitude {longitude:g} degrees and {height:g} m above mean sea '
             'level. docs/reference/simulator.md of xplane_bridge has the rest.')
+        self._features = frozenset(Feature) - OF_SPAWNING | (
+            FEATURES if self._spawner else frozenset())
         node.make_service(
             GetSimulatorFeatures, 'simulator/get_simulator_features', self._get_features,
             while_inactive=True)
@@ -91,6 +104,7 @@ class StandardInterface:
             (GetEntityInfo, 'get_entity_info', self._get_entity_info),
             (GetEntityState, 'get_entity_state', self._get_entity_state),
             (SetEntityState, 'set_entity_state', self._set_entity_state),
+            *(self._spawner.services if self._spawner else ()),
         ):
             node.make_service(kind, f'simulator/{name}', _saying_ok(handler), _say_refused)
         node.make_action(
@@ -108,7 +122,8 @@ class StandardInterface:
     # The simulation.
 
     def _get_features(self, _: Any, response: Any) -> None:
-        response.features.features = [int(feature) for feature in Feature]
+        response.features.features = sorted(map(int, self._features))
+        response.features.spawn_formats = [FORMAT] if self._spawner else []
         response.features.custom_info = self._about
 
     def _get_state(self, _: Any, response: Any) -> None:
@@ -144,16 +159,8 @@ class StandardInterface:
                 break
             self._control.advance(_SLICE, tell)
             if not stepping.done:
-                await self._pass_on()
+                await pass_on(self._node)
         self._control.finish(stepping)
-
-    async def _pass_on(self) -> None:
-        executor = self._node.executor
-        future = Future(executor=executor)
-        # A future without a callback would not wake the executor that awaits it.
-        future.add_done_callback(lambda _: None)
-        executor.create_task(future.set_result, None)
-        await future
 
     # Entities.
 
@@ -192,9 +199,7 @@ class StandardInterface:
             raise ValueError('neither set_pose nor set_twist is true: there is nothing to set; an '
                              'acceleration follows from the forces')
         state = request.state
-        motion = Motion(_vector(state.pose.position), (
-            state.pose.orientation.w, state.pose.orientation.x, state.pose.orientation.y,
-            state.pose.orientation.z), _vector(state.twist.linear), _vector(state.twist.angular))
+        motion = motion_of(state.pose, (state.twist.linear, state.twist.angular))
         trimmed = self._node.parameters.trim_entities
 
         def place(_: World) -> None:
@@ -210,14 +215,14 @@ class StandardInterface:
         state.header.stamp = self._node.simulated_stamp()
         orientation = state.pose.orientation
         orientation.w, orientation.x, orientation.y, orientation.z = motion.orientation
-        for vector, values in (
+        for field, values in (
             (state.pose.position, motion.position),
             (state.twist.linear, motion.velocity),
             (state.twist.angular, motion.angular_velocity),
             (state.acceleration.linear, motion.acceleration),
             (state.acceleration.angular, motion.angular_acceleration),
         ):
-            vector.x, vector.y, vector.z = values
+            field.x, field.y, field.z = values
         return state
 
 
@@ -246,8 +251,4 @@ def _filters(message: EntityFilters) -> Filters:
     return Filters(
         message.filter, [item.category for item in message.categories], list(message.tags.tags),
         message.tags.filter_mode == TagsFilter.FILTER_MODE_ALL,
-        make_bounds(message.bounds.type, [_vector(point) for point in message.bounds.points]))
-
-
-def _vector(message: Any) -> Vector:
-    return (message.x, message.y, message.z)
+        make_bounds(message.bounds.type, [vector(point) for point in message.bounds.points]))

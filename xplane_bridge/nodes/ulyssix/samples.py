@@ -191,8 +191,6 @@ class SampleTopics:
         if publisher is None:
             publisher = self._node.make_publisher(
                 UlyssixSamples, f'samples/{topic}', DEPTH, passing=True)
-            # Created while the node is active, it missed the activation.
-            publisher.on_activate(None)
             self._publishers[topic] = publisher
         return publisher
 

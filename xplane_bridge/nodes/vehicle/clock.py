@@ -107,6 +107,10 @@ class SimulatorTime:
         self.now_ns = max(self.now_ns, stamp)
         return stamp
 
+    def forget(self, vehicle: int) -> None:
+        """Forget a vehicle that is there no more."""
+        self._vehicles.pop(vehicle, None)
+
 
 class SimulatorClock:
     """Stamp telemetry with the simulator's time, and publish that on /clock."""

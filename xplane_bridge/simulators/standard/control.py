@@ -70,23 +70,35 @@ class State(IntEnum):
 class Feature(IntEnum):
     """features in SimulatorFeatures.msg: the offered ones."""
 
+    SPAWNING = 0
+    DELETING = 1
     ENTITY_TAGS = 4
     ENTITY_BOUNDS_BOX = 6
     ENTITY_CATEGORIES = 8
     ENTITY_STATE_GETTING = 10
     ENTITY_STATE_SETTING = 11
     ENTITY_INFO_GETTING = 12
+    SPAWNABLES = 14
     SIMULATION_RESET = 20
     SIMULATION_RESET_STATE = 22
+    SIMULATION_RESET_SPAWNED = 23
     SIMULATION_STATE_GETTING = 24
     SIMULATION_STATE_SETTING = 25
     SIMULATION_STATE_PAUSE = 26
     STEP_SIMULATION_SINGLE = 31
     STEP_SIMULATION_MULTIPLE = 32
     STEP_SIMULATION_ACTION = 33
+    SPAWNING_ENTITIES = 50
 
 
+OF_SPAWNING = frozenset((
+    Feature.SPAWNING, Feature.DELETING, Feature.SPAWNABLES, Feature.SIMULATION_RESET_SPAWNED,
+    Feature.SPAWNING_ENTITIES))
+"""Those that are offered where aircraft can join and leave."""
+
+# scope in ResetSimulation.srv, a bit field.
 SCOPE_STATE = 2
+SCOPE_SPAWNED = 4
 
 # type in Bounds.msg.
 _EMPTY = 0
@@ -149,12 +161,15 @@ class StandardControl:
     The standard interface's states and steps of a simulation; not thread-safe.
 
     ``reset`` restarts the flight. ``quit`` ends the program; None if others share it.
+    ``despawn`` deletes what was spawned; None where nothing can be.
     """
 
     def __init__(self, server: Server, reset: Callable[[], None],
-                 quit_program: Callable[[], None] | None = None) -> None:
+                 quit_program: Callable[[], None] | None = None,
+                 despawn: Callable[[], None] | None = None) -> None:
         self._server = server
         self._reset = reset
+        self._despawn = despawn
         self._quit = quit_program
         self._stopped = False
         self.stepping: Stepping | None = None
@@ -205,15 +220,22 @@ class StandardControl:
                                'paused by the parameter pause_at: set a later time, or .nan')
 
     def reset(self, scope: int) -> None:
-        """Reset the given scope. Raises RefusedError unless it is the state alone."""
+        """Reset the given scopes. Raises RefusedError for those that cannot be."""
         self.check_running()
-        if scope != SCOPE_STATE:
-            raise RefusedError(Result.FEATURE_UNSUPPORTED,
-                               'time continues across a reset and nothing is spawned: '
-                               f'only scope {SCOPE_STATE} (SCOPE_STATE) can be reset')
-        stopped = self.state == State.STOPPED
-        self._reset()
-        self._stopped = stopped
+        can = SCOPE_STATE if self._despawn is None else SCOPE_STATE | SCOPE_SPAWNED
+        if not scope or scope & ~can:
+            raise RefusedError(
+                Result.FEATURE_UNSUPPORTED,
+                f'time continues across a reset and nothing is spawned: only scope {SCOPE_STATE} '
+                '(SCOPE_STATE) can be reset' if self._despawn is None else
+                f'time continues across a reset: only the scopes {SCOPE_STATE} (SCOPE_STATE), '
+                f'{SCOPE_SPAWNED} (SCOPE_SPAWNED) or both can be reset')
+        if scope & SCOPE_SPAWNED and self._despawn is not None:
+            self._despawn()
+        if scope & SCOPE_STATE:
+            stopped = self.state == State.STOPPED
+            self._reset()
+            self._stopped = stopped
 
     def begin_steps(self, count: int) -> Stepping:
         """Start stepping; advance() does it. Raises RefusedError unless paused."""

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import math
 
 from xplane_bridge.aircraft import terrain
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.geometry import (
     euler_angles,
     LocalFrame,
@@ -40,7 +41,9 @@ from xplane_bridge.aircraft.geometry import (
     transpose,
     Vector,
 )
+from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.limits import MAX_ALTITUDE, MAX_LAT_DEG, MAX_SPEED
+from xplane_bridge.common.text import printable
 from xplane_bridge.simulators.standard.filters import Filters, posix_pattern
 from xplane_bridge.simulators.traffic import FASTEST, OtherAircraft
 from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
@@ -48,7 +51,10 @@ from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
 ROBOT = 1
 DYNAMIC_OBJECT = 4
 
+LONGEST_NAME = 64
 _PREFIX = 'aircraft_'
+# An aircraft that starts nearer to the ground (m) stands on it.
+_STANDS_BELOW = 5.0
 _MAX_RATE = 10.0
 # Tolerance for heights above ground, unit quaternions and directions of flight.
 _GROUND_TOLERANCE = 0.5
@@ -108,7 +114,13 @@ class Entities:
         self._world = world
         self._axes = LocalFrame(latitude, longitude)
         self.frame = frame
-        self.names = tuple(f'{_PREFIX}{n}' for n in range(count))
+        self.names = [f'{_PREFIX}{n}' for n in range(count)]
+        self.spawned: set[str] = set()
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether no more aircraft can fly."""
+        return len(self._world.flown) >= AIRCRAFT_COUNT
 
     def info(self, name: str) -> Info:
         """Return the description of an entity. Raises UnknownNameError."""
@@ -117,7 +129,9 @@ class Entities:
             model = self._world.flown[n].model
             which = ('the aircraft that is flown' if len(self._world.flown) == 1
                      else 'one of the aircraft that are flown')
-            return Info(ROBOT, f'{model}, {which}: JSBSim', ('aircraft', 'flown', model))
+            tags = ('aircraft', 'flown', model)
+            return Info(ROBOT, f'{model}, {which}: JSBSim',
+                        (*tags, 'spawned') if name in self.spawned else tags)
         return Info(DYNAMIC_OBJECT, f"X-Plane's aircraft {n}: kinematics, no flight model",
                     ('aircraft', 'traffic'))
 
@@ -148,6 +162,43 @@ class Entities:
             s.lat_deg, s.lon_deg, s.altitude_msl, (s.phi, s.theta, s.psi),
             (s.v_north, s.v_east, s.v_down), (s.p, s.q, s.r),
             (s.a_north, s.a_east, s.a_down), (s.p_dot, s.q_dot, s.r_dot))
+
+    def start(self, motion: Motion, frame: str = '') -> Initial:
+        """
+        Return the initial state of an aircraft that starts with the pose of ``motion``.
+
+        It is trimmed in level flight with that heading, or stands on the ground if it is near it.
+        frame is as in place(). Raises UnknownNameError or BadPoseError.
+        """
+        origin, axes = self._frame(frame)
+        _check_pose(motion)
+        lat_deg, lon_deg, altitude = self._geodetic(
+            _add(origin, transform(axes, motion.position)))
+        _check_place(lat_deg, lon_deg, altitude)
+        ned_enu = transpose(self._matrix_from_ned(lat_deg, lon_deg))
+        turn = multiply(axes, matrix_of_quaternion(motion.orientation))
+        heading = euler_angles(multiply(multiply(ned_enu, turn), _FLIP))[2]
+        return Initial(
+            lat_deg=lat_deg, lon_deg=lon_deg, altitude_msl=altitude,
+            heading_deg=math.degrees(heading) % 360.0,
+            parked=altitude < terrain.elevation_m(lat_deg, lon_deg) + _STANDS_BELOW)
+
+    def add(self, name: str, aircraft: Aircraft) -> None:
+        """Let an aircraft fly as a new entity. Raises ValueError if the world is full."""
+        self._world.add(aircraft)
+        self.names.insert(len(self._world.flown) - 1, name)
+        self.spawned.add(name)
+
+    def remove(self, name: str) -> int:
+        """Remove an entity that is flown; return its number. Raises ValueError for the first."""
+        number = self._number(name)
+        if not number:
+            raise ValueError(f'{name} cannot be deleted: it is the one that the services and '
+                             'topics of the node itself are about')
+        self._world.remove(number)
+        del self.names[number]
+        self.spawned.discard(name)
+        return number
 
     def place(self, name: str, motion: Motion, frame: str = '', with_pose: bool = True,
               with_velocity: bool = True, trimmed: bool = False) -> None:
@@ -226,9 +277,8 @@ class Entities:
     def _number(self, name: str) -> int:
         if name not in self.names:
             raise UnknownNameError(
-                f"no entity is named '{name}'; there are {self.names[0]} to {self.names[-1]}"
-                if len(self.names) > 1 else
-                f"no entity is named '{name}'; there is {self.names[0]}")
+                f"no entity is named '{printable(name, LONGEST_NAME)}'; there "
+                f"{'are' if len(self.names) > 1 else 'is'} {', '.join(self.names)}")
         return self.names.index(name)
 
     def _frame(self, name: str) -> tuple[Vector, Matrix]:
@@ -237,8 +287,8 @@ class Entities:
             return _STILL, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
         if name not in self.names:
             raise UnknownNameError(
-                f"unknown frame '{name}'; there are '{self.frame}' (east, north, up at the "
-                "datum) and each entity's name (forward, left, up)")
+                f"unknown frame '{printable(name, LONGEST_NAME)}'; there are '{self.frame}' "
+                "(east, north, up at the datum) and each entity's name (forward, left, up)")
         motion = self.motion(name)
         return motion.position, matrix_of_quaternion(motion.orientation)
 
