@@ -23,12 +23,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 import math
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
-from xplane_bridge.common.fields import LARGEST_SEED
-from xplane_bridge.simulators.traffic import abreast, moved
+from xplane_bridge.simulators.traffic import abreast, moved, OtherAircraft
+
+if TYPE_CHECKING:
+    from xplane_bridge.simulators.world import World
 
 _SLOTS = 16
 _LEGS = 10
@@ -198,8 +200,30 @@ def fly_beside(models: Sequence[str], starts: Sequence[Initial], seed: int, **op
     """
     Return aircraft of these models and initial states, number 1 and up.
 
-    Each has a seed of its own, for its turbulence. ``options`` are Aircraft's; so are the errors.
+    All fly in one weather, with the same gusts at a time. ``options`` are Aircraft's; so are the
+    errors.
     """
     return [
-        Aircraft(model, start, seed=(seed + n) % LARGEST_SEED, **options)
-        for n, (model, start) in enumerate(zip(models, starts, strict=True), start=1)]
+        Aircraft(model, start, seed=seed, **options)
+        for model, start in zip(models, starts, strict=True)]
+
+
+def join(world: World, aircraft: Aircraft) -> None:
+    """Let another aircraft fly in a world, instead of one without; ValueError if there is none."""
+    number = len(world.flown)
+    if number > len(world.others):
+        raise ValueError(f'{number} aircraft fly already, and more are not possible')
+    other = FlownAircraft(aircraft)
+    other.lights.update(dict.fromkeys(world.lights, 0))
+    world.flown = (*world.flown, aircraft)
+    world.others[number - 1] = other
+
+
+def part(world: World, number: int) -> None:
+    """Let an aircraft of a world fly no more, which is not the first; those after it move up."""
+    gone = world.flown[number].state
+    world.flown = (*world.flown[:number], *world.flown[number + 1:])
+    del world.others[number - 1]
+    world.others.append(OtherAircraft(
+        gone.lat_deg, gone.lon_deg, gone.altitude_msl, gone.psi, gone.ground_speed,
+        lights=dict.fromkeys(world.lights, 0)))

@@ -175,22 +175,9 @@ class World:
         others: list[Other] = [*formation(
             AIRCRAFT_COUNT - 1, self.aircraft.state, self.aircraft.initial.airfield)]
         others[:len(self.flown) - 1] = [FlownAircraft(one) for one in self.flown[1:]]
-        return list(map(_lit, others))
-
-    def add(self, aircraft: Aircraft) -> None:
-        """Let another with a flight model fly, instead of one without; ValueError if none is."""
-        number = len(self.flown)
-        if number == AIRCRAFT_COUNT:
-            raise ValueError(f'{AIRCRAFT_COUNT} aircraft fly already, and more are not possible')
-        self.flown = (*self.flown, aircraft)
-        self.others[number - 1] = _lit(FlownAircraft(aircraft))
-
-    def remove(self, n: int) -> None:
-        """Let aircraft n, one with a flight model but not the first, fly no more."""
-        last = self._make_others()[-1]
-        self.flown = (*self.flown[:n], *self.flown[n + 1:])
-        del self.others[n - 1]
-        self.others.append(last)
+        for other in others:
+            other.lights.update(dict.fromkeys(LIGHTS, 0))
+        return others
 
     def frozen(self, n: int) -> bool:
         """Return whether aircraft n (0..19) is frozen by override_planepath."""
@@ -414,11 +401,6 @@ class World:
     def _apply_throttles(self) -> None:
         values = self.throttle_use if self._throttles_forced else self._handles
         self.aircraft.set_controls(throttle=list(values))
-
-
-def _lit(other: Other) -> Other:
-    other.lights.update(dict.fromkeys(LIGHTS, 0))
-    return other
 
 
 def _nearest_frame(lat_deg: float, lon_deg: float) -> LocalFrame:

@@ -24,6 +24,7 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.simulators.direct import Inbox
+from xplane_bridge.simulators.flown import join, part
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.standard.control import RefusedError
 from xplane_bridge.simulators.standard.entities import Entities, Motion, UnknownNameError
@@ -132,7 +133,7 @@ def test_aircraft_join_and_leave_and_the_others_fly_on(entities, world):
         with pytest.raises(ValueError, match=sentence):
             entities.remove(name)
     while len(world.flown) < 20:
-        world.add(wing)
+        join(world, wing)
     with pytest.raises(RefusedError, match='20 aircraft fly already') as refused:
         Spawning(entities, '').check(WING, [])
     assert refused.value.result == FAILED
@@ -144,20 +145,20 @@ def test_lockstep_waits_for_who_has_joined_once_it_was_commanded(world):
 
     def states_are_sent(count):
         lockstep.begin(world, count - 1)
-        lockstep.note(world, count)
+        lockstep.note(world, lambda: count)
 
     def command(aircraft):
         aircraft.commanded.update(FLOWN)
-        lockstep.note(world, count)
+        lockstep.note(world, lambda: count)
 
     count = 1
     states_are_sent(count)
-    world.add(wing)
+    join(world, wing)
     lockstep.let_join(wing)
     command(world.aircraft)
     assert lockstep.is_complete(world)
     wing.commanded.add('elevator')
-    lockstep.note(world, count)
+    lockstep.note(world, lambda: count)
     assert lockstep.missing(world) == {f'{name} of aircraft 1' for name in (
         'aileron', 'rudder', 'throttle')}
     command(wing)
@@ -167,5 +168,5 @@ def test_lockstep_waits_for_who_has_joined_once_it_was_commanded(world):
     command(world.aircraft)
     # It is one of them now.
     assert not lockstep.is_complete(world)
-    world.remove(1)
+    part(world, 1)
     assert lockstep.is_complete(world)

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 import math
 import time
@@ -30,7 +30,6 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.terrain import Airfield, HOME
-from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.links.udp import resolve
@@ -100,7 +99,6 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             raise ValueError(str(error)) from error
         for direct, aircraft in zip(self._direct, simulation.world.flown, strict=False):
             direct.listen(self.server, aircraft)
-        self._joined = len(self._direct)
         self.make_service(SetBool, 'simulator/pause', self._pause)
         self.make_service(Trigger, 'simulator/step', self._step)
         self.make_service(Trigger, 'simulator/reset', self._reset)
@@ -151,51 +149,28 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         for direct in self._direct:
             direct.changed(given)
 
-    # Aircraft that join and leave, with telemetry: direct.
+    # With telemetry: direct.
 
     @property
-    def namespaces(self) -> list[str]:
-        """Return the namespaces of the aircraft, in order; '' is the node's own."""
-        return [direct.name for direct in self._direct]
+    def vehicles(self) -> tuple[Direct, ...]:
+        """Return the topics of each aircraft, in order."""
+        return self._direct
 
-    def join(self, aircraft: Aircraft, namespace: str, enter: Callable[[], None]) -> None:
-        """
-        Let another aircraft fly, with its topics below a namespace; ``enter`` lets it in.
+    @vehicles.setter
+    def vehicles(self, vehicles: tuple[Direct, ...]) -> None:
+        """Set them, between two frames."""
+        self._direct = vehicles
+        if (lockstep := self.server.simulation.lockstep) is not None:
+            lockstep.names = [direct.name for direct in vehicles]
 
-        In lockstep it is waited for from its first command on.
-        """
-        given = self.parameters
-        direct = Direct(self, given, self._stamps, self._direct[0].frontend, self._joined,
-                        f'{namespace}/')
-        direct.listen(self.server, aircraft)
-        self._joined += 1
+    def make_vehicle(self, key: int, namespace: str) -> Direct:
+        """Return the topics of another aircraft; its ``key`` is its own."""
+        return Direct(self, self.parameters, self._stamps, self._direct[0].frontend, key,
+                      f'{namespace}/', self._map_frame)
 
-        def join(_: World) -> None:
-            _set_weather_of(aircraft, given)
-            enter()
-            self._direct = (*self._direct, direct)
-            if (lockstep := self.server.simulation.lockstep) is not None:
-                lockstep.let_join(aircraft)
-                lockstep.names = self.namespaces
-
-        self.server.call(join)
-
-    def part(self, leave: Callable[[], int]) -> None:
-        """Let an aircraft fly no more, and its topics go; ``leave`` returns which it was."""
-        def part(_: World) -> Direct:
-            number = leave()
-            direct = self._direct[number]
-            self._direct = (*self._direct[:number], *self._direct[number + 1:])
-            if (lockstep := self.server.simulation.lockstep) is not None:
-                lockstep.names = self.namespaces
-            return direct
-
-        self.server.call(part).leave()
-
-    @property
-    def next_seed(self) -> int:
-        """Return the random seed of the aircraft that joins next."""
-        return (self.parameters.seed + self._joined) % LARGEST_SEED
+    def take_weather(self, aircraft: Aircraft) -> None:
+        """Let another aircraft fly in the weather of all."""
+        _set_weather_of(aircraft, self.parameters)
 
     def _offer_standard_interface(self, given: SimulatorParameters) -> None:
         self._standard = None
@@ -226,9 +201,10 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
                 (resolve(given.data_host), given.data_port) if sends_to_settings else None))
 
     def _make_direct(self, given: SimulatorParameters) -> tuple[Direct, ...]:
-        frontend, map_frame = DirectFrontend(), make_map_frame(self, given)
+        frontend, self._map_frame = DirectFrontend(), make_map_frame(self, given)
         return tuple(
-            Direct(self, given, self._stamps, frontend, number, name and f'{name}/', map_frame)
+            Direct(self, given, self._stamps, frontend, number, name and f'{name}/',
+                   self._map_frame)
             for number, name in enumerate(given.vehicles()))
 
     def _make_world(self) -> World:

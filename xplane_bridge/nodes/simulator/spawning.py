@@ -31,6 +31,7 @@ from simulation_interfaces.srv import DeleteEntity, GetSpawnables, SpawnEntity
 
 from xplane_bridge.aircraft.geometry import Vector
 from xplane_bridge.common.text import counted, printable
+from xplane_bridge.nodes.simulator.direct import Direct
 from xplane_bridge.simulators.standard.control import (
     Feature,
     OF_SPAWNING,
@@ -46,6 +47,7 @@ from xplane_bridge.simulators.standard.spawning import (
     Spawn,
     Spawning,
 )
+from xplane_bridge.simulators.world import World
 
 SpawnEntities: Any = getattr(srv, 'SpawnEntities', None)
 SpawnResult: Any = getattr(msg, 'SpawnResult', None)
@@ -63,6 +65,8 @@ class Spawner:
         self._node = node
         self._entities = entities
         self._spawning = Spawning(entities, aircraft_path)
+        # The number of all that ever flew.
+        self._flown = len(node.vehicles)
         self.services: list[tuple[Any, str, Callable[[Any, Any], Any]]] = [
             (SpawnEntity, 'spawn_entity', self._spawn_entity),
             (DeleteEntity, 'delete_entity', self._delete_entity),
@@ -115,12 +119,22 @@ class Spawner:
     def _spawn(self, request: Any) -> str:
         """Let an aircraft join; return its name. Raises ValueError."""
         asked, node = _request(request), self._node
-        joining: Joining = node.server.call(
-            lambda _: self._spawning.check(asked, node.namespaces))
+        joining: Joining = node.server.call(lambda _: self._spawning.check(
+            asked, [vehicle.name for vehicle in node.vehicles]))
         # While the flight goes on.
-        aircraft = joining.load(node.next_seed)
-        node.join(aircraft, joining.namespace,
-                  lambda: self._entities.add(joining.name, aircraft))
+        aircraft = joining.load(node.parameters.seed)
+        vehicle = node.make_vehicle(self._flown, joining.namespace)
+        vehicle.listen(node.server, aircraft)
+        self._flown += 1
+
+        def join(_: World) -> None:
+            node.take_weather(aircraft)
+            self._entities.add(joining.name, aircraft)
+            node.vehicles = (*node.vehicles, vehicle)
+            if (lockstep := node.server.simulation.lockstep) is not None:
+                lockstep.let_join(aircraft)
+
+        node.server.call(join)
         node.get_logger().info(
             f'{joining.name}, a {joining.model}, has joined below {joining.namespace}')
         return joining.name
@@ -129,8 +143,17 @@ class Spawner:
         self._delete(request.entity)
 
     def _delete(self, name: str) -> None:
-        self._node.part(lambda: self._entities.remove(name))
-        self._node.get_logger().info(f'{name} has left')
+        node = self._node
+
+        def leave(_: World) -> Direct:
+            number = self._entities.remove(name)
+            vehicle: Direct = node.vehicles[number]
+            node.vehicles = (*node.vehicles[:number], *node.vehicles[number + 1:])
+            return vehicle
+
+        gone: Direct = node.server.call(leave)
+        gone.leave()
+        node.get_logger().info(f'{name} has left')
 
 
 async def pass_on(node: Any) -> None:

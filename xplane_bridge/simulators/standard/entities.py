@@ -44,6 +44,7 @@ from xplane_bridge.aircraft.geometry import (
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.limits import MAX_ALTITUDE, MAX_LAT_DEG, MAX_SPEED
 from xplane_bridge.common.text import printable
+from xplane_bridge.simulators.flown import join, part
 from xplane_bridge.simulators.standard.filters import Filters, posix_pattern
 from xplane_bridge.simulators.traffic import FASTEST, OtherAircraft
 from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
@@ -185,7 +186,7 @@ class Entities:
 
     def add(self, name: str, aircraft: Aircraft) -> None:
         """Let an aircraft fly as a new entity. Raises ValueError if the world is full."""
-        self._world.add(aircraft)
+        join(self._world, aircraft)
         self.names.insert(len(self._world.flown) - 1, name)
         self.spawned.add(name)
 
@@ -195,7 +196,7 @@ class Entities:
         if not number:
             raise ValueError(f'{name} cannot be deleted: it is the one that the services and '
                              'topics of the node itself are about')
-        self._world.remove(number)
+        part(self._world, number)
         del self.names[number]
         self.spawned.discard(name)
         return number
