@@ -43,17 +43,19 @@ def open_flight(
     if sentences:
         raise OrderError(sentences)
     # Only what a flight needs is imported: ROS, or a simulator in this process.
-    if order.scenario.vehicles:
+    several = bool(order.scenario.vehicles)
+    if order.sim == CORE and several:
         from xplane_bridge.flights.fleet.flight import FleetFlight
         return FleetFlight(order, display or Silent())
     if order.sim == CORE:
         from xplane_bridge.flights.core import CoreFlight
         return CoreFlight(order, display or Silent(), law)
     try:
-        module = import_module('xplane_bridge.nodes.flight.flight')
+        module = import_module(f'xplane_bridge.nodes.flight{".fleet" * several}.flight')
     except ModuleNotFoundError as error:
         raise ImportError(
             f'a flight on {order.sim} needs ROS 2 and a workspace in which this package is built: '
             f'there is no module {error.name}; {CORE} needs neither') from error
-    flight: Flight = module.RosFlight(order, display or Silent())
+    kind = module.RosFleetFlight if several else module.RosFlight
+    flight: Flight = kind(order, display or Silent())
     return flight

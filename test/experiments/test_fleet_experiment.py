@@ -79,8 +79,8 @@ def test_a_mid_air_is_a_missed_criterion(tmp_path, capsys):
 def test_what_cannot_be_flown_is_said_before_anything_starts(tmp_path, capsys):
     assert experiment(tmp_path, TWO, '--sim', 'xpc') == NOT_FLOWN
     assert capsys.readouterr().err == (
-        'experiment: scenario two has 2 aircraft, and several are flown in core only: '
-        '--sim core\n')
+        'experiment: scenario two has 2 aircraft, and several are flown in core, or through ROS '
+        'by simulator_node alone: --sim core, or --sim direct --lockstep\n')
     assert experiment(tmp_path, TWO.replace('{name: low}', '{name: high}')) == NOT_FLOWN
     assert 'vehicles[1].name: high is the name of vehicles[0] already' in capsys.readouterr().err
     assert not list(tmp_path.glob('out*'))

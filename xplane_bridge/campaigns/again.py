@@ -26,7 +26,7 @@ from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.campaigns.table.rows import JUDGED, VALUE
 from xplane_bridge.common.text import known
 from xplane_bridge.experiments.settings import MISSED
-from xplane_bridge.flights.fleet.flight import FleetFlight
+from xplane_bridge.flights.fleet.several import Several
 from xplane_bridge.flights.flight import State
 from xplane_bridge.flights.order import CORE
 from xplane_bridge.flights.scenario.flown_by import without_folders
@@ -79,7 +79,7 @@ def draw(task: Task, path: Path) -> None:
         if flight.fly() is State.FAILED:
             raise ValueError(flight.why)
         title = f'{task.scenario}, flown by {without_folders(task.controller)}, seed {task.seed}'
-        if isinstance(flight, FleetFlight):
+        if isinstance(flight, Several):
             draw_fleet(flight, str(path), title)
         else:
             draw_flight(flight.history(), str(path), title, flight.script.route,

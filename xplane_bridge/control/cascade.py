@@ -53,9 +53,7 @@ from xplane_bridge.conversions.vehicle import Controls
 LONGEST_STEP = 0.2
 """Longer gaps (s) between measurements are not integrated."""
 
-# Turns of a path need this share of the bank limit; the rest is for wind and errors.
-_SHARE_OF_BANK = 0.75
-# The circle before a geofence needs this one.
+# The circle before a geofence needs this share of the bank that is allowed.
 _SHARE_AT_FENCE = 0.9
 # Until a commanded bank is reached: the time constant of the roll loop, and this (s).
 _ROLL_DELAY = 0.35
@@ -397,7 +395,7 @@ class Cascade:
         while first < len(waypoints) - 1 and math.dist(waypoints[first], here) < speed:
             first += 1
         onward = [*waypoints[first:], *(waypoints[:first] if closed else ())]
-        radius = turn_radius(self._fastest(now, airspeed), _SHARE_OF_BANK * self._bank)
+        radius = turn_radius(self._fastest(now, airspeed), self._envelope.bank_of_turns)
         return PathFollower(here, onward, radius, self._lead() * speed, now.track, closed), first
 
     def _lead(self) -> float:

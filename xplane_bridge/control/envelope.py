@@ -37,6 +37,8 @@ from xplane_bridge.control.targets import Attitude, Target
 
 # Beyond a limit of the airspeed by this share of it, the whole pitch serves to regain it.
 _SHARE = 0.1
+# Of the bank that is allowed, in the turns of routes: the rest is for wind and errors.
+_SHARE_IN_TURNS = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,12 @@ class Envelope:
 
     Angles in rad, airspeeds indicated and in m/s, load factor in g, the floor in metres as the
     measured altitude. ``geofence``: the corners of a polygon in the local frame, m east and north.
+    ``route_bank`` is the bank for which the turns of routes are made, NaN three quarters of what
+    is allowed, which leaves a reserve.
     """
 
     bank_limit: float = 0.44
+    route_bank: float = math.nan
     pitch_limit_up: float = 0.26
     pitch_limit_down: float = 0.21
     load_factor_limit: float = 2.5
@@ -61,6 +66,8 @@ class Envelope:
         for name in ('bank_limit', 'pitch_limit_up', 'pitch_limit_down'):
             if not 0.0 < getattr(self, name) < math.pi / 2.0:
                 raise ValueError(f'{name} {getattr(self, name):g} rad is not in 0 .. pi / 2')
+        if self.route_bank <= 0.0:
+            raise ValueError(f'route_bank {self.route_bank:g} rad is not above 0')
         if self.load_factor_limit <= 1.0:
             raise ValueError(f'load_factor_limit {self.load_factor_limit:g} is not above 1')
         if self.airspeed_low >= self.airspeed_high:
@@ -74,6 +81,13 @@ class Envelope:
         if math.isnan(self.load_factor_limit):
             return self.bank_limit
         return min(self.bank_limit, math.acos(1.0 / self.load_factor_limit))
+
+    @property
+    def bank_of_turns(self) -> float:
+        """Return the bank (rad) for which the turns of routes are made."""
+        if math.isnan(self.route_bank):
+            return _SHARE_IN_TURNS * self.bank
+        return min(self.route_bank, self.bank)
 
     # What is asked for.
 

@@ -33,7 +33,7 @@ from xplane_bridge.common.drawing import (
 )
 from xplane_bridge.flights.analysis.series import History, Series
 from xplane_bridge.flights.analysis.together import Tracks
-from xplane_bridge.flights.fleet.flight import FleetFlight
+from xplane_bridge.flights.fleet.several import Several
 
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, TEAL)
 # More names than these say nothing in a legend.
@@ -45,7 +45,7 @@ _PANELS = (
     ('roll', _DEGREES, 'roll, deg'))
 
 
-def draw_fleet(flown: FleetFlight, path: str, title: str) -> None:
+def draw_fleet(flown: Several[Any], path: str, title: str) -> None:
     """
     Plot a fleet's flight to a file, as its name ends: PNG, PDF or SVG; each aircraft by its name.
 
@@ -80,7 +80,7 @@ def _quantity(histories: Mapping[str, History], name: str, factor: float) -> dic
 
 
 def _draw_paths(
-    axes: Any, tracks: Tracks, colours: Mapping[str, str], flown: FleetFlight
+    axes: Any, tracks: Tracks, colours: Mapping[str, str], flown: Several[Any]
 ) -> None:
     for name, colour in colours.items():
         east, north, _ = tracks.positions(name).T

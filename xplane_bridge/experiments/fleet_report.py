@@ -21,6 +21,7 @@ from typing import Any
 
 from xplane_bridge.common.text import aligned
 from xplane_bridge.experiments.report import (
+    code_if_whole,
     criteria_found,
     events_of,
     gains_flown,
@@ -29,7 +30,7 @@ from xplane_bridge.experiments.report import (
     write_plain,
 )
 from xplane_bridge.experiments.settings import Experiment, MISSED, NOT_FLOWN, PASSED
-from xplane_bridge.flights.fleet.flight import FleetFlight
+from xplane_bridge.flights.fleet.several import Several
 from xplane_bridge.flights.flight import Flight
 from xplane_bridge.flights.result import Result
 
@@ -40,18 +41,24 @@ _HEAD = ('aircraft', 'nearest', 'least distance, m', 'at, s', 'slot error, rms, 
 
 def report_fleet(experiment: Experiment, flown: Flight, code: int) -> int:
     """Print and write the results of a fleet; return the experiment's exit code."""
-    assert isinstance(flown, FleetFlight)
+    assert isinstance(flown, Several)
     try:
         result, results = flown.result(), flown.results()
     except KeyError as error:
         print(f'experiment: scenario {flown.order.scenario.name}: {error.args[0]}',
               file=sys.stderr)
         return NOT_FLOWN
+    except (ImportError, OSError, ValueError) as error:
+        print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
+        return NOT_FLOWN if code == PASSED else code
+    code = code_if_whole(flown, code)
     if code == NOT_FLOWN:
         print(f'\nno summary: it was not flown to its end, but to {flown.flown:.1f} s')
     else:
         _summarise(flown, result, results)
     files = experiment.files
+    if files.recording:
+        print(f'  recording: {files.recording}, all of {", ".join(flown.flights)}')
     if files.figures:
         _write(experiment, flown, result, code == PASSED)
         print(f'  figures: {files.figures}')
@@ -60,7 +67,7 @@ def report_fleet(experiment: Experiment, flown: Flight, code: int) -> int:
     return code if code not in (PASSED, MISSED) else max(code, tell_judgements(result.judgements))
 
 
-def _summarise(flown: FleetFlight, result: Result, results: dict[str, Result]) -> None:
+def _summarise(flown: Several[Any], result: Result, results: dict[str, Result]) -> None:
     print('\nSummary')
     for name, one in list(results.items())[:_MOST_PRINTED]:
         flight = flown.flights[name]
@@ -89,7 +96,7 @@ def _over_two(figures: dict[str, Any]) -> list[str]:
     return aligned([_HEAD, *rows]) if rows else []
 
 
-def _write(experiment: Experiment, flown: FleetFlight, result: Result, complete: bool) -> None:
+def _write(experiment: Experiment, flown: Several[Any], result: Result, complete: bool) -> None:
     write_plain(experiment.files.figures, {
         'scenario': flown.order.scenario.name, 'settings': experiment.order.figures(),
         'flown': flown.flown, 'complete': complete,
@@ -103,7 +110,7 @@ def _write(experiment: Experiment, flown: FleetFlight, result: Result, complete:
         'figures': result.figures})
 
 
-def _draw(flown: FleetFlight, path: str, title: str) -> None:
+def _draw(flown: Several[Any], path: str, title: str) -> None:
     try:
         from xplane_bridge.experiments.fleet_picture import draw_fleet
         draw_fleet(flown, path, title)

@@ -45,10 +45,7 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
     except (ImportError, OSError, ValueError) as error:
         print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN if code == PASSED else code
-    if lacking := flown.lacking():
-        print(f'experiment: the recording lacks the end of {lacking}: the figures are of what was '
-              'recorded, and there is no verdict', file=sys.stderr, flush=True)
-        code = NOT_FLOWN if code in (PASSED, MISSED) else code
+    code = code_if_whole(flown, code)
     try:
         steps, inputs, figures, judgements = flown.result()
     except KeyError as error:
@@ -70,6 +67,15 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
     if files.picture:
         _draw(flight, experiment, run, inputs)
     return code if code not in (PASSED, MISSED) else max(code, tell_judgements(judgements))
+
+
+def code_if_whole(flown: Flight, code: int) -> int:
+    """Return the exit code, NOT_FLOWN if the recording lacks the end, which is said then."""
+    if not (lacking := flown.lacking()):
+        return code
+    print(f'experiment: the recording lacks the end of {lacking}: the figures are of what was '
+          'recorded, and there is no verdict', file=sys.stderr, flush=True)
+    return NOT_FLOWN if code in (PASSED, MISSED) else code
 
 
 def clear(files: Files) -> None:

@@ -40,10 +40,13 @@ from xplane_bridge.flights.scenario.untargeted import at_the_controls
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS
 from xplane_bridge.sensors.specification import FiguresError, load
 from xplane_bridge.simulators.registry import no_simulator, SIMULATORS
+from xplane_bridge.simulators.world import AIRCRAFT_COUNT
 
 # Whole steps in each frame; more than these gain nothing.
 _PHYSICS_RATES = range(round(FRAME_RATE), 1201, round(FRAME_RATE))
 _FAULTS = ('loss', 'delay', 'jitter')
+# Events that simulator_node has for the first aircraft of a fleet only.
+_OF_THE_FIRST = ('engine_failed', 'trim')
 
 
 class OrderError(ScenarioError):
@@ -100,10 +103,12 @@ def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
 def _of_fleet(order: Order, strange: bool) -> Iterator[str]:
     """Yield why some aircraft cannot be flown: each sentence once, with the names of those."""
     name, orders = order.scenario.name, order.of_vehicles()
-    if order.sim != CORE:
-        yield (f'scenario {name} has {len(orders)} aircraft, and several are flown in {CORE} '
-               f'only: --sim {CORE}')
+    if order.sim not in (CORE, DIRECT):
+        yield (f'scenario {name} has {len(orders)} aircraft, and several are flown in {CORE}, or '
+               f'through ROS by simulator_node alone: --sim {CORE}, or --sim {DIRECT} --lockstep')
         return
+    if order.sim == DIRECT:
+        yield from _of_fleet_through_ros(order)
     said: dict[str, list[str]] = {}
     for vehicle, one in orders.items():
         for sentence in _refusals(one, strange, False):
@@ -111,6 +116,30 @@ def _of_fleet(order: Order, strange: bool) -> Iterator[str]:
     for sentence, vehicles in said.items():
         yield sentence if len(vehicles) == len(orders) else (
             f'vehicle {", ".join(vehicles)}: {sentence}')
+
+
+def _of_fleet_through_ros(order: Order) -> Iterator[str]:
+    name, vehicles = order.scenario.name, order.scenario.vehicles
+    if not order.link.lockstep:
+        yield f'scenario {name} has several aircraft, which fly through ROS in --lockstep only'
+    if order.flown_by.foreign or order.flown_by.actions:
+        yield (f'scenario {name} has several aircraft, which the autopilot alone flies through '
+               f'ROS; policies and actions fly them with --sim {CORE}')
+    if len(vehicles) > AIRCRAFT_COUNT:
+        yield (f'scenario {name} has {len(vehicles)} aircraft; simulator_node has at most '
+               f'{AIRCRAFT_COUNT}: --sim {CORE}')
+    if any(one.sensed_by for one in order.of_vehicles().values()):
+        yield (f'several aircraft have sensors in {CORE} only: through ROS followers would be led '
+               'by the truth (--sensors none)')
+    actions = {event.action for one in vehicles for event in one.events}
+    if alone := [action for action in _OF_THE_FIRST if action in actions]:
+        yield (f'{", ".join(alone)}: simulator_node does that to the first aircraft of several '
+               f'only; choose --sim {CORE}')
+    for key, what in (('aircraft_path', 'one folder'), ('parked', 'all parked or none')):
+        if len({str(one.initial.get(key, '')) for one in vehicles}) > 1:
+            yield f'initial.{key}: simulator_node has {what} for several aircraft'
+    if len({'airspeed' in one.initial for one in vehicles}) > 1:
+        yield 'initial.airspeed: through ROS it is given for all of several aircraft, or for none'
 
 
 def _of_flown_by(order: Order, strange: bool) -> Iterator[str]:

@@ -256,6 +256,19 @@ def formation(
     return others
 
 
+def offset(
+    origin: tuple[float, float], heading: float, place: tuple[float, float]
+) -> tuple[float, float]:
+    """Return how many metres forward and right of an origin a place is, as moved() has it."""
+    (lat_deg, lon_deg), (lat, lon) = origin, place
+    meridian, across = radii_of_curvature(lat_deg)
+    north = math.radians(lat - lat_deg) * meridian
+    east = math.radians(math.remainder(lon - lon_deg, 360.0)) * across * math.cos(
+        math.radians(lat_deg))
+    return (north * math.cos(heading) + east * math.sin(heading),
+            east * math.cos(heading) - north * math.sin(heading))
+
+
 @lru_cache(maxsize=16)
 def _responses(seconds: float) -> tuple[float, float]:
     """Return which part of the way to their targets attitude and speed go in a frame."""

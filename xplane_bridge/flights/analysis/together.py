@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from itertools import combinations
 import math
 from typing import Any, NamedTuple
@@ -49,13 +50,13 @@ class Tracks:
 
     def __init__(self, histories: Mapping[str, History], fleet: Fleet) -> None:
         self._fleet = fleet
-        # One that failed in a frame ends before the others.
-        frames = min(len(one.series['latitude'].times) for one in histories.values())
-        first = next(iter(histories.values()))
-        self.times: Array = first.series['latitude'].times[:frames]
+        # One that failed in a frame ends before the others; by ROS a state may be heard twice.
+        times = [one.series['latitude'].times for one in histories.values()]
+        self.times: Array = reduce(np.intersect1d, times[1:], np.unique(times[0]))
         self._geodetic = {
-            name: np.array([one.series[quantity].values[:frames] for quantity in (
-                'latitude', 'longitude', 'altitude')]).T for name, one in histories.items()}
+            name: np.array([one.series[quantity].values[
+                np.searchsorted(one.series[quantity].times, self.times)] for quantity in (
+                    'latitude', 'longitude', 'altitude')]).T for name, one in histories.items()}
         self._known: dict[str, Array] = {}
 
     def positions(self, name: str) -> Array:

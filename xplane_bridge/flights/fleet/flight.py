@@ -23,11 +23,10 @@ that is due again each flies some frames by itself, with its model in the proces
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 import math
 import time
-from typing import Any
 
 import numpy as np
 
@@ -36,54 +35,38 @@ from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import Numbers, Vector
 from xplane_bridge.conversions.frames import Vector as Vector3
 from xplane_bridge.conversions.geodesy import LocalFrame
-from xplane_bridge.flights.analysis import verdict
-from xplane_bridge.flights.analysis.series import History
-from xplane_bridge.flights.analysis.together import Tracks
-from xplane_bridge.flights.analysis.verdict import Judgement
 from xplane_bridge.flights.core import CoreFlight, never_engaged
-from xplane_bridge.flights.fleet.formation import Formation
-from xplane_bridge.flights.fleet.midair import Meeting, Watch
-from xplane_bridge.flights.flight import Display, Flight, State
+from xplane_bridge.flights.fleet.members import CoreMember
+from xplane_bridge.flights.fleet.several import Several
+from xplane_bridge.flights.flight import Display, State
 from xplane_bridge.flights.laws import ActionLaw
 from xplane_bridge.flights.order import FlownBy, Order
-from xplane_bridge.flights.result import Result
 
 # Seconds that each flies by itself, at most; what a sum of frames may be wrong by, in frames.
 _LONGEST_APART = 1.0
 _ROUNDED = 1e-6
 
 
-class FleetFlight(Flight):
+class FleetFlight(Several[CoreFlight]):
     """
-    A flight of several aircraft.
+    A flight of several aircraft in this process.
 
-    ``flights`` has one for each, by its name, to be read, and given targets
-    (``flights[name].vehicle.set_target``) between steps: only the fleet may step them.
-    ``meetings`` are the mid-airs so far. Observations, truths and actions are those of the
-    aircraft, one after the other; ``script`` and ``telemetry`` those of the first.
+    ``flights`` are to be read, and given targets (``flights[name].vehicle.set_target``) between
+    steps: only the fleet may step them. Observations, truths and actions are those of the
+    aircraft, one after the other.
     """
 
     def __init__(self, order: Order, display: Display) -> None:
         super().__init__(order, display)
-        orders = order.of_vehicles()
-        self._news = _News(display, len(orders))
         self.flights = {
             name: _of_fleet(one, self._news.of(name, leads=not number))
-            for number, (name, one) in enumerate(orders.items())}
-        self.meetings: list[Meeting] = []
-        self._whose = ''
+            for number, (name, one) in enumerate(order.of_vehicles().items())}
         self._used = 0.0
 
     @property
     def time(self) -> float:
         """Return the time of the scenario in s."""
         return self._first.time
-
-    @property
-    def why(self) -> str:
-        """Return the sentence why it FAILED, and which aircraft, '' if it has not."""
-        said = super().why
-        return f'vehicle {self._whose}: {said}' if said and self._whose else said
 
     def observation(self) -> Vector:
         """Return what is observed of each aircraft, one after the other."""
@@ -98,73 +81,17 @@ class FleetFlight(Flight):
         return LocalFrame(*self.flights[name].vehicle.place).geodetic_to_enu(
             *self.flights[other].vehicle.place)
 
-    def histories(self) -> dict[str, History]:
-        """Return the history of each aircraft by its name."""
-        return {name: one.history() for name, one in self.flights.items()}
-
-    def results(self) -> dict[str, Result]:
-        """Return the result of each aircraft by its name; KeyError for unknown figures."""
-        return {name: one.result() for name, one in self.flights.items()}
-
-    def tracks(self) -> Tracks:
-        """Return where all have been."""
-        fleet = self.order.scenario.fleet
-        assert fleet is not None
-        return Tracks(self.histories(), fleet)
-
-    def history(self) -> History:
-        """Return the histories as one: series, topics and counts are NAME.QUANTITY and so on."""
-        self._check_began()
-        found = self.histories()
-
-        def named(part: Callable[[History], Mapping[str, Any]]) -> dict[str, Any]:
-            return {f'{name}.{key}': value for name, history in found.items()
-                    for key, value in part(history).items()}
-
-        return replace(
-            next(iter(found.values())), namespace='/', series=named(lambda one: one.series),
-            topics=named(lambda one: one.topics), counts=named(lambda one: one.counts))
-
-    def result(self) -> Result:
-        """Return figures and judgements of all, and over two; KeyError for unknown figures."""
-        self._check_began()
-        scenario, tracks, results = self.order.scenario, self.tracks(), self.results()
-        over_two = replace(self.history(), series=tracks.series(scenario.criteria))
-        judgements = [
-            replace(judgement, criterion=f'{name}: {judgement.criterion}')
-            for name, result in results.items() for judgement in result.judgements]
-        figures = {
-            'duration': self.flown, 'midairs': len(self.meetings),
-            **tracks.figures(self.flown),
-            'vehicles': {name: result.figures for name, result in results.items()}}
-        return Result(
-            [step for result in results.values() for step in result.steps],
-            [window for result in results.values() for window in result.windows], figures,
-            judgements + self._over_two(over_two, figures))
-
-    def _over_two(self, history: History, figures: Mapping[str, Any]) -> list[Judgement]:
-        scenario = replace(self.order.scenario, events=())
-        return verdict.judge(scenario, history, figures, self.flown, ())
-
-    @property
-    def _first(self) -> CoreFlight:
-        return next(iter(self.flights.values()))
-
     def _start(self) -> State:
         self._began = time.process_time()
         scenario = self.order.scenario
-        assert scenario.fleet is not None
         for name, flight in self.flights.items():
             flight.start()
             self._check(name, flight)
         self.script, self.telemetry = self._first.script, self._first.telemetry
-        self._formation = Formation(scenario.fleet.stations, self.flights)
-        self._watch = Watch(
-            {name: flight.vehicle for name, flight in self.flights.items()},
-            scenario.fleet.midair)
+        self._bind({name: CoreMember(flight) for name, flight in self.flights.items()})
         self._display.begin(self)
         self._news.tell()
-        going = self._look()
+        going = self._look(is_over=self._first.state is not State.READY)
         if self.order.flown_by.actions:
             while going and not all(one.script.engaged for one in self.flights.values()):
                 going = self._fly((), 1)
@@ -205,17 +132,7 @@ class FleetFlight(Flight):
             if flight.error is not None:
                 self._check(name, flight)
         self._news.tell()
-        return self._look()
-
-    def _look(self) -> bool:
-        """See who meets, and tell followers their targets; return whether it goes on."""
-        for meeting in self._watch.look(self.time):
-            self.meetings.append(meeting)
-            self._display.say(str(meeting))
-        if self._first.state is not State.READY or (self.meetings and self._watch.ends):
-            return False
-        self._formation.lead(self.time)
-        return True
+        return self._look(is_over=self._first.state is not State.READY)
 
     def _check(self, name: str, flight: CoreFlight) -> None:
         """Raise what made one fail."""
@@ -246,49 +163,3 @@ def _of_fleet(order: Order, display: Display) -> CoreFlight:
     if not level:
         return _OfFleet(order, display)
     return _OfFleet(replace(order, flown_by=FlownBy()), display, ActionLaw(LEVELS[level]))
-
-
-class _News:
-    """What the aircraft say in a frame: once, with the names of those who say it."""
-
-    def __init__(self, display: Display, count: int) -> None:
-        self._display, self._count = display, count
-        self._said: dict[str, list[str]] = {}
-
-    def of(self, name: str, leads: bool) -> Display:
-        """Return where an aircraft is shown; the progress is that of the one which ``leads``."""
-        return _Shown(self, name, self._display if leads else None)
-
-    def hear(self, name: str, text: str) -> None:
-        """Keep what one says."""
-        self._said.setdefault(text, []).append(name)
-
-    def tell(self) -> None:
-        """Say what was said in a frame."""
-        if self._said:
-            for text, names in self._said.items():
-                self._display.say(
-                    text if len(names) == self._count else f'{", ".join(names)}: {text}')
-            self._said.clear()
-
-
-class _Shown:
-    """Where one aircraft of several is shown."""
-
-    def __init__(self, news: _News, name: str, display: Display | None) -> None:
-        self._news, self._name, self._display = news, name, display
-
-    def begin(self, flight: Flight) -> None:
-        """Do nothing: the fleet is shown."""
-
-    def end(self) -> None:
-        """Do nothing."""
-
-    def say(self, text: str) -> None:
-        """Pass it on with the name."""
-        self._news.hear(self._name, text)
-
-    def update(self, phase: str, progress: float) -> None:
-        """Show the phase of the aircraft that leads."""
-        if self._display is not None:
-            self._display.update(phase, progress)

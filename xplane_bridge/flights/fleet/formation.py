@@ -20,13 +20,11 @@ from collections.abc import Mapping
 import math
 
 from xplane_bridge.common.timing import ROUNDED_TIME
-from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.formation import target_in
 from xplane_bridge.control.gains import Gains
 from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
-from xplane_bridge.flights.core import CoreFlight
-from xplane_bridge.flights.core_vehicle import CoreVehicle
+from xplane_bridge.flights.fleet.members import Member
 from xplane_bridge.flights.scenario.fleet import Station
 
 # As routes are led, and as often as a data link between aircraft may well be heard.
@@ -34,12 +32,10 @@ _PERIOD = 0.1
 
 
 class Formation:
-    """The followers of a fleet: ``stations`` by their names, as ``flights`` has them."""
+    """The followers of a fleet: ``stations`` by their names, as ``members`` has them."""
 
-    def __init__(
-        self, stations: Mapping[str, Station], flights: Mapping[str, CoreFlight]
-    ) -> None:
-        self._stations, self._flights = stations, flights
+    def __init__(self, stations: Mapping[str, Station], members: Mapping[str, Member]) -> None:
+        self._stations, self._members = stations, members
         self._due = {name: station.begin for name, station in stations.items()}
 
     @property
@@ -62,16 +58,16 @@ class Formation:
                 continue
             while self._due[name] <= now + ROUNDED_TIME:
                 self._due[name] += _PERIOD
-            flight = self._flights[name]
-            if not flight.script.engaged:
+            member = self._members[name]
+            if not member.engaged:
                 continue
-            leader = self._flights[station.leader].vehicle
+            leader = self._members[station.leader]
             if station.leader not in frames:
                 frames[station.leader] = _frame_at(leader.known_place)
-            told[name] = _wanted(station, frames[station.leader], leader, flight.vehicle)
+            told[name] = _wanted(station, frames[station.leader], leader, member)
         for name, values in told.items():
             if values:
-                self._flights[name].vehicle.set_target(values)
+                self._members[name].set_target(values)
 
 
 def _frame_at(place: Vector) -> LocalFrame | None:
@@ -80,20 +76,19 @@ def _frame_at(place: Vector) -> LocalFrame | None:
 
 
 def _wanted(
-    station: Station, frame: LocalFrame | None, leader: CoreVehicle, own: CoreVehicle
+    station: Station, frame: LocalFrame | None, leader: Member, own: Member
 ) -> dict[str, float]:
     """Return the targets of a follower; {} if it is not known where it or its leader is."""
     place = own.known_place
     if frame is None or not math.isfinite(sum(place)):
         return {}
     east, north, up = frame.geodetic_to_enu(*place)
-    now, law = own.measurement(), own.law
-    has_cascade = isinstance(law, Cascade)
+    now, gains = own.measurement(), own.gains
     target = target_in(
         station.slot, leader.measurement(), now, (-east, -north, -up),
-        law.gains if isinstance(law, Cascade) else Gains(), leader.law.target.airspeed)
+        gains or Gains(), leader.held_airspeed)
     # A law of somebody else's is led by headings, as along a route.
-    direction = ('course', target.course) if has_cascade else (
+    direction = ('course', target.course) if gains is not None else (
         'heading', (target.course - now.track + now.heading) % math.tau)
     return {
         'altitude': target.altitude, 'airspeed': target.airspeed, direction[0]: direction[1]}

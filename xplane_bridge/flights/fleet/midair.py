@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.conversions.geodesy import geodetic_to_ecef
-from xplane_bridge.flights.core_vehicle import CoreVehicle
+from xplane_bridge.flights.fleet.members import Member
 from xplane_bridge.flights.scenario.fleet import Midair
 
 # By this (m/s) an aircraft gets faster within a second, at 10 g: until two can be near, nobody
@@ -51,7 +51,7 @@ class Meeting:
 class Watch:
     """Watch aircraft, by their names, for two that are too near one another."""
 
-    def __init__(self, vehicles: Mapping[str, CoreVehicle], midair: Midair) -> None:
+    def __init__(self, vehicles: Mapping[str, Member], midair: Midair) -> None:
         self._vehicles, self._radius = vehicles, midair.radius
         self.ends = midair.ends
         self._names = tuple(vehicles)

@@ -16,16 +16,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+import math
 from typing import Any
 
 from xplane_bridge.aircraft import terrain
+from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.common.fields import LARGEST_SEED, mapping, text
 from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.flights.scenario.events import Event, FAILURES, parse
 from xplane_bridge.flights.scenario.scenario import parse_initial, Scenario, ScenarioError
+from xplane_bridge.simulators.traffic import offset
 
 OPTIONS = ('initial', 'wind', 'turbulence', 'failures', 'aircraft', 'sensors')
 NO_SENSORS = 'none'
@@ -145,3 +148,28 @@ def simulated_start(
         given['airfield'] = [runway.latitude_deg, runway.longitude_deg, runway.elevation_msl]
         given['contacts'] = True
     return given
+
+
+def fleet_start(initials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """
+    Return the initial states of several aircraft for simulator_node; refusals says which it can.
+
+    All but the first are given from there: metres forward, right and up.
+    """
+    usual = Initial()
+    first, *others = (
+        {'model': DEFAULT_MODEL, 'latitude_deg': usual.lat_deg, 'longitude_deg': usual.lon_deg,
+         'altitude_msl': usual.altitude_msl, 'heading_deg': usual.heading_deg,
+         **simulated_start(one)} for one in initials)
+    if not others:
+        return first
+    return {
+        **first, 'fleet': [one['model'] for one in others],
+        'fleet_places': [float(metres) for one in others for metres in (
+            *offset((first['latitude_deg'], first['longitude_deg']),
+                    math.radians(first['heading_deg']),
+                    (one['latitude_deg'], one['longitude_deg'])),
+            one['altitude_msl'] - first['altitude_msl'])],
+        'fleet_headings_deg': [float(one['heading_deg']) for one in others],
+        **({'fleet_airspeeds': [float(one['airspeed']) for one in others]}
+           if 'airspeed' in first else {})}

@@ -51,9 +51,11 @@ _TICK = 0.1
 class Observer(Monitor):
     """A monitor that also keeps the newest numbers of each topic, as an observation."""
 
-    def __init__(self, node: Node, namespace: str, lockstep: bool) -> None:
+    def __init__(
+        self, node: Node, namespace: str, lockstep: bool, target: str = ORDERED
+    ) -> None:
         self._newest = np.zeros(SIZE)
-        super().__init__(node, namespace, lockstep, ORDERED)
+        super().__init__(node, namespace, lockstep, target)
 
     def _take(self, topic: str, stamp: float, message: Any) -> None:
         if topic in NUMBERS:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
@@ -74,9 +74,7 @@ class RosFlight(Flight):
     def __init__(
         self, order: Order, display: Display, patience: float = math.inf
     ) -> None:
-        given = order.link.namespace or f'flight_{os.getpid()}_{next(_flights)}'
-        namespace = f'/{given.strip("/")}'
-        check_namespace(namespace)
+        namespace = namespace_of(order)
         # Reported before the flight, not after it.
         needed = [] if order.link.host else ['jsbsim']
         if order.keep.recording:
@@ -205,6 +203,11 @@ class RosFlight(Flight):
         finally:
             self._resources.close()
 
+    def wait_until_read(self) -> None:
+        """Wait until the recording, if it is being read, is needed no more."""
+        if self._loading is not None:
+            wait([self._loading])
+
     def _load_early(self) -> None:
         """Read the recording, which is complete then, while all others still end."""
         assert self._processes is not None
@@ -259,6 +262,14 @@ class RosFlight(Flight):
 
 
 # Those that have processes; it keeps none of them alive.
+def namespace_of(order: Order) -> str:
+    """Return the namespace of a flight, one of its own by default. Raises ScenarioError."""
+    given = order.link.namespace or f'flight_{os.getpid()}_{next(_flights)}'
+    namespace = f'/{given.strip("/")}'
+    check_namespace(namespace)
+    return namespace
+
+
 _open: weakref.WeakSet[RosFlight] = weakref.WeakSet()
 
 

@@ -101,15 +101,10 @@ def _start(processes: Processes, order: Order, display: Progress) -> Supervised 
     """Start recorder, autopilot, simulator and bridge; return the autopilot's process."""
     link, flown_by, recording = order.link, order.flown_by, order.keep.recording
     # All at once; only the bridge waits for the simulator, and a flight for all of them.
-    recorder = _record(processes, display, recording, link.namespace) if recording else None
-    moved = _BELOW_POLICY if flown_by.foreign else {}
-    kept = peers.kept_messages(
-        link.namespace, [moved.get(topic, topic) for topic in peers.AUTOPILOT])
-    autopilot = None if not flown_by.needs_autopilot() else (
-        processes.start('autopilot_node', peers.ros_arguments(link.namespace, {
-            **_time_of(order), **kept, 'behind_sensors': bool(order.sensed_by),
-            **_gains_for(order, display),
-            **(_LOCKSTEP[flown_by.foreign] if link.lockstep else {})}, moved)))
+    recorder = start_recorder(processes, display, recording, link.namespace) if (
+        recording) else None
+    autopilot = (
+        start_autopilot(processes, order, display) if flown_by.needs_autopilot() else None)
     flying = start_simulation(processes, order, flown_by.foreign and link.lockstep)
     flying += described(order.figures()) if flown_by.foreign else 'autopilot_node'
     if recorder is not None:
@@ -118,6 +113,23 @@ def _start(processes: Processes, order: Order, display: Progress) -> Supervised 
             recorder.announced.wait()
     display.say(flying)
     return autopilot
+
+
+def start_autopilot(
+    processes: Processes, order: Order, display: Progress, name: str = ''
+) -> Supervised:
+    """Start the autopilot of an order, by a ``name`` that tells it from others."""
+    link, is_below = order.link, order.flown_by.foreign
+    moved = _BELOW_POLICY if is_below else {}
+    kept = peers.kept_messages(
+        link.namespace, [moved.get(topic, topic) for topic in peers.AUTOPILOT])
+    route = order.scenario.route
+    turns = {} if route is None else {'envelope.route_bank': route.bank}
+    return processes.start('autopilot_node', peers.ros_arguments(link.namespace, {
+        **_time_of(order), **kept, 'behind_sensors': bool(order.sensed_by),
+        **_gains_for(order, display), **turns,
+        **(_LOCKSTEP[is_below] if link.lockstep else {})}, moved),
+        name=name)
 
 
 def _time_of(order: Order) -> dict[str, bool]:
@@ -139,25 +151,25 @@ def _gains_for(order: Order, display: Progress) -> dict[str, float]:
         return {}
 
 
-class _Recorder(NamedTuple):
+class Recorder(NamedTuple):
     """A recorder's name, and what says that it records, which ros2 bag does not."""
 
     name: str
     announced: Announced | None
 
 
-def _record(
+def start_recorder(
     processes: Processes, display: Progress, recording: str, namespace: str
-) -> _Recorder:
-    """Start the recorder."""
+) -> Recorder:
+    """Start the recorder of all below a namespace."""
     command, *arguments = recorder(recording, namespace)
     if missing_of_rosbag2() == ['rosbag2_storage_mcap']:
         display.say('ros2 bag has no MCAP storage (package rosbag2_storage_mcap is not '
                     'installed): recording with record')
     if command == 'record':
-        return _Recorder(command, processes.announce(command, arguments, RECORDER_PATIENCE))
+        return Recorder(command, processes.announce(command, arguments, RECORDER_PATIENCE))
     processes.start(command, arguments, RECORDER_PATIENCE)
-    return _Recorder(os.path.basename(command), None)
+    return Recorder(os.path.basename(command), None)
 
 
 def recorder(path: str, namespace: str) -> list[str]:

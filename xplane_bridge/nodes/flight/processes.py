@@ -145,17 +145,19 @@ class Processes:
 
     def start(
         self, executable: str, arguments: Sequence[str], patience: float = 0.0,
-        is_last: bool = False,
+        is_last: bool = False, name: str = '',
     ) -> Supervised:
         """
         Start an executable of this package, or any by its absolute path.
+
+        ``name`` tells it from others of the same executable, whose name it has otherwise.
 
         It gets its own process group: Ctrl-C reaches it only through __exit__, in order. With
         ``patience`` (s) it has that long to end, and nothing else is ended before it has; one that
         ``is_last`` is ended after all others. Raises FileNotFoundError if it is not found.
         """
         assert self._log is not None
-        process = self._start(executable, arguments, self._log, patience)
+        process = self._start(executable, arguments, self._log, patience, name)
         if is_last:
             self._last.add(process)
         return process
@@ -172,11 +174,12 @@ class Processes:
         return announced
 
     def _start(
-        self, executable: str, arguments: Sequence[str], output: TextIO | int, patience: float
+        self, executable: str, arguments: Sequence[str], output: TextIO | int, patience: float,
+        name: str = '',
     ) -> Supervised:
         path = executable if os.path.isabs(executable) else executable_path(executable)
         process = Supervised([path, *arguments], output)
-        self._running.append((executable, process))
+        self._running.append((name or executable, process))
         self._patience[process] = patience
         return process
 

@@ -17,12 +17,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 import os
 import threading
 import time
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import rclpy
 from rclpy.context import Context
@@ -33,14 +33,14 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from xplane_bridge.common.data import folder
+from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.flights.analysis.quantities import CONTACTS_TOPIC, RELAYED
 from xplane_bridge.flights.order import DIRECT, Order, web_parameters
-from xplane_bridge.flights.scenario.start import simulated_start
+from xplane_bridge.flights.scenario.start import fleet_start, simulated_start
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.nodes.common.spinning import spin_until
 from xplane_bridge.nodes.flight import bridges as peers
-from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.started import COMMAND
 from xplane_bridge.sensors.topics import moved_truth, SENSED
@@ -48,7 +48,16 @@ from xplane_bridge.sensors.topics import moved_truth, SENSED
 _START_TIMEOUT = 30.0
 _TICK = 0.02
 
-_Monitor = TypeVar('_Monitor', bound=Monitor)
+
+
+class Pausing(Protocol):
+    """What hears of the vehicles, and says how long nobody needs to know more."""
+
+    def pause(self) -> float:
+        """Return how long nobody needs to know of new messages, in seconds."""
+
+
+_Monitor = TypeVar('_Monitor', bound=Pausing)
 
 
 @contextmanager
@@ -89,7 +98,7 @@ def _find_each_other_soon() -> None:
         os.environ.setdefault(name, profile)
 
 
-def _spin(executor: SingleThreadedExecutor, stop: Future, monitor: Monitor) -> None:
+def _spin(executor: SingleThreadedExecutor, stop: Future, monitor: Pausing) -> None:
     with suppress(ExternalShutdownException):
         spin_until(executor, stop, monitor.pause)
 
@@ -144,6 +153,20 @@ def _initial_of(order: Order) -> dict[str, Any]:
     if runway is not None:
         given |= peers.kept_messages(order.link.namespace, [CONTACTS_TOPIC])
     return given
+
+
+def start_fleet(processes: Processes, order: Order, names: Sequence[str]) -> str:
+    """Start simulator_node with a fleet, whose namespaces have these names, in lockstep."""
+    namespace = order.link.namespace
+    kept: dict[str, int] = {}
+    for name in names:
+        kept |= peers.kept_messages(f'{namespace}/{name}', peers.TELEMETRY)
+    processes.start('simulator_node', peers.ros_arguments(namespace, {
+        'telemetry': 'direct', 'lockstep': True, 'seed': order.seed, 'publish_clock': False,
+        'command_timeout': 0.0, 'namespaces': list(names), **kept,
+        **fleet_start([one.initial for one in order.scenario.vehicles])}), is_last=True)
+    _wait_until_open(processes)
+    return f'simulator_node, direct, with {counted(len(names), "aircraft", "aircraft")}; '
 
 
 def _start_behind_bridge(

@@ -77,7 +77,8 @@ class Vehicle:
     """
     A vehicle below a namespace, with a bridge, an autopilot and perhaps simulator_node.
 
-    Failures raise ExperimentError.
+    ``simulator`` is the namespace of simulator_node, if that is another. Failures raise
+    ExperimentError.
     """
 
     command_topic = 'command/controls'
@@ -86,6 +87,7 @@ class Vehicle:
     def __init__(
         self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
         autopilot: Supervised | None = None, lockstep: bool = False, recorded: bool = True,
+        simulator: str = '',
     ) -> None:
         self.monitor = monitor
         self.lockstep = lockstep
@@ -102,8 +104,9 @@ class Vehicle:
         self._trim: Any = node.create_client(Trim, f'{namespace}/trim')
         self._parameters: dict[str, Any] = {
             name: node.create_client(
-                SetParametersAtomically, f'{namespace}/{name}/set_parameters_atomically')
-            for name in ('simulator_node', 'autopilot_node', 'sensors_node')}
+                SetParametersAtomically, f'{where}/{name}/set_parameters_atomically')
+            for name, where in (('simulator_node', simulator or namespace),
+                                ('autopilot_node', namespace), ('sensors_node', namespace))}
         self.procedures: Procedures | None = None
         self._paths: Publisher | None = None
         self._frozen = False

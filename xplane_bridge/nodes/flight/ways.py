@@ -98,22 +98,53 @@ class InLockstep(_Scripted):
         self._lockstep = Lockstep(self._vehicle)
         self._script.begin = self._lockstep.wait(-math.inf)
         self._began, self._used = time.monotonic(), self._vehicle.cpu_seconds()
-        return self._look()
+        return self.look()
 
     def go_on(self) -> bool:
         """Fly on to where something is due, or a frame with the scenario's own command."""
+        due, script = self.due, self._script
+        commands = not self._vehicle.commands_itself(self._stamp, script.engaged)
+        self.command_until(due)
+        self.wait(due, script.due if commands else -math.inf)
+        going = self.look()
+        if not going:
+            for line in self.how_fast():
+                self._display.say(line)
+        return going
+
+    @property
+    def stamp(self) -> float:
+        """Return the stamp of the frame that waits."""
+        return self._stamp
+
+    @property
+    def newest(self) -> float:
+        """Return the stamp that was waited for last."""
+        return self._lockstep.stamp
+
+    @property
+    def due(self) -> float:
+        """Return the stamp at which something is due next, the next frame's without autopilot."""
+        script, stamp = self._script, self._stamp
+        # Another controller than ours still answers the state at which it is released.
+        if script.engaged and self._vehicle.commands_itself(stamp, True):
+            return script.due
+        return stamp + HALF_STAMP
+
+    def command_until(self, due: float) -> None:
+        """Let the autopilot command all frames before a stamp; or command the one that waits."""
         script, lockstep, stamp = self._script, self._lockstep, self._stamp
         if self._vehicle.commands_itself(stamp, script.engaged):
-            # Another controller than ours still answers the state at which it is released.
-            due = script.due if script.engaged else stamp + HALF_STAMP
             lockstep.let_autopilot_command(due)
-            lockstep.wait(due, self._show_progress)
         else:
             lockstep.command(script.held_controls(stamp) or {})
-            lockstep.wait(stamp + HALF_STAMP, needed_from=script.due)
-        return self._look()
 
-    def _look(self) -> bool:
+    def wait(self, due: float, needed_from: float = -math.inf) -> None:
+        """Wait for the frame of a stamp; ``needed_from`` is Lockstep.wait's."""
+        self._lockstep.wait(due, self._show_progress, needed_from)
+
+    def look(self) -> bool:
+        """Do what is due in the frame that waits; return whether something is left."""
         script, lockstep = self._script, self._lockstep
         stamp, done = lockstep.stamp, len(script.occurrences)
         self._act(stamp)
@@ -121,14 +152,15 @@ class InLockstep(_Scripted):
             # The trimmed state is sent too, and it is that which waits for a command.
             stamp = lockstep.wait(stamp + HALF_STAMP)
         self._stamp = stamp
-        if script.is_over:
-            took = time.monotonic() - self._began
-            self._display.say(f'flown {script.flown:.1f} s in {took:.1f} s: '
-                              f'{script.flown / took:.1f} times real time')
-            computed = (f'{name} {(seconds - self._used.get(name, 0.0)) / took:.0%}'
-                        for name, seconds in self._vehicle.cpu_seconds().items())
-            self._display.say(f'computed in that time: {", ".join(computed)}')
         return not script.is_over
+
+    def how_fast(self) -> tuple[str, str]:
+        """Return in sentences how long it took, and which process has computed in that time."""
+        flown, took = self._script.flown, time.monotonic() - self._began
+        computed = (f'{name} {(seconds - self._used.get(name, 0.0)) / took:.0%}'
+                    for name, seconds in self._vehicle.cpu_seconds().items())
+        return (f'flown {flown:.1f} s in {took:.1f} s: {flown / took:.1f} times real time',
+                f'computed in that time: {", ".join(computed)}')
 
     def _show_progress(self, stamp: float) -> None:
         self._vehicle.check_alone()

@@ -1,0 +1,90 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Several aircraft through ROS in lockstep: as in one process, and equal each time."""
+
+import os
+import signal
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+pytest.importorskip('rosbags', reason='flights are read from their recordings')
+
+import numpy as np
+
+from xplane_bridge.flights.flight import State
+from xplane_bridge.flights.order import Link, Order
+from xplane_bridge.flights.scenario.scenario import parse
+from xplane_bridge.places import open_flight
+
+CONTENT = {
+    'duration': 6.0, 'initial': {'altitude': 1500.0, 'airspeed': 50.0},
+    'events': [{'at': 0.1, 'engage': True},
+               {'at': 0.5, 'wind': [3.0, 4.0, 0.0]}, {'at': 0.5, 'turbulence': [15.0, 4]}],
+    'vehicles': [
+        {'name': 'lead', 'events': [{'at': 1.0, 'change': {'heading_deg': 30.0}}],
+         'criteria': [{'quantity': 'roll_deg', 'statistic': 'max', 'at_least': 5.0}]},
+        {'name': 'wing', 'initial': {'forward': -50.0, 'right': 40.0, 'up': 5.0},
+         'formation': {'leader': 'lead', 'begin': 1.0, 'forward': -40.0, 'right': 40.0}}],
+    'criteria': [{'formation': 'wing', 'at_most': 60.0}],
+    'midair': {'radius': 62.0, 'ends': False}}
+IN_LOCKSTEP = Link(lockstep=True)
+
+
+def flown(order):
+    with open_flight(order) as flight:
+        flight.fly()
+        assert flight.state is State.OVER, flight.why
+        flight.close()
+        return flight.histories(), flight.result(), flight.meetings
+
+
+def bits(histories):
+    return {(name, quantity): (history.series[quantity].times.tobytes(),
+                               history.series[quantity].values.tobytes())
+            for name, history in histories.items()
+            for quantity in ('latitude', 'longitude', 'altitude', 'roll', 'command_aileron')}
+
+
+def test_it_flies_as_in_one_process_and_each_time_to_the_last_bit():
+    order = Order(parse('two', CONTENT), 'direct', seed=3, link=IN_LOCKSTEP)
+    (first, result, meetings), (again, *_) = flown(order), flown(order)
+    assert bits(first) == bits(again)
+    core, of_core, met = flown(Order(parse('two', CONTENT), seed=3))
+    assert [one.passed for one in result.judgements] == [one.passed for one in of_core.judgements]
+    assert [one.criterion for one in result.judgements] == [
+        one.criterion for one in of_core.judgements]
+    assert [one.at for one in meetings] == pytest.approx([one.at for one in met], abs=0.02)
+    assert meetings
+    for name in ('lead', 'wing'):
+        assert len(first[name].series['roll'].times) == 361
+        # The leader has turned, and both have been in the same gusts.
+        assert np.ptp(first[name].series['heading'].values) > 0.1
+        for quantity, tolerance in (('latitude', 1e-6), ('altitude', 0.1), ('roll', 0.01)):
+            assert np.abs(first[name].series[quantity].values
+                          - core[name].series[quantity].values).max() < tolerance, (name, quantity)
+
+
+def test_an_autopilot_that_dies_is_named():
+    order = Order(parse('two', {**CONTENT, 'duration': 600.0}), 'direct', link=IN_LOCKSTEP)
+    with open_flight(order) as flight:
+        flight.start()
+        flight.step(frames=1)
+        os.kill(flight.flights['wing'].autopilot.pid, signal.SIGKILL)
+        flight.fly()
+        assert flight.state is State.FAILED
+        assert 'wing.autopilot_node ended with code -9' in flight.why
