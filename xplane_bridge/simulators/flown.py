@@ -23,14 +23,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
-from xplane_bridge.simulators.traffic import abreast, moved, OtherAircraft
-
-if TYPE_CHECKING:
-    from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.traffic import abreast, moved
 
 _SLOTS = 16
 _LEGS = 10
@@ -206,24 +203,3 @@ def fly_beside(models: Sequence[str], starts: Sequence[Initial], seed: int, **op
     return [
         Aircraft(model, start, seed=seed, **options)
         for model, start in zip(models, starts, strict=True)]
-
-
-def join(world: World, aircraft: Aircraft) -> None:
-    """Let another aircraft fly in a world, instead of one without; ValueError if there is none."""
-    number = len(world.flown)
-    if number > len(world.others):
-        raise ValueError(f'{number} aircraft fly already, and more are not possible')
-    other = FlownAircraft(aircraft)
-    other.lights.update(dict.fromkeys(world.lights, 0))
-    world.flown = (*world.flown, aircraft)
-    world.others[number - 1] = other
-
-
-def part(world: World, number: int) -> None:
-    """Let an aircraft of a world fly no more, which is not the first; those after it move up."""
-    gone = world.flown[number].state
-    world.flown = (*world.flown[:number], *world.flown[number + 1:])
-    del world.others[number - 1]
-    world.others.append(OtherAircraft(
-        gone.lat_deg, gone.lon_deg, gone.altitude_msl, gone.psi, gone.ground_speed,
-        lights=dict.fromkeys(world.lights, 0)))

@@ -24,7 +24,7 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.simulators.direct import Inbox
-from xplane_bridge.simulators.flown import join, part
+from xplane_bridge.simulators.joining import join, part
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.standard.control import RefusedError
 from xplane_bridge.simulators.standard.entities import Entities, Motion, UnknownNameError

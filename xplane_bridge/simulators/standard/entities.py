@@ -44,7 +44,7 @@ from xplane_bridge.aircraft.geometry import (
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.limits import MAX_ALTITUDE, MAX_LAT_DEG, MAX_SPEED
 from xplane_bridge.common.text import printable
-from xplane_bridge.simulators.flown import join, part
+from xplane_bridge.simulators.joining import join, part
 from xplane_bridge.simulators.standard.filters import Filters, posix_pattern
 from xplane_bridge.simulators.traffic import FASTEST, OtherAircraft
 from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
