@@ -107,3 +107,11 @@ def test_a_file_of_an_aircraft_has_an_envelope(tmp_path):
     path = tmp_path / 'own.yaml'
     path.write_text('/**: {ros__parameters: {envelope: {bank_limit: 0.3, altitude_floor: 100}}}')
     assert load(path) == Envelope(bank_limit=0.3, altitude_floor=100.0)
+
+
+def test_turns_of_routes_leave_a_reserve_of_bank_unless_a_bank_is_given():
+    assert Envelope(bank_limit=0.4).bank_of_turns == pytest.approx(0.3)
+    assert Envelope(bank_limit=0.4, route_bank=0.2).bank_of_turns == 0.2
+    assert Envelope(bank_limit=0.4, route_bank=0.5).bank_of_turns == 0.4
+    with pytest.raises(ValueError, match='route_bank -1 rad is not above 0'):
+        Envelope(route_bank=-1.0)

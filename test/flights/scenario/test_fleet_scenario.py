@@ -24,6 +24,7 @@ from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.fleet import Midair, Station
 from xplane_bridge.flights.scenario.scenario import ScenarioError
+from xplane_bridge.flights.scenario.start import fleet_start
 
 GOOD = """
 duration: 20
@@ -197,3 +198,13 @@ def test_the_limits_of_a_window_hold_over_two_as_well():
     with pytest.raises(ScenarioError, match='it ends at 5 s, but begins at 10 s'):
         parsed(GOOD.replace('from: 5, to: 10', 'from: 10, to: 5'))
     assert math.isnan(parsed(GOOD).criteria[0].begin)
+
+
+def test_simulator_node_is_given_places_from_the_first():
+    vehicles = scenario.load(scenario.find('formation')).vehicles
+    given = fleet_start([one.initial for one in vehicles])
+    assert given['fleet'] == ['c172p', 'c172p']
+    assert given['fleet_places'] == pytest.approx([-90, -70, 10, -110, 60, -10], abs=0.05)
+    assert (given['fleet_headings_deg'], given['fleet_airspeeds']) == ([90.0] * 2, [48.0] * 2)
+    assert given['heading_deg'] == 90.0
+    assert 'fleet' not in fleet_start([vehicles[0].initial])

@@ -32,7 +32,7 @@ from xplane_bridge.flights.scenario.scenario import parse
 from xplane_bridge.places import open_flight
 
 CONTENT = {
-    'duration': 6.0, 'initial': {'altitude': 1500.0, 'airspeed': 50.0},
+    'duration': 4.0, 'initial': {'altitude': 1500.0, 'airspeed': 50.0},
     'events': [{'at': 0.1, 'engage': True},
                {'at': 0.5, 'wind': [3.0, 4.0, 0.0]}, {'at': 0.5, 'turbulence': [15.0, 4]}],
     'vehicles': [
@@ -71,7 +71,7 @@ def test_it_flies_as_in_one_process_and_each_time_to_the_last_bit():
     assert [one.at for one in meetings] == pytest.approx([one.at for one in met], abs=0.02)
     assert meetings
     for name in ('lead', 'wing'):
-        assert len(first[name].series['roll'].times) == 361
+        assert len(first[name].series['roll'].times) == 241
         # The leader has turned, and both have been in the same gusts.
         assert np.ptp(first[name].series['heading'].values) > 0.1
         for quantity, tolerance in (('latitude', 1e-6), ('altitude', 0.1), ('roll', 0.01)):

@@ -403,8 +403,10 @@ class Vehicle:
             futures[-1].add_done_callback(lambda _: answered.set())
             if answered.wait(patience):
                 return next(future.result() for future in futures if future.done())
+            if failed := self._processes.failed():
+                raise ExperimentError(failed)
             patience = min(2.0 * patience, _ASK_AGAIN_AFTER)
-        raise ExperimentError(self._processes.failed() or f'{what} does not respond')
+        raise ExperimentError(f'{what} does not respond')
 
 
 def _value(value: bool | int | float | Sequence[float]) -> ParameterValue:
