@@ -116,10 +116,11 @@ def is_complete(flight: Flight) -> bool:
     if flight.lacking():
         return False
     frames = round(flight.flown * FRAME_RATE)
-    rates = flight.result().figures['rates']
+    figures = flight.result().figures
     return all(
-        rates[topic]['messages'] == frames + 1 for topic in EACH_FRAME if topic in rates
-    ) and rates.get(_COMMAND, {'messages': 0})['messages'] >= frames
+        all(rates[topic]['messages'] == frames + 1 for topic in EACH_FRAME if topic in rates)
+        and rates.get(_COMMAND, {'messages': 0})['messages'] >= frames
+        for rates in (one['rates'] for one in figures.get('vehicles', {'': figures}).values()))
 
 
 def trajectory(history: History, flight: Flight | None = None) -> str:
@@ -147,7 +148,8 @@ def _flown_part(history: History, flown: float) -> History:
     end = flown - 0.5 / FRAME_RATE
     return replace(history, series={
         name: series.between(0.0, end) for name, series in history.series.items()
-        if name not in CONTROLS and not name.startswith('target_')})
+        # Of several aircraft each name begins with that of the aircraft.
+        if (plain := name.rpartition('.')[2]) not in CONTROLS and not plain.startswith('target_')})
 
 
 def said(error: Exception | None) -> str:

@@ -27,8 +27,7 @@ from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import Row
 from xplane_bridge.experiments.display import View
-from xplane_bridge.experiments.fly import code_of
-from xplane_bridge.experiments.report import report
+from xplane_bridge.experiments.fly import code_of, report_any
 from xplane_bridge.experiments.settings import Experiment, Files, PASSED
 from xplane_bridge.flights.order import Keep
 from xplane_bridge.places import open_flight
@@ -60,7 +59,7 @@ def fly(task: Task, folder: Path) -> Row | None:
             return None
         # Somebody will want to look at it, unless it has passed.
         picture = '' if row['outcome'] == rows.PASSED or not task.folder else f'{NAME}.png'
-        report(Experiment(
+        report_any(Experiment(
             flight.order,
             Files(keep.recording, picture and str(folder / picture), str(folder / f'{NAME}.json'),
                   keep.log),

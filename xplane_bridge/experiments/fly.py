@@ -71,13 +71,18 @@ def fly(experiment: Experiment) -> int:
             return code
         try:
             with interrupts.allowed(by_sigterm=False):
-                if order.scenario.vehicles:
-                    from xplane_bridge.experiments.fleet_report import report_fleet
-                    return report_fleet(experiment, flight, code)
-                return report(experiment, flight, code)
+                return report_any(experiment, flight, code)
         except KeyboardInterrupt:
             print('interrupted; the report is incomplete', flush=True)
             return INTERRUPTED
+
+
+def report_any(experiment: Experiment, flight: Flight, code: int) -> int:
+    """Report on a flight of one aircraft or of several, as report() does."""
+    if flight.order.scenario.vehicles:
+        from xplane_bridge.experiments.fleet_report import report_fleet
+        return report_fleet(experiment, flight, code)
+    return report(experiment, flight, code)
 
 
 def _served(experiment: Experiment, stack: ExitStack) -> Live | None:
