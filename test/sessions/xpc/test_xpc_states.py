@@ -629,11 +629,11 @@ def test_in_lockstep_controls_go_on_in_silence_and_end_with_another_xplane():
         scene = make(lockstep=True, lifetime=5.0, rate=0.0)
         scene.hear(BEACON_CHANNEL, BEACON)
         scene.run(0.1)
-        for number in range(1, 6):
-            scene.session.set_controls({'elevator': number / 10.0}, scene.now)
+        for number in range(1, 8):
+            scene.session.set_controls({'elevator': number / 20.0}, scene.now)
             scene.poll()
-        # It reads no more than that in a frame.
-        assert len(scene.commands(xpc.Controls)) == 4
+        # No more are sent at once.
+        assert len(scene.commands(xpc.Controls)) == 6
         scene.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
         if make is away:
             scene.beacons = False
@@ -652,13 +652,14 @@ def test_in_lockstep_controls_go_on_when_silence_begins():
     for beacons, state in ((True, PeerState.LOADING), (False, PeerState.AWAY)):
         scene = answering(lockstep=True, rate=0.0, lifetime=5.0)
         scene.frozen, scene.beacons = True, beacons
-        for number in range(1, 6):
-            scene.session.set_controls({'elevator': number / 10.0}, scene.now)
+        for number in range(1, 8):
+            scene.session.set_controls({'elevator': number / 20.0}, scene.now)
             scene.poll()
-        assert len(scene.commands(xpc.Controls)) == 4
+        assert len(scene.commands(xpc.Controls)) == 6
         scene.begin().run(1.5)
         assert scene.told(PeerChanged) == [PeerChanged(state)]
-        assert [controls.elevator for controls in scene.commands(xpc.Controls)] == [0.5]
+        assert [controls.elevator for controls in scene.commands(xpc.Controls)] == [
+                pytest.approx(0.35)]
 
 
 # The end.
@@ -907,14 +908,14 @@ def test_what_was_reported_after_the_end_does_not_count_after_the_next_start():
 def test_in_lockstep_controls_that_wait_at_the_end_of_silence_are_not_sent():
     for make in (loading, away):
         scene = make(lockstep=True, lifetime=5.0, polled=False)
-        for number in range(1, 6):
-            scene.session.set_controls({'elevator': number / 10.0}, scene.now)
+        for number in range(1, 8):
+            scene.session.set_controls({'elevator': number / 20.0}, scene.now)
             scene.poll()
         assert [controls.elevator for controls in scene.commands(xpc.Controls)] == [
-            pytest.approx(number / 10.0) for number in range(1, 5)]
+            pytest.approx(number / 20.0) for number in range(1, 7)]
         scene.begin().stop().run(6.0)
         assert {controls.elevator for controls in scene.commands(xpc.Controls)} == {0.0}
-        # Not more than it reads in its first frame; and seldom a question, as it may have been
+        # Seldom a question, as it may have been
         # unreachable instead.
         assert (len(scene.commands()), len(scene.times('check'))) == (2, 3)
         assert scene.told(CommandDone) == []

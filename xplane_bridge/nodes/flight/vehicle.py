@@ -77,8 +77,7 @@ class Vehicle:
     """
     A vehicle below a namespace, with a bridge, an autopilot and perhaps simulator_node.
 
-    ``simulator`` is the namespace of simulator_node, if that is another. Failures raise
-    ExperimentError.
+    Failures raise ExperimentError. simulator_node may be below another namespace, ``simulator``.
     """
 
     command_topic = 'command/controls'
@@ -131,10 +130,9 @@ class Vehicle:
                 raise ExperimentError(failed)
             if time.monotonic() < deadline:
                 continue
-            missing = ', '.join(
-                topic for topic in _NEEDED if not counts[topic]) or 'imu/data of the sensors'
+            missing = [name for name in _NEEDED if not counts[name]] or ['imu/data of the sensors']
             raise ExperimentError(
-                f'no message on {missing} within {_START_TIMEOUT:.0f} s; {self.why()}')
+                f'no message on {", ".join(missing)} within {_START_TIMEOUT:.0f} s; {self.why()}')
         self._wait_for_controller()
         with self.monitor.arrived:
             arrived = [topic for topic in _SHOWN if counts[topic]]
@@ -162,8 +160,7 @@ class Vehicle:
                     for info in self._node.get_subscriptions_info_by_topic(topic)),
                 _START_TIMEOUT,
             ):
-                raise ExperimentError(
-                    f'the recorder has not subscribed to {topic}; {self.why()}')
+                raise ExperimentError(f'the recorder has not subscribed to {topic}; {self.why()}')
         # Having subscribed does not mean that it receives yet. Our recorder logs when it does.
         heard = {f'recording {self.monitor.full_name(topic)}' for topic in arrived}
         if self._processes.runs('record') and not self.monitor.wait_for(

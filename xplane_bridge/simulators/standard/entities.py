@@ -175,14 +175,16 @@ class Entities:
         _check_pose(motion)
         lat_deg, lon_deg, altitude = self._geodetic(
             _add(origin, transform(axes, motion.position)))
-        _check_place(lat_deg, lon_deg, altitude)
+        airfield = self._world.aircraft.initial.airfield
+        _check_place(lat_deg, lon_deg, altitude, airfield)
         ned_enu = transpose(self._matrix_from_ned(lat_deg, lon_deg))
         turn = multiply(axes, matrix_of_quaternion(motion.orientation))
         heading = euler_angles(multiply(multiply(ned_enu, turn), _FLIP))[2]
         return Initial(
             lat_deg=lat_deg, lon_deg=lon_deg, altitude_msl=altitude,
             heading_deg=math.degrees(heading) % 360.0,
-            parked=altitude < terrain.elevation_m(lat_deg, lon_deg) + _STANDS_BELOW)
+            airfield=airfield, parked=altitude < _STANDS_BELOW + terrain.elevation_around(
+                airfield, lat_deg, lon_deg))
 
     def add(self, name: str, aircraft: Aircraft) -> None:
         """Let an aircraft fly as a new entity. Raises ValueError if the world is full."""
@@ -236,8 +238,7 @@ class Entities:
         phi, theta, psi = euler_angles(multiply(multiply(ned_enu, turn), _FLIP))
         velocity_ned = transform(ned_enu, velocity)
         body_rates = transform(_FLIP, transform(transpose(turn), rates))
-        _check_place(
-            lat_deg, lon_deg, altitude, self._world.aircraft.initial.airfield)
+        _check_place(lat_deg, lon_deg, altitude, self._world.aircraft.initial.airfield)
         attitude = (math.degrees(theta), math.degrees(phi), math.degrees(psi))
         if n >= len(self._world.flown):
             self._place_traffic(n, (lat_deg, lon_deg, altitude), attitude, velocity_ned, trimmed)
