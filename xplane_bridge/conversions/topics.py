@@ -21,6 +21,9 @@ import unicodedata
 STATE = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data')
 """Topics of where a vehicle is and how it moves, which sensors measure."""
 
+VEHICLE = (*STATE, 'controls', 'engines')
+"""Topics that a vehicle's bridge publishes with each update."""
+
 AIR = (
     'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
     'dynamic_pressure', 'temperature', 'density',

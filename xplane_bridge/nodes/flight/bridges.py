@@ -25,6 +25,7 @@ from typing import Any
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.validate_namespace import validate_namespace
 
+from xplane_bridge.conversions.topics import VEHICLE
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS
 from xplane_bridge.simulators.registry import Simulator
@@ -36,10 +37,10 @@ _LOOPBACK = '127.0.0.1'
 # Messages that a publisher keeps for a recorder that is starved on a busy machine: with the
 # default of 10, a fifth of a second would leave a gap in the recording.
 KEPT = 1000
-TELEMETRY = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
-# Those that a bridge does not publish.
-_ABSENT = {'fdmdata': ('fix_velocity', 'controls')}
-AUTOPILOT = ('command/controls', 'autopilot/active_target')
+# Those of a vehicle that a bridge does not publish.
+_ABSENT = {'fdmdata': ('fix_velocity', 'controls', 'engines')}
+AUTOPILOT = (
+    'command/controls', 'autopilot/active_target', 'autopilot/level', 'autopilot/active_path')
 # Linux hands out those from 32768 on, others still higher ones.
 _NOT_HANDED_OUT = range(10000, 32000)
 _TRIES = 50
@@ -85,12 +86,14 @@ def bridge_parameters(
 
 def telemetry_of(simulator: Simulator) -> list[str]:
     """Return the recorded topics that a simulator's bridge publishes."""
-    return [topic for topic in TELEMETRY if topic not in _ABSENT.get(simulator.protocol.name, ())]
+    return [topic for topic in VEHICLE if topic not in _ABSENT.get(simulator.protocol.name, ())]
 
 
 def kept_messages(namespace: str, topics: Iterable[str]) -> dict[str, int]:
     """Return the parameters that make a node's publishers keep enough for the recorder."""
-    return {f'qos_overrides.{namespace}/{topic}.publisher.depth': KEPT for topic in topics}
+    return {
+        f'qos_overrides.{topic if topic.startswith("/") else f"{namespace}/{topic}"}'
+        '.publisher.depth': KEPT for topic in topics}
 
 
 def check_namespace(namespace: str) -> None:

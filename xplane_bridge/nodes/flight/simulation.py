@@ -35,6 +35,7 @@ from rclpy.task import Future
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import FRAME_RATE
+from xplane_bridge.conversions.topics import VEHICLE
 from xplane_bridge.flights.analysis.quantities import CONTACTS_TOPIC, RELAYED
 from xplane_bridge.flights.order import DIRECT, Order, web_parameters
 from xplane_bridge.flights.scenario.start import fleet_start, simulated_start
@@ -133,8 +134,8 @@ def _start_direct(
 ) -> str:
     """Start simulator_node, which publishes what a bridge would."""
     link = order.link
-    kept = peers.kept_messages(
-        link.namespace, [moved.get(topic, topic) for topic in peers.TELEMETRY])
+    kept = peers.kept_messages(link.namespace, [
+        *(moved.get(topic, topic) for topic in VEHICLE), *_clock(order.follows_clock)])
     processes.start('simulator_node', peers.ros_arguments(link.namespace, {
         'telemetry': 'direct', 'speed': link.speed, 'lockstep': link.lockstep, 'seed': order.seed,
         'publish_clock': order.follows_clock, **kept,
@@ -188,8 +189,9 @@ def _start_behind_bridge(
             'publish_clock': False, **_initial_of(order), **disturbed}), is_last=True)
         if link.lockstep:
             _wait_until_open(processes)
-    kept = peers.kept_messages(
-        namespace, [moved.get(topic, topic) for topic in peers.telemetry_of(simulator)])
+    kept = peers.kept_messages(namespace, [
+        *(moved.get(topic, topic) for topic in peers.telemetry_of(simulator)),
+        *_clock(order.simulated_time)])
     bridge = simulator.protocol.node
     given = peers.bridge_parameters(
         simulator, host, port, link.speed, order.simulated_time, link.lockstep, data_port,
@@ -201,6 +203,10 @@ def _start_behind_bridge(
         namespace, kept | given, moved))
     where = link.host or f'simulator_node as {simulator.name}'
     return f'{where}, port {port}; {bridge}; '
+
+
+def _clock(published: bool) -> tuple[str, ...]:
+    return ('/clock',) if published else ()
 
 
 def _wait_until_open(processes: Processes) -> None:

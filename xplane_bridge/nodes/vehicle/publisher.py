@@ -35,7 +35,7 @@ from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
 from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.plausibility import NOWHERE
-from xplane_bridge.conversions.topics import AIR
+from xplane_bridge.conversions.topics import AIR, VEHICLE
 from xplane_bridge.conversions.vehicle import Air, VehicleState
 from xplane_bridge.msg import AirData, EngineControls, FlightControls
 from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode, CaptureParameters
@@ -52,7 +52,7 @@ from xplane_bridge.nodes.vehicle.transforms import (
     TransformPublisher,
 )
 
-TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls', 'engines')
+TOPICS = (*VEHICLE, 'datum')
 ALL_BUT_FIX = TOPICS[1:]
 
 IMU = (
