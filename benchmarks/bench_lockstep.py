@@ -241,12 +241,16 @@ def fleet(goals: Goals) -> None:
 
 
 def first_second(flight: str) -> float:
-    """Return how long the first simulated second took, as a multiple of the others' median."""
+    """
+    Return how long the first simulated second took, as a multiple of the others' median.
+
+    It begins with the first command: the state before it waits until all are ready.
+    """
     begin = json.loads(Path(f'{flight}.json').read_text(encoding='utf-8'))['begin']
     began: dict[int, float] = {}
     with open(f'{flight}.mcap', 'rb') as stream:
         for _, channel, message in make_reader(stream).iter_messages():
-            if channel.topic.endswith('/imu/data'):
+            if channel.topic.endswith('/command/controls'):
                 # The stamp is what a serialised message begins with.
                 seconds, nanoseconds = struct.unpack_from('<iI', message.data, 4)
                 second = int((seconds + nanoseconds * 1e-9 - begin) // 1.0)

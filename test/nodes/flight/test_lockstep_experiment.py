@@ -14,6 +14,9 @@
 
 """Flights in lockstep: when something is due, and what is looked at in between."""
 
+from collections import Counter
+import threading
+
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
@@ -72,6 +75,30 @@ def test_a_stamp_is_due_to_the_nanosecond():
     assert not is_due(4.999999999, 5.0)
     assert is_due(0.0, -float('inf'))
     assert not is_due(1e9, float('inf'))
+
+
+def test_who_waits_for_a_state_is_woken_once(ros):
+    monitor = Monitor(ros.observer, '', lockstep=True)
+    imu = ros.publisher(Imu, '/imu/data', 100)
+    found = Counter()
+
+    def is_there():
+        found[threading.current_thread()] += 1
+        return monitor.counts['imu/data'] == 20
+
+    def publish():
+        with monitor.arrived:
+            for _ in range(20):
+                imu.publish(Imu())
+
+    publisher = threading.Thread(target=publish)
+    with monitor.arrived:
+        publisher.start()
+        assert monitor.wait_for_state(is_there, 20.0)
+    publisher.join()
+    # Before and after; for each message the receiving thread asks.
+    assert found.pop(threading.current_thread()) == 2
+    assert [*found.values()] == [20]
 
 
 def test_until_something_is_due_few_messages_are_looked_at(ros):

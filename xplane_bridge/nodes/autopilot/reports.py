@@ -79,6 +79,8 @@ class Reports:
         self._target_publisher = node.make_publisher(
             AutopilotTarget, 'autopilot/active_target', LATCHED)
         self._path_publisher = node.make_publisher(Path, 'autopilot/active_path', LATCHED)
+        # For the first line of a process rclpy looks through all modules: 30 ms, not in flight.
+        node.get_logger().info('not engaged: nothing is commanded')
 
     def publish(self, level: str, cascade: Cascade, stamp: int, again: bool = False) -> None:
         """Publish what has changed at a state of that stamp (ns); the target also ``again``."""

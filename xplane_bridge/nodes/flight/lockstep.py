@@ -70,7 +70,7 @@ class Lockstep:
 
         monitor.wait_only_for(due, needed_from)
         waited, last, heard = 0.0, stamps['imu/data'], monitor.counts['imu/data']
-        while not monitor.wait_for(complete, _LOOK):
+        while not monitor.wait_for_state(complete, _LOOK):
             newest = stamps['imu/data']
             show(newest)
             waited = 0.0 if newest > last else waited + _LOOK

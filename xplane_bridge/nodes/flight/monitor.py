@@ -112,6 +112,7 @@ class Monitor:
     ) -> None:
         self.arrived = threading.Condition()
         self.on_state: Callable[[float], None] | None = None
+        self._is_there: Callable[[], bool] | None = None
         self._target = target
         self._lockstep = lockstep
         self.sensors = sensors
@@ -165,7 +166,7 @@ class Monitor:
                 self.counts[topic] += 1
                 self.stamps[topic] = stamp
                 if due:
-                    self.arrived.notify_all()
+                    self._tell()
 
         node.create_subscription(
             kind, self.full_name(topic), take_bytes if raw else take,
@@ -174,7 +175,7 @@ class Monitor:
     def _on_sensed(self, data: bytes) -> None:
         with self.arrived:
             self.stamps[MEASURED] = _stamp_of_bytes(data)
-            self.arrived.notify_all()
+            self._tell()
 
     def _take(self, topic: str, stamp: float, message: Any) -> None:
         if topic == self._target and message.fields & AutopilotTarget.RELEASE:
@@ -189,7 +190,7 @@ class Monitor:
         if topic == 'fix':
             latency = time.time() - stamp
             self.latency = latency if abs(latency) < _SAME_CLOCK else math.nan
-        self.arrived.notify_all()
+        self._tell()
 
     def newest(self) -> dict[str, float]:
         """Return the newest stamp of each topic of the vehicle's state."""
@@ -234,6 +235,24 @@ class Monitor:
         """Wait until ``predicate()`` is true after a message; return whether it became true."""
         with self.arrived:
             return bool(self.arrived.wait_for(predicate, timeout))
+
+    def wait_for_state(self, is_there: Callable[[], bool], timeout: float) -> bool:
+        """
+        Do the same, but be woken only when it is true: once per frame, not for each topic.
+
+        ``is_there()`` is called for each message, in the thread that receives it; it must not
+        raise, nor take long.
+        """
+        with self.arrived:
+            self._is_there = is_there
+            try:
+                return self.arrived.wait_for(is_there, timeout)
+            finally:
+                self._is_there = None
+
+    def _tell(self) -> None:
+        if self._is_there is None or self._is_there():
+            self.arrived.notify_all()
 
     def last(self, name: str) -> float:
         """Return the newest value of a quantity, NaN if there is none."""

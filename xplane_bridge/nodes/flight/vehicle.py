@@ -81,7 +81,7 @@ class Vehicle:
     """
 
     command_topic = 'command/controls'
-    target_qos: QoSProfile | int = KEPT
+    target_qos: QoSProfile | int = 1
 
     def __init__(
         self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
