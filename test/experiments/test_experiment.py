@@ -362,6 +362,28 @@ def test_a_simulator_elsewhere_is_joined_and_initial_applied_by_its_web_api(tmp_
     assert 'initial: X-Plane starts a flight with Aircraft/JSBSim/c172p/c172p.acf' in output
 
 
+ROLL = """
+duration: {duration}
+initial: {{parked: true}}
+runway: {{heading_deg: 90.0, elevation_msl: 1000.0, length: 1200.0, width: 30.0}}
+events:
+  - {{at: 0.2, engage: true}}
+  - {{at: 0.2, take_off: {{height: 100.0}}}}
+  - {{at: 0.5, pattern: {{height: 200.0}}}}
+criteria:
+  - {{figure: runway.rolling_across, at_most: 5.0}}
+  - {{figure: runway.strut, at_least: 0.5, at_most: 3.0}}
+  - {{quantity: airspeed, statistic: last, at_least: 5.0}}
+  - {{quantity: altitude, statistic: first, at_least: 1040.0, at_most: 1060.0}}
+"""
+
+
+def test_a_take_off_rolls_along_a_runway_of_the_scenario_in_lockstep(tmp_path):
+    code, output = fly(
+        tmp_path, '--sim', 'direct', '--lockstep', scenario=ROLL, duration=9.0)
+    assert code == 0, output
+
+
 def test_a_simulator_that_goes_ends_the_experiment_with_a_sentence(tmp_path, simulator):
     port = simulator('xpc')
     file = tmp_path / 'flight.yaml'

@@ -314,11 +314,11 @@ class Taken:
             self._note({BRAKES[name]: controls[name] for name in BRAKES if name in controls}, now)
             for name in BRAKES.values():
                 self._drop(name)
+            override = Dref(1.0, TOE_BRAKES)
             if TAKEN_BRAKES not in self._items:
-                self._pursue(Goal(TOE_BRAKES, 1.0, Dref(1.0, TOE_BRAKES), what='brakes'), now,
-                             sent=True)
+                self._pursue(Goal(TOE_BRAKES, 1.0, override, what='brakes'), now, sent=True)
             self._items.take(TAKEN_BRAKES)
-            messages[:0] = [Dref(1.0, TOE_BRAKES), Dref(0.0, PARKING_BRAKE)]
+            messages[:0] = [override, Dref(0.0, PARKING_BRAKE)]
         if axes and self._override_joystick and self._override(now):
             messages.insert(0, Dref(1.0, OVERRIDE))
         return [(COMMAND_CHANNEL, wire.encode(message, version)) for message in messages]
