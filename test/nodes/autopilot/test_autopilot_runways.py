@@ -95,6 +95,16 @@ def test_take_off_climbs_to_its_height_and_a_cancelled_one_stops_on_the_runway(r
     assert flown.altitude == pytest.approx(HOME.elevation + 60.0, abs=15.0)
 
 
+def test_behind_sensors_the_height_is_not_known_and_nothing_takes_off_or_lands(ros):
+    flown = Flown(ros, at(30.0, parked=True), behind_sensors=True, **PERFORMANCE)
+    for name in ('take_off', 'land'):
+        client = Client(flown, FlyRunway, f'/{name}')
+        status, result = fly(flown, client, client.send(goal()))
+        assert (status, result.message) == (
+            GoalStatus.STATUS_ABORTED, f'{name}: the height above the runway is not known to a '
+            'metre: expected a range finder that measures it')
+
+
 def on_approach(ros):
     """Return an aircraft on the glide path, 1 km before the aiming point, with its client."""
     flown = Flown(ros, at(-700.0, altitude_msl=HOME.elevation + 55.0, airspeed_kt=60.0),

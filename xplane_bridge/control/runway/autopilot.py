@@ -144,7 +144,7 @@ class Autopilot(Cascade):
             raise ValueError(
                 f'take_off: its heading is {math.degrees(now.heading) % 360.0:.0f} deg, expected '
                 f'that of the runway, {math.degrees(runway.direction) % 360.0:.0f} deg')
-        if not abs(setting.height(now)) < _ON_SURFACE:
+        if self.exact and not abs(setting.height(now)) < _ON_SURFACE:
             raise ValueError(
                 f'take_off: by its altitude it stands {setting.height(now):+.0f} m above the '
                 "runway's elevation: one of them is wrong, and a landing would be too")
