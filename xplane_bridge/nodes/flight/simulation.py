@@ -161,7 +161,7 @@ def start_fleet(processes: Processes, order: Order, names: Sequence[str]) -> str
     namespace = order.link.namespace
     kept: dict[str, int] = {}
     for name in names:
-        kept |= peers.kept_messages(f'{namespace}/{name}', peers.TELEMETRY)
+        kept |= peers.kept_messages(f'{namespace}/{name}', VEHICLE)
     processes.start('simulator_node', peers.ros_arguments(namespace, {
         'telemetry': 'direct', 'lockstep': True, 'seed': order.seed, 'publish_clock': False,
         'command_timeout': 0.0, 'namespaces': list(names), **kept,
