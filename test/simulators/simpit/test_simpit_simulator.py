@@ -280,6 +280,18 @@ def test_lights_and_groups_without_parts_are_kept():
         assert said(ship, simpit.CustomActionGroupStatus).active == after
 
 
+@pytest.mark.parametrize(('initial', 'situation', 'recoverable'), [
+    ({'parked': True}, 1, True), ({}, 8, False)])
+def test_the_flight_status_says_whether_it_has_landed(initial, situation, recoverable):
+    ship, _ = vessel(**initial)
+    status = said(ship, simpit.FlightStatus)
+    assert (status.situation, bool(status.flags & simpit.FlightFlags.RECOVERABLE)) == (
+        situation, recoverable)
+    assert status.flags & simpit.FlightFlags.IN_FLIGHT
+    assert status.control_level == 3
+    assert len(simpit.encode_packet(status, 'peer', PROFILES['v2.3']).payload) == 8
+
+
 # Through a pseudo-terminal.
 
 
@@ -304,7 +316,7 @@ def test_each_profile_shows_the_aircraft_and_obeys(path, profile):
 MODELLED = {
     'altitude', 'apsides', 'apsides_time', 'velocities', 'airspeed', 'orbit', 'attitude',
     'atmosphere', 'action_status', 'custom_action_group_status', 'sphere_of_influence',
-    'vessel_name', 'rotation', 'throttle',
+    'vessel_name', 'rotation', 'throttle', 'flight_status',
 }
 
 

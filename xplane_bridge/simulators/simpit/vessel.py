@@ -15,9 +15,10 @@
 """
 The simulated aircraft seen as a vessel of Kerbal Space Program.
 
-What JSBSim does not model is not sent: the game's resources and stages, targets, manoeuvres,
-temperatures, crew. JSBSim's orbital elements are those of the ellipse that the aircraft would
-follow without the atmosphere; the game shows them for an aircraft too.
+What JSBSim does not model is not sent: the game's resources, targets, manoeuvres, temperatures.
+The vessel is an aeroplane with a pilot, in its last stage. JSBSim's orbital elements are those of
+the ellipse that the aircraft would follow without the atmosphere; the game shows them for an
+aircraft too.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ import math
 
 from xplane_bridge.aircraft.state import AircraftState, FOOT, STANDARD_GRAVITY
 from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.simpit import ActionGroup, Message
+from xplane_bridge.protocols.simpit import ActionGroup, FlightFlags, Message
 from xplane_bridge.simulators.world import World
 
 _FULL = 32767
 _EARTH_RATE = 7.292115e-5
 _KILOPASCAL = 1000.0
 _BODY = 'Earth'
+# Vessel.Situations and VesselType of the game's interface: landed, flying; an aeroplane.
+_LANDED, _FLYING, _PLANE = 1, 8, 8
 _AIR = (simpit.AtmosphereFlags.HAS_ATMOSPHERE | simpit.AtmosphereFlags.HAS_OXYGEN
         | simpit.AtmosphereFlags.VESSEL_INSIDE)
 # Groups without a counterpart in the aircraft: they are only on or off.
@@ -43,7 +46,8 @@ class Vessel:
     """
     What a plugin reads from the aircraft and makes it do.
 
-    load: the airspeed channel carries the load, as from plugin 2.2 on.
+    load: the airspeed channel carries the load, and the flight status stage and type, as from
+    plugin 2.2 on.
     """
 
     def __init__(self, world: World, *, load: bool) -> None:
@@ -71,6 +75,7 @@ class Vessel:
                 _AIR, state.density, state.temperature, state.static_pressure / _KILOPASCAL),
             simpit.ActionStatus(self.groups),
             simpit.CustomActionGroupStatus(tuple(sorted(self._custom))),
+            self._status(state),
             simpit.SphereOfInfluence(_BODY),
             simpit.VesselName(self._world.aircraft.model[:simpit.MAX_PAYLOAD]),
             simpit.Rotation(
@@ -104,6 +109,17 @@ class Vessel:
                 int((math.tau - mean_anomaly) * turn),
                 int((math.pi - mean_anomaly) % math.tau * turn)),
         ]
+
+    def _status(self, state: AircraftState) -> simpit.FlightStatus:
+        """Return whether it flies; full control by its pilot, who is in reach of everybody."""
+        flags = (FlightFlags.IN_FLIGHT | FlightFlags.CONTROL_LEVEL_LOW
+                 | FlightFlags.CONTROL_LEVEL_HIGH)
+        landed = any(state.wheels_on_ground)
+        if landed:
+            flags |= FlightFlags.RECOVERABLE
+        return simpit.FlightStatus(
+            flags, _LANDED if landed else _FLYING, 0, 1, 1, 100,
+            *((0, _PLANE) if self._load else ()))
 
     def _attitude(self, state: AircraftState) -> simpit.Attitude:
         radius = self._world.aircraft.property_value('position/radius-to-vehicle-ft') * FOOT
