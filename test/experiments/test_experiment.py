@@ -53,6 +53,7 @@ from xplane_bridge.flights.scenario.start import simulated_start
 from xplane_bridge.nodes.flight import launch
 from xplane_bridge.nodes.flight.bridges import bridge_parameters, free_ports
 from xplane_bridge.nodes.flight.flight import RosFlight
+from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.vehicle import Vehicle
 from xplane_bridge.simulators.registry import SIMULATORS
 
@@ -271,8 +272,8 @@ def test_faster_than_real_time(tmp_path):
 
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [
-    (('--scenario', 'nosuch'), 'one of circuit, engine_out, frequency_response, identification, '
-     'link_loss, racetrack, steps, turbulence'),
+    (('--scenario', 'nosuch'), 'one of circuit, crossing, engine_out, formation, '
+     'frequency_response, identification, link_loss, racetrack, steps, turbulence'),
     (('--scenario', 'turbulence', '--host', '127.0.0.1'), 'does not support wind at 15 s'),
     (('--sim', 'fdmdata', '--lockstep'), 'no time in its protocol'),
     (('--namespace', '/'), '--namespace: expected a name'),
@@ -416,7 +417,7 @@ def test_a_response_that_is_lost_is_asked_for_again(ros):
 
     ros.observer.create_service(
         SetBool, '/autopilot/engage', answer, callback_group=ReentrantCallbackGroup())
-    vehicle = Vehicle(ros.observer, '', None, None)
+    vehicle = Vehicle(ros.observer, '', None, Processes(''))
     client = ros.observer.create_client(SetBool, '/autopilot/engage')
     assert vehicle.call(client, SetBool.Request(data=True), 'autopilot/engage').success
     assert len(requests) == 2

@@ -22,6 +22,7 @@ example line in a definition or on a page is accepted.
 import array
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import asdict
 import math
 from pathlib import Path
 import re
@@ -41,6 +42,7 @@ import yaml
 
 from harness import free_port
 from xplane_bridge import msg, srv
+from xplane_bridge.control.runway.performance import load
 from xplane_bridge.nodes.autopilot import AutopilotNode
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.fdmdata import FdmdataNode
@@ -72,7 +74,8 @@ COMMANDS = {
         'command/controls', 'command/action_groups', 'command/custom_action_groups',
         'command/axes', 'command/sas', 'command/time_warp', 'command/text', 'command/packets',
         'command/camera', 'command/key', 'command/log', 'command/resend', 'ping'},
-    'autopilot_node': {'target', 'attitude', 'rates', 'route'},
+    'autopilot_node': {
+        'target', 'attitude', 'rates', 'route', 'autopilot/pattern', 'autopilot/go_around'},
 }
 # What autopilot_node hears besides, of types of other packages or as its input.
 TELEMETRY = {'fix', 'air_data', 'controls', 'imu/data', 'odom', 'datum', 'path', 'joy'}
@@ -197,7 +200,8 @@ def start_simpit_node(ros, stack, tmp_path):
 
 def start_autopilot_node(ros, stack, tmp_path):
     ros.subscribe(msg.AutopilotTarget, 'autopilot/active_target')
-    node = ros.start(AutopilotNode, engage=True)
+    node = ros.start(AutopilotNode, engage=True, **{
+        f'performance__{name}': value for name, value in asdict(load('c172p')).items()})
     fix, air, imu = (ros.publisher(kind, topic) for kind, topic in (
         (NavSatFix, 'fix'), (msg.AirData, 'air_data'), (Imu, 'imu/data')))
     level = Imu()
@@ -266,11 +270,12 @@ def test_nothing_filled_in_is_refused_and_what_is_documented_is_taken(
 
 def test_each_line_to_copy_is_for_a_command_and_each_command_has_one():
     known = set().union(*COMMANDS.values())
-    named = {topic.removeprefix('uav1/').removeprefix('panel/') for _, topic, kind, _ in LINES
+    named = {re.sub('^(uav[12]|panel)/', '', topic) for _, topic, kind, _ in LINES
              if kind.startswith('xplane_bridge/')}
     # Those of simulator_node, which commands no simulator of another program.
     own = {'trim', 'linearize', 'get_properties', 'set_properties', 'list_properties'}
-    assert named - own == known - {'command/hold', 'command/resend'}
+    # A go-around is taken on an approach only.
+    assert named - own == known - {'command/hold', 'command/resend', 'autopilot/go_around'}
     for name, pages in PAGES_OF.items():
         on_pages = {topic for file, topic, _, _ in LINES if file in pages}
         # The plugin that simpit.md starts has no resend.

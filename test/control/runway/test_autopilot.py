@@ -167,6 +167,14 @@ def test_a_pattern_waits_for_the_height_of_the_take_off_and_a_landing_for_the_pa
         autopilot.pattern(RUNWAY, 200.0, 'up')
 
 
+@pytest.mark.parametrize('true_airspeed', [32.0, 0.0])
+def test_a_pattern_begins_anywhere_in_the_air_whatever_speed_is_reported(true_airspeed):
+    autopilot = engaged(ON_APPROACH._replace(north=800.0, true_airspeed=true_airspeed))
+    autopilot.pattern(RUNWAY, 200.0)
+    flown(autopilot, ON_APPROACH, 0.1)
+    assert autopilot.phase == 'pattern'
+
+
 def test_on_the_ground_there_is_no_pattern():
     with pytest.raises(ValueError, match='it is 0 m above the runway, expected above 30 m'):
         engaged().pattern(RUNWAY, 200.0)

@@ -185,7 +185,8 @@ def test_what_holds_for_all_is_said_once(given, sentence):
         check(order_of(parsed(GOOD), **given))
     assert sentence in str(error.value)
     assert 'vehicle' not in str(error.value)
-    assert str(error.value).count('\n') == 0
+    said = [one for one in str(error.value).splitlines() if 'onnxruntime' not in one]
+    assert len(said) == 1
 
 
 def test_an_aircraft_without_gains_is_named():

@@ -60,7 +60,8 @@ class Pattern(Phase):
         self._ascent = Ascent(setting, now, last)
         figures, gains = setting.performance, setting.gains
         true_speed = figures.pattern_speed * now.speed / max(now.airspeed, 1.0)
-        speed = max(true_speed, now.speed) + now.wind
+        # True airspeeds are hardly ever below indicated ones; a reported 0 is no speed to turn at.
+        speed = max(true_speed, now.speed, figures.pattern_speed) + now.wind
         radius = turn_radius(speed, _SHARE_OF_BANK * setting.bank)
         lead = (1.0 / gains.roll_to_roll_rate + _ROLL_DELAY) * speed
         corners, self._names = self._rectangle(now, speed, radius, left)
@@ -79,8 +80,9 @@ class Pattern(Phase):
                  - _LEVEL_FINAL * speed - radius)
         is_upwind = (abs(across) < _UPWIND_ACROSS
                      and abs(runway.turned(now.track)) < _UPWIND_COURSE and along > 0.0)
-        end = max(runway.length + _UPWIND * speed, *(
-            (along + radius + 3.0 * speed,) if is_upwind else ()))
+        end = runway.length + _UPWIND * speed
+        if is_upwind:
+            end = max(end, along + radius + 3.0 * speed)
         corners = [(end, 0.0), (end, beside), (begin, beside), (begin, 0.0)]
         names = [_FINAL_LEG, 'crosswind', 'downwind', 'base']
         if is_upwind:
