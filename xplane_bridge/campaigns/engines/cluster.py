@@ -131,7 +131,7 @@ class Cluster:
                 raise self._gone() from error
 
     def _take(self, future: Any, task: Task, on_row: Callable[[Row], None]) -> None:
-        from distributed import KilledWorker
+        from distributed import CancelledError, KilledWorker
         if future.status in ('cancelled', 'lost'):
             raise self._gone()
         error = future.exception()
@@ -142,7 +142,11 @@ class Cluster:
         elif error is not None:
             row = task.row(FAILED, f'{type(error).__name__}: {error}')
         else:
-            row, files = future.result()
+            try:
+                row, files = future.result()
+            except (OSError, CancelledError) as lost:
+                # It has ended, but the scheduler that passes it on is gone.
+                raise self._gone() from lost
             _write(files, task.folder)
         on_row(row)
 
