@@ -99,7 +99,7 @@ def test_a_real_x_plane_needs_the_bridge_and_the_autopilots_only():
     assert (bridge.parameters['host'], bridge.parameters['port']) == ('192.0.2.1', 49009)
     assert 'engage' not in autopilot.parameters
     (bridge,) = wanted(count='20', sim='xpc', host='192.0.2.1', autopilot='false')
-    # Two for the first, five for the others and twenty commands, thirty times a second.
+    # Thirty times a second: 2 datagrams for the first aircraft, 5 for the others, 20 commands.
     assert bridge.defaults['max_datagrams_per_second'] == pytest.approx(1.25 * 30.0 * 27)
 
 
