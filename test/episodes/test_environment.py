@@ -78,7 +78,7 @@ def flown(env, seed, steps=60, action=LEVEL_ACTIONS['controls'], **options):
 def test_frames_flown_in_one_go_are_those_flown_one_by_one(short):
     """Also where something happens amid them: the turbulence, the change of the target."""
     histories = []
-    for frames in (1, 12):
+    for frames in (1, np.int64(12)):
         env = FlightEnv(short, frames_per_step=frames, termination=lambda step: '')
         observations = flown(env, 5, 144 // frames)[2 * (144 // frames) - 1]
         series = env._flight.history().series
@@ -380,6 +380,9 @@ def test_mistakes_are_said_in_flight(short):
         env.step([0.0, 0.0, math.nan, 0.0])
     with pytest.raises(ValueError, match=r'an action has 4 numbers .*, got {}'):
         env.step({})
+    for values in (['0', '0', '0', '1'], np.array([0.0, 0.0, 0.0, 1j])):
+        with pytest.raises(ValueError, match='an action has 4 numbers .*, got '):
+            env.step(values)
     for seed in (-1, 1.5, 'a', True):
         with pytest.raises(ValueError, match=f'seed is {seed!r}, expected 0..2147483647, a whole'):
             env.reset(seed=seed)

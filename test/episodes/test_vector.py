@@ -346,6 +346,7 @@ def test_mistakes_are_said_in_flight(vector):
     for wrong, said in (
             (actions[:, :3], r'actions: expected 4 numbers \(elevator, .*got shape \(5, 3\)'),
             (LEVEL_FLIGHT, r'got shape \(4,\)'), ({}, 'got {}'), ('up', "got 'up'"),
+            (actions.astype(str), 'expected 4 numbers'), (actions + 1j, 'expected 4 numbers'),
             (bad, "actions: environment 3's rudder is nan")):
         with pytest.raises(ValueError, match=said):
             envs.step(wrong)

@@ -58,7 +58,7 @@ def check_arguments(
     if render_mode not in (None, 'ansi'):
         raise ValueError(f'render_mode: got {render_mode!r}, expected None or ansi')
     if isinstance(frames_per_step, bool) or not (
-            isinstance(frames_per_step, int) and frames_per_step > 0):
+            isinstance(frames_per_step, int | np.integer) and frames_per_step > 0):
         raise ValueError(
             f'frames_per_step: expected a whole number above 0, got {frames_per_step!r}')
 

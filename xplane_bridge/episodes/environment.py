@@ -138,7 +138,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         refuse_fleet(scenario)
         self._duration = scenario.duration
         self._usual = Start(aircraft=aircraft or '', sensors=sensors or '')
-        self._frames = frames_per_step
+        self._frames = int(frames_per_step)
         self._order = Order(
             scenario, sim, FlownBy(actions=level), sensors=sensors or '', rounding=rounding,
             physics_rate=physics_rate, link=Link(lockstep=goes_in_lockstep(sim)))

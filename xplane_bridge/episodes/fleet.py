@@ -127,7 +127,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
             physics_rate=physics_rate)
         if sentences := refusals(self._order):
             raise OrderError(sentences)
-        self._action, self._frames = LEVELS[level], frames_per_step
+        self._action, self._frames = LEVELS[level], int(frames_per_step)
         self._make_reward: Made = reward or TrackingReward
         self._make_termination: Made = termination or EnvelopeLeft
         self.possible_agents = [one.name for one in scenario.vehicles]

@@ -37,7 +37,7 @@ from gymnasium.vector.utils import batch_space
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.control.policy.action import LEVELS
+from xplane_bridge.control.policy.action import LEVELS, real_numbers
 from xplane_bridge.episodes.environment import FlightEnv
 from xplane_bridge.episodes.snapshot import Snapshot
 from xplane_bridge.episodes.workers import Infos, record, SHARED, Workers
@@ -216,7 +216,7 @@ class FlightVectorEnv(VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
 
     def _checked(self, actions: Any) -> NDArray[np.float64]:
         try:
-            given = np.asarray(actions, dtype=np.float64)
+            given = real_numbers(actions)
             got = '' if given.shape == self.action_space.shape else f'shape {given.shape}'
         except (TypeError, ValueError, OverflowError):
             got = f'{actions!r:.80}'

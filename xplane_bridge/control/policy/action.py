@@ -34,6 +34,20 @@ from xplane_bridge.common.controls import FLOWN, LIMITS
 from xplane_bridge.control.policy.observation import Field
 
 
+def real_numbers(values: object) -> NDArray[np.float64]:
+    """
+    Return numbers as an array of float64.
+
+    Raises TypeError for what only could be read as numbers: texts, complex numbers, dates.
+    """
+    given = np.asarray(values)
+    if given.dtype == np.float64:
+        return given
+    if given.dtype.kind not in 'biuf':
+        raise TypeError(f'expected real numbers, got {given.dtype}')
+    return given.astype(np.float64)
+
+
 @dataclass(frozen=True)
 class Action:
     """A level of command: the topic of its message, and the fields that are commanded."""
@@ -87,7 +101,7 @@ class Action:
 
     def _array(self, values: object) -> NDArray[np.float64]:
         try:
-            return np.asarray(values, dtype=np.float64)
+            return real_numbers(values)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(
                 f'an action has {len(self.fields)} numbers ({", ".join(self.names)}), '
