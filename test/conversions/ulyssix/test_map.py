@@ -23,11 +23,12 @@ import pytest
 
 pytest.importorskip('pint', reason='units are converted by pint')
 
+from xplane_bridge.conversions.expressions import dimensions, units
+from xplane_bridge.conversions.expressions.expression import Expression, FUNCTIONS
 from xplane_bridge.conversions.geoid import undulation_source
-from xplane_bridge.conversions.ulyssix import AppliedMap, dimensions, load, MapError, Packet, units
+from xplane_bridge.conversions.ulyssix import AppliedMap, load, MapError, Packet
 from xplane_bridge.conversions.ulyssix.alarms import ERROR, STALE, WARN
 from xplane_bridge.conversions.ulyssix.alignment import Aligner, Series
-from xplane_bridge.conversions.ulyssix.expression import Expression, FUNCTIONS
 from xplane_bridge.conversions.ulyssix.vehicle import states
 
 MAP = """\

@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from xplane_bridge.common import plain_files, plain_yaml
 from xplane_bridge.common.plain_yaml import choice, FieldError, Lines, mapping, number, shown, text
 from xplane_bridge.common.text import did_you_mean
+from xplane_bridge.conversions.expressions import dimensions
+from xplane_bridge.conversions.expressions.expression import Expression
+from xplane_bridge.conversions.expressions.units import Unit, unit_of
 from xplane_bridge.conversions.topics import STATE, topic_names
-from xplane_bridge.conversions.ulyssix import dimensions
-from xplane_bridge.conversions.ulyssix.expression import Expression
 from xplane_bridge.conversions.ulyssix.quantities import FRAMES, QUANTITIES
-from xplane_bridge.conversions.ulyssix.units import Unit, unit_of
 
 FASTEST = 1000.0
 """The highest rate of a common topic in Hz."""

@@ -28,7 +28,7 @@ from itertools import product
 import math
 from typing import Any, NamedTuple
 
-from xplane_bridge.conversions.ulyssix.units import named, scale_between, unit_named
+from xplane_bridge.conversions.expressions.units import named, scale_between, unit_named
 
 # A conversion that people write with three digits, such as 9.81 or 57.3.
 _CLOSE = 0.01
