@@ -78,12 +78,12 @@ class Spare:
 
 def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
                      flight_path_angle: float = 0.0, bank: float = 0.0,
-                     aircraft_path: str = '') -> tuple[Spare, Steady]:
+                     aircraft_path: str = '', flaps: float = 0.0) -> tuple[Spare, Steady]:
     """
     Return an aircraft in steady flight, and what its trim found; no flying one is needed.
 
-    altitude_msl in m, calibrated airspeed in m/s, angles in rad (see trim). The
-    gear is up where it retracts, flaps too; levers are full rich and fine. ``aircraft_path`` is
+    altitude_msl in m, calibrated airspeed in m/s, angles in rad (see trim), flaps 0..1. The
+    gear is up where it retracts; levers are full rich and fine. ``aircraft_path`` is
     the folder of the model, empty for JSBSim's. Raises ValueError for a model that does not
     exist, or that cannot fly so.
 
@@ -102,8 +102,11 @@ def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
         start.heading_deg)
     model.set('ic/vc-kts', airspeed / KNOT)
     model.initialise()
-    for node in ('gear/gear-cmd-norm', 'gear/gear-pos-norm'):
-        model.set(node, 0.0)
+    if not 0.0 <= flaps <= 1.0:
+        raise ValueError(f'flaps is {flaps:g}, must be 0 .. 1')
+    for node, position in (('gear/gear-cmd-norm', 0.0), ('gear/gear-pos-norm', 0.0),
+                           ('fcs/flap-cmd-norm', flaps), ('fcs/flap-pos-norm', flaps)):
+        model.set(node, position)
     engines = range(model.reader.engine_count)
     for number in engines:
         for lever in ('mixture', 'advance'):
