@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-import math
 from typing import Any
 
 from xplane_bridge.common.plain_yaml import FieldError, number, shown
