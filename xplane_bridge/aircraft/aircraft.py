@@ -355,7 +355,7 @@ class Aircraft:
     def _build(self) -> None:
         """Take a new model, or one as good as new, not placed yet."""
         self._kind = Kind.of(self.model, self.dt, self.aircraft_path, self.settings,
-                             self.initial.airfield)
+                             self.initial)
         self._model = self._kind.load(self.seed, outputs=self.outputs)
         # Reads a few values of the current state.
         self.sampler: Sampler = self._model.sampler

@@ -29,6 +29,8 @@ from xplane_bridge.aircraft.loading.files import find, Origin
 from xplane_bridge.aircraft.loading.inert import inert, NOWHERE
 from xplane_bridge.aircraft.loading.load import import_jsbsim, load, one_line
 from xplane_bridge.aircraft.loading.renewal import Renewal
+from xplane_bridge.aircraft.loading.varied import varied
+from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.aircraft.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler
 from xplane_bridge.aircraft.state import AircraftState, FOOT, POUND, StateReader
@@ -62,17 +64,22 @@ class Model:
     A JSBSim model in an FGFDMExec of its own; not placed yet.
 
     ``path`` is the folder that it is in, empty for JSBSim's own; ``values`` are written to its
-    properties. ``outputs``: JSBSim may open the files and sockets that the model names. Raises
-    ValueError for a model that does not exist or that JSBSim cannot load, and for a property that
-    cannot be written; ImportError if JSBSim is not installed.
+    properties. ``outputs``: JSBSim may open the files and sockets that the model names. In
+    ``plant`` it differs from its file. Raises ValueError for a model that does not exist or that
+    JSBSim cannot load, for a plant that it cannot be, and for a property that cannot be written;
+    ImportError if JSBSim is not installed.
     """
 
     def __init__(self, name: str, dt: float, seed: int, path: str = '',
-                 values: Mapping[str, float] | None = None, *, outputs: bool = False) -> None:
+                 values: Mapping[str, float] | None = None, *, outputs: bool = False,
+                 plant: Plant = AS_IN_ITS_FILE) -> None:
         self._jsbsim = jsbsim = import_jsbsim()
         self.files = find(name, path, Path(jsbsim.get_default_root_dir()))
-        self._fdm: Any = load(
-            jsbsim, self.files if outputs else inert(self.files), self.files.file)
+        loaded = self.files if outputs else inert(self.files)
+        if plant != AS_IN_ITS_FILE:
+            loaded = varied(jsbsim, loaded, plant, dt, self.files.file)
+        self._fdm: Any = load(jsbsim, loaded, self.files.file)
+        self._has_actuators = plant.has_actuators
         if not outputs:
             self._fdm.set_output_path(NOWHERE)
         self._fdm.set_dt(dt)
@@ -252,6 +259,13 @@ class Model:
         self._fdm.run()
         self._fdm.resume_integration()
 
+    def reach_commands(self) -> None:
+        """Let the actuators of a plant have their commands at once."""
+        if self._has_actuators:
+            self._fdm.set_trim_status(True)
+            self.work_out_forces()
+            self._fdm.set_trim_status(False)
+
     def trim(self) -> None:
         """Trim all six degrees of freedom. Raises TrimError."""
         try:
@@ -282,6 +296,7 @@ class Model:
         throttles, and surfaces their positions. ``by_jsbsim``: engines as in JSBSim's own trim.
         """
         self._fdm.run_ic()
+        self.reach_commands()
         if self.has_pistons and not by_jsbsim:
             # JSBSim's own steady state takes steps of half a second, in which the governor of a
             # propeller stalls the engine.

@@ -110,9 +110,8 @@ class Plant:
 
     def values(self) -> dict[str, float]:
         """Return in what it differs, by name, as of() takes it."""
-        usual = Plant()
         found = {name: getattr(self, name) for name in NAMES
-                 if getattr(self, name) != getattr(usual, name)}
+                 if getattr(self, name) != getattr(AS_IN_ITS_FILE, name)}
         return {
             **found, **{f'{AERO}{name}': factor for name, factor in self.aero},
             **{f'{GAIN}{name}': factor for name, factor in self.gains}}
@@ -121,8 +120,18 @@ class Plant:
         """Return what of it is put into a model: all but what sensors and the autopilot have."""
         return replace(self, sensor_delay=0.0, gains=())
 
+    @property
+    def has_actuators(self) -> bool:
+        """Return whether surfaces or levers are not at once where they are commanded to be."""
+        return bool(
+            self.actuator_rate is not None or self.actuator_delay or self.command_delay)
+
     def __str__(self) -> str:
         return ', '.join(f'{name} {value:g}' for name, value in self.values().items())
+
+
+AS_IN_ITS_FILE = Plant()
+"""The plant that does not differ."""
 
 
 def unit_of(name: str) -> str:
