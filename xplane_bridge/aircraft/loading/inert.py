@@ -92,7 +92,7 @@ def _without(text: bytes, file: Path) -> bytes | None:
 
 
 def copied(files: AircraftFiles, written: Mapping[str, bytes]) -> TemporaryDirectory[str]:
-    """Return a folder with these files by name, and links to what else lies beside the original."""
+    """Return a folder with these files by name, and links to all else beside the original."""
     folder: TemporaryDirectory[str] = TemporaryDirectory(prefix='xplane_bridge-aircraft-')
     place = Path(folder.name) / files.model
     place.mkdir()

@@ -51,7 +51,7 @@ _LENGTHS = {'IN': _INCH, 'FT': FOOT, 'M': 1.0, 'CM': 0.01}
 # A mass of more times that of the model is a mistake.
 _HEAVIEST = 5.0
 _SURFACES = ('elevator', 'aileron', 'rudder')
-_COMMAND = re.compile(r'\bfcs/(elevator|aileron|rudder|throttle)-cmd-norm(?:\[(\d+)\])?')
+_COMMAND = r'\bfcs/({})-cmd-norm(?:\[(\d+)\])?'
 _MOST_KEPT = 8
 _MOST_SHOWN = 60
 
@@ -152,10 +152,10 @@ class _Varied:
                 found.append(section)
             elif name in self._others:
                 found.append(self._others[name])
-            elif file := next((file for folder in folders if (
-                    file := folder / f'{name}.xml').is_file()), None):
+            elif there := [file for folder in folders if (
+                    file := folder / f'{name}.xml').is_file()]:
                 changed = f'plant-{Path(name).name}'
-                self._others[changed] = ElementTree.parse(file).getroot()
+                self._others[changed] = ElementTree.parse(there[0]).getroot()
                 section.set('file', changed)
                 found.append(self._others[changed])
         return found
@@ -233,10 +233,12 @@ class _Varied:
     def _delay_commands(self, plant: Plant, dt: float) -> None:
         kinds = ('flight_control', 'autopilot', 'system')
         self._sections(*kinds)
+        commands = re.compile(_COMMAND.format('|'.join(
+            (*_SURFACES, *(('throttle',) if plant.command_delay else ())))))
         for root in (self.root, *self._others.values()):
             for element in root.iter():
                 if element.tag != 'output' and element.text and 'cmd-norm' in element.text:
-                    element.text = _COMMAND.sub(
+                    element.text = commands.sub(
                         lambda found: _delayed(found[1], int(found[2] or 0)), element.text)
         system = Element('system', {'name': 'plant'})
         channel = SubElement(system, 'channel', {'name': 'actuators of the plant'})
