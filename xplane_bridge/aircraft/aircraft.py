@@ -30,6 +30,7 @@ from dataclasses import replace
 import math
 
 from xplane_bridge.aircraft import limits, steady
+from xplane_bridge.aircraft.air.weather import calm, Weather
 from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.geometry import matrix_ned_body, transform, transpose
 from xplane_bridge.aircraft.hangar import Kind
@@ -39,7 +40,6 @@ from xplane_bridge.aircraft.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler, Seen
 from xplane_bridge.aircraft.state import AircraftState, KNOT
 from xplane_bridge.aircraft.trims import Wanted
-from xplane_bridge.aircraft.weather import calm, Weather
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import PHYSICS_RATE
 
@@ -355,7 +355,7 @@ class Aircraft:
     def _build(self) -> None:
         """Take a new model, or one as good as new, not placed yet."""
         self._kind = Kind.of(self.model, self.dt, self.aircraft_path, self.settings,
-                             self.initial.airfield)
+                             self.initial)
         self._model = self._kind.load(self.seed, outputs=self.outputs)
         # Reads a few values of the current state.
         self.sampler: Sampler = self._model.sampler
