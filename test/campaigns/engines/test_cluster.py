@@ -135,7 +135,7 @@ def test_who_may_not_fly_and_where_nobody_answers_is_said(tmp_path, monkeypatch)
             worker(address, tmp_path, environment={'PYTHONPATH': ''}):
         wait_for_workers(address, 1)
         with pytest.raises(
-                EngineError, match='tcp://.* is given no flights: xplane_bridge is not installed'):
+                EngineError, match='tcp://.* is given no jobs: xplane_bridge is not installed'):
             Cluster(address, fly)
         with worker(address, tmp_path):
             wait_for_workers(address, 2)
@@ -158,9 +158,9 @@ def test_a_worker_with_other_sources_or_another_jsbsim_differs():
     assert len(wanted['xplane_bridge']) == 64
     assert not inspection.difference(dict(wanted), wanted)
     assert inspection.difference(wanted | {'jsbsim': '1.1'}, wanted) == (
-        f'it has another jsbsim, 1.1; this campaign has {wanted["jsbsim"]}')
+        f'it has another jsbsim, 1.1; here it is {wanted["jsbsim"]}')
     assert inspection.difference(wanted | {'xplane_bridge': 'f' * 64}, wanted).startswith(
-        'it has another xplane_bridge, ffffffffffff; this campaign has ')
+        'it has another xplane_bridge, ffffffffffff; here it is ')
     assert 'ImportError' in inspection.difference(ImportError('ImportError'), wanted)
 
 

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import itertools
 import math
 
-AXES = {'airspeed': 'm/s', 'altitude_msl': 'm', 'mass': 'kg', 'flaps': 'ratio'}
-"""The axes that there may be, with their units; airspeed is the calibrated one."""
+AXES = {'airspeed': 'm/s', 'altitude_msl': 'm', 'mass': 'kg', 'cg': 'm', 'flaps': 'ratio'}
+"""The axes that there may be, with their units: calibrated airspeed, the others as of Plant."""
 
 MOST_VALUES, MOST_POINTS = 1000, 20_000
 """How many values an axis may have, and how many points a grid."""

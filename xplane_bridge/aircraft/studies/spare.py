@@ -25,6 +25,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.model import Model, TrimError
+from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.aircraft.state import AircraftState, KNOT
 from xplane_bridge.aircraft.terrain import elevation_m
 from xplane_bridge.aircraft.trim import hold, Steady, trim
@@ -78,19 +79,20 @@ class Spare:
 
 def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
                      flight_path_angle: float = 0.0, bank: float = 0.0,
-                     aircraft_path: str = '', flaps: float = 0.0) -> tuple[Spare, Steady]:
+                     aircraft_path: str = '', flaps: float = 0.0,
+                     plant: Plant = AS_IN_ITS_FILE) -> tuple[Spare, Steady]:
     """
     Return an aircraft in steady flight, and what its trim found; no flying one is needed.
 
     altitude_msl in m, calibrated airspeed in m/s, angles in rad (see trim), flaps 0..1. The
     gear is up where it retracts; levers are full rich and fine. ``aircraft_path`` is
-    the folder of the model, empty for JSBSim's. Raises ValueError for a model that does not
-    exist, or that cannot fly so.
+    the folder of the model, empty for JSBSim's; in ``plant`` it differs from its file. Raises
+    ValueError for a model that does not exist, or that cannot fly so.
 
     The trim wheels hold the flight, where the model has them, and those controls are centred: so
     flies an aircraft that begins trimmed, and so has what it is commanded its zero.
     """
-    load = partial(Model, name, 1.0 / 120.0, 0, aircraft_path)
+    load = partial(Model, name, 1.0 / 120.0, 0, aircraft_path, plant=plant)
     model = load()
     start = Initial(altitude_msl=altitude_msl)
     if not altitude_msl > elevation_m(start.lat_deg, start.lon_deg):
