@@ -26,6 +26,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import math
 
+from xplane_bridge.common.text import counted
+
 AIRSPEED, ALTITUDE = AXES = ('airspeed', 'altitude')
 """Indicated airspeed in m/s, and altitude in m; a schedule without altitudes has none."""
 
@@ -64,8 +66,9 @@ class Schedule:
         for name in names:
             if len(given[name]) != count:
                 raise ValueError(
-                    f'{name} has {len(given[name])} values, expected {count}: one for each of '
-                    f'{len(airspeeds)} airspeeds and {len(altitudes)} altitudes')
+                    f'{name} has {counted(len(given[name]), "value")}, expected {count}: one for '
+                    f'each of {counted(len(airspeeds), "airspeed")} and '
+                    f'{counted(len(altitudes), "altitude")}')
             for n, value in enumerate(given[name]):
                 if not math.isfinite(value):
                     raise ValueError(
@@ -105,7 +108,8 @@ def _place(axis: Sequence[float], value: float) -> tuple[int, float]:
 
 def _axis(name: str, values: Sequence[float]) -> tuple[float, ...]:
     if not 0 < len(values) <= MOST_VALUES:
-        raise ValueError(f'{name} has {len(values)} values, expected 1 to {MOST_VALUES}')
+        raise ValueError(
+            f'{name} has {counted(len(values), "value")}, expected 1 to {MOST_VALUES}')
     found = tuple(map(float, values))
     if not all(map(math.isfinite, found)) or any(
             right <= left for left, right in zip(found, found[1:], strict=False)):

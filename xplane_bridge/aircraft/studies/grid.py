@@ -78,7 +78,9 @@ def _values(name: str, given: str) -> tuple[float, ...]:
                          f'{name}=1:5:2')
     parts = given.split(':')
     if len(parts) == 1:
-        found = [_number(name, part) for part in given.split(',', MOST_VALUES)[:MOST_VALUES + 1]]
+        # Of too many, only so many as show that.
+        texts = given.split(',', MOST_VALUES + 1)[:MOST_VALUES + 1]
+        found = [_number(name, text) for text in texts]
     elif len(parts) == _RANGE:
         found = _range(name, *(_number(name, part) for part in parts))
     else:
