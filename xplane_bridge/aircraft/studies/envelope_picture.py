@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 import itertools
 import math
@@ -110,7 +110,9 @@ def draw(envelope: Envelope, file: str, title: str = '') -> None:
         axes.axis('off')
     for axes in all_axes[-1]:
         axes.set_xlabel(f'{first}, {AXES[first]}')
-    _legend(plot, figure, others, lines, bool(envelope.holes))
+    _legend(plot, figure, others, lines, {
+        level for panel in _MODES for level in envelope.numbers(f'mode.{panel.mode}.level')},
+        bool(envelope.holes))
     figure.suptitle(title or envelope.model)
     drawing.save(figure, [file])
 
@@ -142,7 +144,7 @@ def _value(panel: _Panel, row: Row) -> float:
 
 
 def _legend(plot: Any, figure: Any, others: Sequence[str], lines: Sequence[Sequence[float]],
-            has_holes: bool) -> None:
+            levels: Collection[float], has_holes: bool) -> None:
     made = plot.Line2D
     entries = [
         made([], [], color=_COLOURS[n % len(_COLOURS)],
@@ -153,7 +155,7 @@ def _legend(plot: Any, figure: Any, others: Sequence[str], lines: Sequence[Seque
     entries += [
         made([], [], color=GREY, linestyle='', marker=marker, label=_LEVELS[level],
              markerfacecolor=GREY if level == 1 else 'white')
-        for level, marker in _MARKERS.items()]
+        for level, marker in _MARKERS.items() if level in levels]
     if has_holes:
         entries.append(made(
             [], [], color=GREY, linestyle='', marker='x', label='no steady flight'))

@@ -243,7 +243,7 @@ def margins_of(frequencies: Array, loop: Responses) -> Margins:
         turned = angle[n] + share * (angle[n + 1] - angle[n]) + math.pi
         crossover = math.exp(at[n] + share * (at[n + 1] - at[n]))
         phase = min(phase, abs(math.remainder(turned, math.tau)))
-        delay = min(delay, turned % math.tau / crossover)
+        delay = min(delay, float(turned) % math.tau / crossover)
     imaginary = loop.imag
     for n in np.flatnonzero((imaginary[:-1] >= 0.0) != (imaginary[1:] >= 0.0)):
         share = imaginary[n] / (imaginary[n] - imaginary[n + 1])
