@@ -95,10 +95,9 @@ class Plant:
         if len(given) > _MOST_FACTORS:
             raise FieldError(f'{where}: expected at most {_MOST_FACTORS} names, got {len(given)}')
         for name, value in given.items():
-            kind = next((kind for kind in factors if (
-                str(name).startswith(kind) and len(name) > len(kind))), '')
-            if not (kind or name in NAMES):
+            if not (isinstance(name, str) and is_name(name)):
                 raise FieldError(_no_name(name, where))
+            kind = next((kind for kind in factors if name.startswith(kind)), '')
             low, high = _FACTOR if kind else _BOUNDS[name]
             found = number(value, f'{where}.{name}', at_least=low, at_most=high)
             if kind:
@@ -128,6 +127,12 @@ class Plant:
 
     def __str__(self) -> str:
         return ', '.join(f'{name} {value:g}' for name, value in self.values().items())
+
+
+def is_name(name: str) -> bool:
+    """Return whether a plant may differ in it, if its model has that."""
+    return name in NAMES or any(
+        name.startswith(kind) and len(name) > len(kind) for kind in (AERO, GAIN))
 
 
 AS_IN_ITS_FILE = Plant()

@@ -16,8 +16,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 import math
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,20 @@ def chosen(model: str, aircraft_path: str = '', named: str = '') -> Path:
             f'another one unless they are named: find its own (tune --model {model}), or name a '
             f'file or one of {_known()} with --gains, or gains in "initial"')
     return own
+
+
+def scaled(given: Gains, factors: Sequence[tuple[str, float]]) -> Gains:
+    """Return gains times factors by name; ValueError for a name that is none."""
+    known = [item.name for item in fields(Gains)]
+    for name, factor in factors:
+        if name not in known:
+            near = get_close_matches(name, known)
+            raise ValueError(
+                f'gains.{name} is unknown' + (
+                    f'; did you mean {" or ".join(near)}?' if near else '')
+                + f': expected one of {", ".join(known)}')
+        given = replace(given, **{name: factor * getattr(given, name)})
+    return given
 
 
 def parameters_of(model: str | Path) -> dict[str, float]:

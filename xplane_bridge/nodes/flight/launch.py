@@ -143,7 +143,9 @@ def _gains_for(order: Order, display: Progress) -> dict[str, float]:
                     'the c172p; --gains names others')
         return {}
     try:
-        return gains.parameters_of(order.gains())
+        changed = gains.scaled(gains.load(order.gains()), order.plant.gains)
+        return gains.parameters_of(order.gains()) | {
+            f'gains.{name}': getattr(changed, name) for name, _ in order.plant.gains}
     except ValueError:
         if order.scenario.engages():
             raise

@@ -337,6 +337,9 @@ class Vehicle:
                        else tuple(map(int, value))}
         self._set('sensors_node' if name in SENSOR_FAULTS else 'simulator_node', [
             Parameter(name=key, value=_value(changed)) for key, changed in changes.items()])
+        if name == 'gust':
+            # The next one may be equal.
+            self._set('simulator_node', [Parameter(name=name, value=_value((0.0,)))])
 
     def trim(self, values: Mapping[str, float]) -> dict[str, float]:
         """Trim the simulated aircraft where it is; return the controls that hold it there."""
