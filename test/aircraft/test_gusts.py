@@ -25,8 +25,6 @@ from xplane_bridge.aircraft.air.disturbances import Gust, Shear
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 
-pytestmark = pytest.mark.pure
-
 FOOT = 0.3048
 DT = 1.0 / 120.0
 

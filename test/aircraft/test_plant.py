@@ -30,8 +30,6 @@ from xplane_bridge.aircraft.model import Model  # noqa: E402
 from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant  # noqa: E402
 from xplane_bridge.aircraft.state import POUND  # noqa: E402
 
-pytestmark = pytest.mark.pure
-
 DT = 1.0 / 120.0
 INCH = 0.0254
 ROOT = Path(import_jsbsim().get_default_root_dir())

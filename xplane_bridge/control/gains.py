@@ -155,7 +155,7 @@ def scaled(given: Gains, factors: Sequence[tuple[str, float]]) -> Gains:
     known = [item.name for item in fields(Gains)]
     for name, factor in factors:
         if name not in known:
-            near = get_close_matches(name, known)
+            near = get_close_matches(name, known, cutoff=0.5)
             raise ValueError(
                 f'gains.{name} is unknown' + (
                     f'; did you mean {" or ".join(near)}?' if near else '')
