@@ -119,6 +119,11 @@ class Plant:
         """Return what of it is put into a model: all but what sensors and the autopilot have."""
         return replace(self, sensor_delay=0.0, gains=())
 
+    def without_actuators(self) -> Plant:
+        """Return it as linear models have it: all that is commanded has its effect at once."""
+        return replace(
+            self.of_model(), actuator_rate=None, actuator_delay=0.0, command_delay=0.0)
+
     @property
     def has_actuators(self) -> bool:
         """Return whether surfaces or levers are not at once where they are commanded to be."""
