@@ -21,9 +21,9 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from xplane_bridge.aircraft.air.disturbances import Gust, Shear
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.weather import Gust, Shear
 
 FOOT = 0.3048
 DT = 1.0 / 120.0

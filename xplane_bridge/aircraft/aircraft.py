@@ -29,16 +29,16 @@ from copy import copy
 import math
 
 from xplane_bridge.aircraft import limits, steady
-from xplane_bridge.aircraft.air.weather import calm, FlownInAir, Weather
 from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.geometry import matrix_ned_body, transform, transpose
 from xplane_bridge.aircraft.hangar import Kind
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.limits import check_finite, clamp, value_or
-from xplane_bridge.aircraft.properties import Properties
+from xplane_bridge.aircraft.loading.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler, Seen
 from xplane_bridge.aircraft.state import AircraftState, KNOT
 from xplane_bridge.aircraft.trims import Wanted
+from xplane_bridge.aircraft.weather import calm, FlownInAir, Weather
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import PHYSICS_RATE
 

@@ -28,10 +28,10 @@ from xplane_bridge.aircraft.limits import clamp, MAX_SPEED
 from xplane_bridge.aircraft.loading.files import AircraftFiles, find, Origin
 from xplane_bridge.aircraft.loading.inert import inert, NOWHERE
 from xplane_bridge.aircraft.loading.load import import_jsbsim, load, one_line
+from xplane_bridge.aircraft.loading.properties import Properties
 from xplane_bridge.aircraft.loading.renewal import Renewal
 from xplane_bridge.aircraft.loading.varied import varied
 from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
-from xplane_bridge.aircraft.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler
 from xplane_bridge.aircraft.state import AircraftState, FOOT, POUND, StateReader
 from xplane_bridge.aircraft.terrain import elevation_m
@@ -390,4 +390,4 @@ def _with_plant(jsbsim: Any, files: AircraftFiles, plant: Plant, dt: float,
     """Return the files that JSBSim loads instead."""
     loaded = files if outputs else inert(files)
     return loaded if plant == AS_IN_ITS_FILE else varied(
-        jsbsim, loaded, plant, dt, files.file)
+        jsbsim, loaded, plant.values(), dt, files.file)

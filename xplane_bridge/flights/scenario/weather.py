@@ -20,8 +20,8 @@ from collections.abc import Sequence
 import math
 from typing import Any, Protocol
 
-from xplane_bridge.aircraft.air.disturbances import Gust, Shear, TWENTY_FEET
 from xplane_bridge.aircraft.limits import check_turbulence, check_wind
+from xplane_bridge.aircraft.weather import Gust, Shear, TWENTY_FEET
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown

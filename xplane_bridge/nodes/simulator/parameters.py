@@ -21,11 +21,11 @@ from dataclasses import dataclass
 import math
 from typing import Any
 
-from xplane_bridge.aircraft.air.disturbances import Gust, Shear
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.limits import check_turbulence, check_wind, MAX_LAT_DEG
+from xplane_bridge.aircraft.loading.properties import parse
 from xplane_bridge.aircraft.plant import Plant
-from xplane_bridge.aircraft.properties import parse
+from xplane_bridge.aircraft.weather import Gust, Shear
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.nodes.managed.parameters import parameter
