@@ -25,7 +25,6 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.model import Model, TrimError
-from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.aircraft.state import AircraftState, KNOT
 from xplane_bridge.aircraft.terrain import elevation_m
 from xplane_bridge.aircraft.trim import hold, Steady, trim
@@ -79,22 +78,19 @@ class Spare:
 
 def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
                      flight_path_angle: float = 0.0, bank: float = 0.0,
-                     aircraft_path: str = '', plant: Plant = AS_IN_ITS_FILE,
-                     ) -> tuple[Spare, Steady]:
+                     aircraft_path: str = '') -> tuple[Spare, Steady]:
     """
     Return an aircraft in steady flight, and what its trim found; no flying one is needed.
 
     altitude_msl in m, calibrated airspeed in m/s, angles in rad (see trim). The
     gear is up where it retracts, flaps too; levers are full rich and fine. ``aircraft_path`` is
-    the folder of the model, empty for JSBSim's; ``plant`` is in what it differs from its file,
-    but for delays and rates. Raises ValueError for a model that does not exist, or that cannot
-    fly so.
+    the folder of the model, empty for JSBSim's. Raises ValueError for a model that does not
+    exist, or that cannot fly so.
 
     The trim wheels hold the flight, where the model has them, and those controls are centred: so
     flies an aircraft that begins trimmed, and so has what it is commanded its zero.
     """
-    load = partial(
-        Model, name, 1.0 / 120.0, 0, aircraft_path, plant=plant.without_actuators())
+    load = partial(Model, name, 1.0 / 120.0, 0, aircraft_path)
     model = load()
     start = Initial(altitude_msl=altitude_msl)
     if not altitude_msl > elevation_m(start.lat_deg, start.lon_deg):
