@@ -131,7 +131,7 @@ def test_shear_at_twenty_feet_is_its_wind_and_above_a_thousand_no_more():
     (lambda it: it.meet(Gust(0.0, 0.0, math.nan, 10.0)), 'up is nan'),
     (lambda it: it.meet(Gust(0.0, 0.0, 1.0, 0.0)), 'a length of 0 m'),
     (lambda it: it.meet(Gust(0.0, 0.0, 1.0, 1.0, -1.0)), 'a distance of -1 m'),
-    (lambda it: it.meet(Gust(0.0, 0.0, 1.0, 1.0, 0.0, -1.0)), 'a hold of -1 m'),
+    (lambda it: it.meet(Gust(0.0, 0.0, 1.0, 1.0, 0.0, math.inf)), 'a hold of inf m'),
     (lambda it: it.set_shear(Shear(1.0, 1.0, 9.0)), 'a roughness of 9 m'),
     (lambda it: it.set_shear(Shear(1.0, 1.0, 0.0, 2.0)), 'an exponent of 2'),
 ])

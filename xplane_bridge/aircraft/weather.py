@@ -29,11 +29,15 @@ from xplane_bridge.aircraft.limits import check_finite, check_wind
 from xplane_bridge.aircraft.model import Model
 from xplane_bridge.aircraft.state import AircraftState, FOOT
 
-TWENTY_FEET = 20.0 * 0.3048
+TWENTY_FEET = 20.0 * FOOT
 # Shear is what it is between these heights (m), and beyond them constant: 3 ft and 1000 ft.
-_LOWEST = 3.0 * 0.3048
-_HIGHEST = 1000.0 * 0.3048
+_LOWEST = 3.0 * FOOT
+_HIGHEST = 1000.0 * FOOT
 _LONGEST = 1e5
+
+FOR_GOOD = -1.0
+"""Instead of the length of a gust's hold."""
+
 _ROUGHNESS = (1e-4, 5.0)
 _EXPONENTS = (0.0, 1.0)
 # JSBSim's turb-type for MIL-F-8785C.
@@ -50,7 +54,7 @@ class Gust:
     Its amplitudes in m/s are the velocity of the air ``forward`` and to the ``right``, level by
     the heading at which it begins, and ``up``. It builds up over ``length`` m of flight, from
     ``distance`` m on; after ``hold`` m more it falls off over the same length. It is held for
-    good where that is infinite.
+    good where that is negative.
     """
 
     forward: float
@@ -58,7 +62,7 @@ class Gust:
     up: float
     length: float
     distance: float = 0.0
-    hold: float = math.inf
+    hold: float = FOR_GOOD
 
     def check(self) -> None:
         """Raise ValueError for one that is not simulated."""
@@ -68,12 +72,12 @@ class Gust:
             raise ValueError(f'a length of {self.length:g} m, expected above 0, to {_LONGEST:g}')
         if not 0.0 <= self.distance <= _LONGEST:
             raise ValueError(f'a distance of {self.distance:g} m, expected 0..{_LONGEST:g}')
-        if not self.hold >= 0.0:
-            raise ValueError(f'a hold of {self.hold:g} m, expected at least 0')
+        if not -_LONGEST <= self.hold <= _LONGEST:
+            raise ValueError(f'a hold of {self.hold:g} m, expected at most {_LONGEST:g}')
 
     def share(self, flown: float) -> float:
         """Return the share of its amplitudes after so many m of flight."""
-        x, whole = flown - self.distance, 2.0 * self.length + self.hold
+        x, whole = flown - self.distance, self._whole
         if not 0.0 < x < whole:
             return 0.0
         along = min(x, self.length, whole - x)
@@ -81,7 +85,11 @@ class Gust:
 
     def is_over(self, flown: float) -> bool:
         """Return whether it was flown through."""
-        return flown >= self.distance + 2.0 * self.length + self.hold
+        return flown >= self.distance + self._whole
+
+    @property
+    def _whole(self) -> float:
+        return math.inf if self.hold < 0.0 else 2.0 * self.length + self.hold
 
 
 @dataclass(frozen=True, slots=True)

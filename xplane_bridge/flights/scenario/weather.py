@@ -17,11 +17,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import math
 from typing import Any, Protocol
 
 from xplane_bridge.aircraft.limits import check_turbulence, check_wind
-from xplane_bridge.aircraft.weather import Gust, Shear, TWENTY_FEET
+from xplane_bridge.aircraft.weather import FOR_GOOD, Gust, Shear, TWENTY_FEET
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
@@ -121,7 +120,7 @@ def _gust(value: Any, where: str) -> tuple[float, ...]:
         fields.number(given['length'], f'{where}.length', above=0.0),
         fields.number(given.get('distance', 0.0), f'{where}.distance', at_least=0.0),
         fields.number(given['hold'], f'{where}.hold', at_least=0.0) if 'hold' in given
-        else math.inf)
+        else FOR_GOOD)
     gust.check()
     return (forward, right, up, gust.length, gust.distance, gust.hold)
 

@@ -147,7 +147,7 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         live=True)
     gust: tuple[float, ...] = parameter(
         (), 'A gust (1 - cosine) that begins when it is set: velocity of the air forward, right, '
-        'up, m/s; length, distance until it begins, and length of its hold, m (infinite: for '
+        'up, m/s; length, distance until it begins, and length of its hold, m (-1: for '
         'good). Empty: none.', live=True)
     wind_shear: tuple[float, ...] = parameter(
         (), 'Wind that grows with the height above the ground: at 20 ft east, north, m/s; then a '
