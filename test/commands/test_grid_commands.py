@@ -168,7 +168,7 @@ def test_gains_over_a_grid_are_those_of_its_points_and_fly(
 @pytest.mark.usefixtures('here')
 @pytest.mark.parametrize(('arguments', 'sentence'), [
     (['--grid', 'airspeed=20,110'], 'a schedule may have no holes, and at airspeed 20 there is'),
-    (['--grid', 'flaps=0,1'], 'gains are scheduled over airspeed and altitude_msl, not over flaps'),
+    (['--grid', 'flaps=0,1'], 'scheduled over airspeed and altitude_msl, not over flaps'),
     (['--grid', 'airspeed=1:100:1'], 'airspeed has 100 values, a schedule at most 64'),
     (['--grid', 'altitude_msl=1000'], 'expected --airspeed, or airspeed among the axes'),
     (['--grid', 'airspeed=110', '--phase-margin', '89'], 'there is one: no gains: '),

@@ -23,7 +23,15 @@ from pathlib import Path
 import pytest
 
 from xplane_bridge.control.cascade import Cascade
-from xplane_bridge.control.gains import Gains, load, parameters_of, scheduled, ScheduledGains
+from xplane_bridge.control.gains import (
+    Gains,
+    load,
+    parameters_of,
+    scaled,
+    scaled_parameters,
+    scheduled,
+    ScheduledGains,
+)
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.runway.autopilot import Autopilot
 from xplane_bridge.control.schedule import Schedule
@@ -58,6 +66,17 @@ def test_scheduled_gains_are_scaled_only_beyond_their_airspeeds() -> None:
     assert gains.at(80.0, 0.0).airspeed == 60.0
     # What is not scheduled holds everywhere.
     assert gains.at(80.0, 0.0).climb_limit == 9.0
+
+
+def test_factors_of_a_plant_hold_for_scheduled_gains_too(tmp_path: Path) -> None:
+    factors = (('roll_to_roll_rate', 2.0), ('climb_limit', 0.5))
+    gains = scaled(scheduled(Gains(climb_limit=9.0), LISTS), factors)
+    assert gains.at(50.0, 2000.0).roll_to_roll_rate == pytest.approx(2.0 * 4.5)
+    assert gains.at(50.0, 2000.0).climb_limit == 4.5
+    file = written(tmp_path, '{airspeed: [40.0, 60.0], roll_to_roll_rate: [1.0, 2.0]}')
+    found = scaled_parameters(file, factors)
+    assert found['schedule.roll_to_roll_rate'] == [2.0, 4.0]
+    assert found['gains.climb_limit'] == 4.5
 
 
 def test_gains_without_a_schedule_are_the_same_object_everywhere() -> None:

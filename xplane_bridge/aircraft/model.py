@@ -25,13 +25,13 @@ import numpy as np
 
 from xplane_bridge.aircraft.geometry import Vector
 from xplane_bridge.aircraft.limits import clamp, MAX_SPEED
-from xplane_bridge.aircraft.loading.files import find, Origin
+from xplane_bridge.aircraft.loading.files import AircraftFiles, find, Origin
 from xplane_bridge.aircraft.loading.inert import inert, NOWHERE
 from xplane_bridge.aircraft.loading.load import import_jsbsim, load, one_line
+from xplane_bridge.aircraft.loading.properties import Properties
 from xplane_bridge.aircraft.loading.renewal import Renewal
 from xplane_bridge.aircraft.loading.varied import varied
 from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
-from xplane_bridge.aircraft.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler
 from xplane_bridge.aircraft.state import AircraftState, FOOT, POUND, StateReader
 from xplane_bridge.aircraft.terrain import elevation_m
@@ -75,10 +75,8 @@ class Model:
                  plant: Plant = AS_IN_ITS_FILE) -> None:
         self._jsbsim = jsbsim = import_jsbsim()
         self.files = find(name, path, Path(jsbsim.get_default_root_dir()))
-        loaded = self.files if outputs else inert(self.files)
-        if plant != AS_IN_ITS_FILE:
-            loaded = varied(jsbsim, loaded, plant, dt, self.files.file)
-        self._fdm: Any = load(jsbsim, loaded, self.files.file)
+        self._fdm: Any = load(
+            jsbsim, _with_plant(jsbsim, self.files, plant, dt, outputs), self.files.file)
         self._has_actuators = plant.has_actuators
         if not outputs:
             self._fdm.set_output_path(NOWHERE)
@@ -91,6 +89,8 @@ class Model:
         self.get = self._fdm.get_property_value
         self._seed(seed)
         self._renewal: Renewal | None = None
+        # What is done before each step of fly().
+        self.before_step: Callable[[], None] | None = None
         manager = self._fdm.get_property_manager()
         node = manager.get_node
         self._has_node = manager.hasNode
@@ -136,6 +136,7 @@ class Model:
         False if it cannot be returned to, to the last bit: then load another one. Whoever is to
         be equal to a renewed model calls it once after loading.
         """
+        self.before_step = None
         if self._renewal is None:
             self._renewal = Renewal(self._fdm)
         is_new = self._renewal.run(self._forget)
@@ -158,6 +159,12 @@ class Model:
         set_value: Callable[[float], object] = (
             partial(self.set, name) if node is None else node.set_double_value)
         return set_value
+
+    def getter(self, name: str) -> Callable[[], float]:
+        """Return a function that returns a property, which must be there."""
+        value: Callable[[], float] = (
+            self._fdm.get_property_manager().get_node(name).get_double_value)
+        return value
 
     @property
     def retractable(self) -> bool:
@@ -195,8 +202,11 @@ class Model:
         run, broken, lat_deg, lon_deg, speed, phi, altitude, set_terrain = self._flown
         elevation_m = self.elevation_m
         lat, lon = lat_deg(), lon_deg()
+        before_step = self.before_step
         for flown in range(steps):
             before = lat, lon
+            if before_step is not None:
+                before_step()
             try:
                 run()
             except broken:
@@ -367,3 +377,17 @@ class Model:
         elif self._has_node(f'propulsion/engine[{engine}]/n1'):
             self.set('propulsion/cutoff_cmd', 0 if on else 1)
         self.set('propulsion/active_engine', -1)
+
+
+def check_plant(name: str, path: str, plant: Plant, dt: float) -> None:
+    """Raise ValueError for a plant that a model cannot be; what is found is kept for loading."""
+    jsbsim = import_jsbsim()
+    _with_plant(jsbsim, find(name, path, Path(jsbsim.get_default_root_dir())), plant, dt, False)
+
+
+def _with_plant(jsbsim: Any, files: AircraftFiles, plant: Plant, dt: float,
+                outputs: bool) -> AircraftFiles:
+    """Return the files that JSBSim loads instead."""
+    loaded = files if outputs else inert(files)
+    return loaded if plant == AS_IN_ITS_FILE else varied(
+        jsbsim, loaded, plant.values(), dt, files.file)

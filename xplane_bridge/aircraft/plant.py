@@ -95,10 +95,9 @@ class Plant:
         if len(given) > _MOST_FACTORS:
             raise FieldError(f'{where}: expected at most {_MOST_FACTORS} names, got {len(given)}')
         for name, value in given.items():
-            kind = next((kind for kind in factors if (
-                str(name).startswith(kind) and len(name) > len(kind))), '')
-            if not (kind or name in NAMES):
+            if not (isinstance(name, str) and is_name(name)):
                 raise FieldError(_no_name(name, where))
+            kind = next((kind for kind in factors if name.startswith(kind)), '')
             low, high = _FACTOR if kind else _BOUNDS[name]
             found = number(value, f'{where}.{name}', at_least=low, at_most=high)
             if kind:
@@ -120,6 +119,11 @@ class Plant:
         """Return what of it is put into a model: all but what sensors and the autopilot have."""
         return replace(self, sensor_delay=0.0, gains=())
 
+    def without_actuators(self) -> Plant:
+        """Return it as linear models have it: all that is commanded has its effect at once."""
+        return replace(
+            self.of_model(), actuator_rate=None, actuator_delay=0.0, command_delay=0.0)
+
     @property
     def has_actuators(self) -> bool:
         """Return whether surfaces or levers are not at once where they are commanded to be."""
@@ -128,6 +132,12 @@ class Plant:
 
     def __str__(self) -> str:
         return ', '.join(f'{name} {value:g}' for name, value in self.values().items())
+
+
+def is_name(name: str) -> bool:
+    """Return whether a plant may differ in it, if its model has that."""
+    return name in NAMES or any(
+        name.startswith(kind) and len(name) > len(kind) for kind in (AERO, GAIN))
 
 
 AS_IN_ITS_FILE = Plant()

@@ -17,7 +17,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 import math
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,21 @@ def chosen(model: str, aircraft_path: str = '', named: str = '') -> Path:
     return own
 
 
+def scaled(given: Gains, factors: Sequence[tuple[str, float]]) -> Gains:
+    """Return gains, also scheduled ones, times factors; ValueError for a name that is none."""
+    for name, factor in factors:
+        if name not in NAMES:
+            near = get_close_matches(name, NAMES, cutoff=0.5)
+            raise ValueError(
+                f'gains.{name} is unknown' + (
+                    f'; did you mean {" or ".join(near)}?' if near else '')
+                + f': expected one of {", ".join(NAMES)}')
+        given = replace(given, **{name: factor * getattr(given, name)})
+        if isinstance(given, ScheduledGains) and given.schedule is not None:
+            given = replace(given, schedule=given.schedule.scaled(name, factor))
+    return given
+
+
 def parameters_of(model: str | Path) -> Parameters:
     """
     Return what an aircraft's file has for autopilot_node, by the names of its parameters.
@@ -218,6 +234,17 @@ def parameters_of(model: str | Path) -> Parameters:
         **{f'{group}.{name}': value for group in GROUPS
            for name, value in numbers(content, group, list(content.get(group, ()))).items()},
         **{f'{SCHEDULE}.{name}': values for name, values in lists(content).items()}}
+
+
+def scaled_parameters(model: str | Path, factors: Sequence[tuple[str, float]]) -> Parameters:
+    """Return parameters_of() with its gains times factors; ValueError as both say."""
+    changed = scaled(load(model), factors)
+    found = parameters_of(model) | {
+        f'gains.{name}': getattr(changed, name) for name, _ in factors}
+    if isinstance(changed, ScheduledGains) and changed.schedule is not None:
+        found |= {f'{SCHEDULE}.{name}': values
+                  for name, values in changed.schedule.lists().items()}
+    return found
 
 
 def of_simulated(params_file: str) -> Parameters:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 from xplane_bridge.common.text import counted
@@ -87,6 +87,21 @@ class Schedule:
         far = self._between(row + 1, column, across) if up else near
         return {name: low + up * (high - low)
                 for name, low, high in zip(self.names, near, far, strict=True)}
+
+    def scaled(self, name: str, factor: float) -> Schedule:
+        """Return the schedule with the values of a name multiplied; the same without that name."""
+        if name not in self.names:
+            return self
+        n = self.names.index(name)
+        return replace(self, values=tuple(tuple(
+            (*point[:n], factor * point[n], *point[n + 1:]) for point in row)
+            for row in self.values))
+
+    def lists(self) -> dict[str, list[float]]:
+        """Return the lists by name, as of() takes them."""
+        points = [point for row in self.values for point in row]
+        return {AIRSPEED: [*self.airspeeds], ALTITUDE: [*self.altitudes],
+                **{name: [point[n] for point in points] for n, name in enumerate(self.names)}}
 
     def _between(self, row: int, column: int, across: float) -> Sequence[float]:
         values = self.values[row]

@@ -30,6 +30,7 @@ models are those without delay and rate. A section in another file is put into t
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -43,13 +44,15 @@ from xml.etree.ElementTree import Element, SubElement
 from xplane_bridge.aircraft.loading.files import AircraftFiles
 from xplane_bridge.aircraft.loading.inert import copied, LARGEST_FILE
 from xplane_bridge.aircraft.loading.load import load, one_line
-from xplane_bridge.aircraft.plant import AERO, INERTIA, Plant
-from xplane_bridge.aircraft.state import FOOT, POUND
+from xplane_bridge.common.units import FOOT, POUND
 
 _INCH = FOOT / 12.0
 _LENGTHS = {'IN': _INCH, 'FT': FOOT, 'M': 1.0, 'CM': 0.01}
 # A mass of more times that of the model is a mistake.
 _HEAVIEST = 5.0
+_AERO = 'aero.'
+_INERTIA = ('ixx', 'iyy', 'izz', 'ixz')
+_ACTUATORS = ('actuator_rate', 'actuator_delay', 'command_delay')
 _SURFACES = ('elevator', 'aileron', 'rudder')
 _COMMAND = r'\bfcs/({})-cmd-norm(?:\[(\d+)\])?'
 _MOST_KEPT = 8
@@ -68,29 +71,30 @@ class _Usual:
     dt: float
 
 
-_kept: OrderedDict[tuple[Path, bytes, Plant, float], TemporaryDirectory[str]] = OrderedDict()
+_Values = tuple[tuple[str, float], ...]
+_kept: OrderedDict[tuple[Path, bytes, _Values, float], TemporaryDirectory[str]] = OrderedDict()
 _usual: OrderedDict[tuple[Path, bytes], _Usual] = OrderedDict()
 _lock = threading.Lock()
 
 
-def varied(jsbsim: Any, files: AircraftFiles, plant: Plant, dt: float,
+def varied(jsbsim: Any, files: AircraftFiles, values: Mapping[str, float], dt: float,
            named: Path) -> AircraftFiles:
     """
     Return the files of an aircraft with a plant in it, for steps of ``dt`` (s).
 
-    ``named`` is the file that the user knows. Raises ValueError with a sentence for what this
-    model has not: a function, an inertia, a mass so small; and for a centre of gravity beyond its
-    chord.
+    ``values`` are in what the plant differs, by the names of plant.Plant.values(). ``named`` is
+    the file that the user knows. Raises ValueError with a sentence for what this model has not: a
+    function, an inertia, a mass so small; and for a centre of gravity beyond its chord.
     """
     with files.file.open('rb') as stream:
         text = stream.read(LARGEST_FILE)
-    key = files.file, text, plant, dt
+    key = files.file, text, tuple(values.items()), dt
     with _lock:
         if key not in _kept:
             if key[:2] not in _usual:
                 _usual[key[:2]] = _weighed(jsbsim, files, named)
             model = _Varied(files, text, _usual[key[:2]], f'{named.stem}: plant')
-            model.change(plant, dt)
+            model.change(values, dt)
             _kept[key] = copied(files, model.files())
             for kept in (_kept, _usual):
                 while len(kept) > _MOST_KEPT:
@@ -122,17 +126,20 @@ class _Varied:
         self._files, self._usual, self._where = files, usual, where
         self._others: dict[str, Element] = {}
 
-    def change(self, plant: Plant, dt: float) -> None:
+    def change(self, values: Mapping[str, float], dt: float) -> None:
         """Put a plant into it."""
-        if plant.mass is not None or plant.cg:
-            self._move_mass(plant)
-        for name in INERTIA:
-            if (factor := getattr(plant, name)) != 1.0:
-                self._scale_inertia(name, factor)
-        if plant.aero:
-            self._scale_functions(dict(plant.aero))
-        if plant.has_actuators:
-            self._delay_commands(plant, dt)
+        for name, value in values.items():
+            if name in _INERTIA:
+                self._scale_inertia(name, value)
+        if 'mass' in values or 'cg' in values:
+            self._move_mass(values.get('mass'), values.get('cg', 0.0))
+        if factors := {name.removeprefix(_AERO): value for name, value in values.items()
+                       if name.startswith(_AERO)}:
+            self._scale_functions(factors)
+        if not values.keys().isdisjoint(_ACTUATORS):
+            self._delay_commands(
+                values.get('actuator_rate'), values.get('actuator_delay', 0.0),
+                values.get('command_delay', 0.0), dt)
 
     def files(self) -> dict[str, bytes]:
         """Return the files of the copy by their names: its own, and sections of it."""
@@ -165,15 +172,15 @@ class _Varied:
 
     # Mass.
 
-    def _move_mass(self, plant: Plant) -> None:
+    def _move_mass(self, mass: float | None, cg: float) -> None:
         usual = self._usual
-        balance = self._balance('mass' if plant.mass is not None else 'cg')
+        balance = self._balance('mass' if mass is not None else 'cg')
         x, y, z = usual.cg
-        if plant.cg:
-            if not abs(plant.cg) <= usual.chord:
+        if cg:
+            if not abs(cg) <= usual.chord:
                 raise self._fail('cg', (
                     f'expected at most its mean chord, {usual.chord:.2f} m, forward or aft, got '
-                    f'{plant.cg:g}'))
+                    f'{cg:g}'))
             place = balance.find("location[@name='CG']")
             along = None if place is None else place.find('x')
             unit = _LENGTHS.get('IN' if place is None else place.get('unit', 'IN'))
@@ -181,15 +188,15 @@ class _Varied:
                 raise self._fail('cg', 'its file has no centre of gravity that could be moved')
             # Along the file's own axis, which points aft.
             along.text = repr(
-                float(along.text or 0.0) - plant.cg / unit * usual.weight / usual.empty)
-            x -= plant.cg / _INCH
-        if plant.mass is None:
+                float(along.text or 0.0) - cg / unit * usual.weight / usual.empty)
+            x -= cg / _INCH
+        if mass is None:
             return
-        weight = plant.mass / POUND
+        weight = mass / POUND
         if not usual.empty <= weight <= _HEAVIEST * usual.weight:
             raise self._fail('mass', (
                 f'expected at least the empty mass, {usual.empty * POUND:.1f} kg, and at most '
-                f'{_HEAVIEST * usual.weight * POUND:.0f} kg, got {plant.mass:g} kg; with the fuel '
+                f'{_HEAVIEST * usual.weight * POUND:.0f} kg, got {mass:g} kg; with the fuel '
                 f'and load of its file it is {usual.weight * POUND:.1f} kg'))
         ballast = SubElement(balance, 'pointmass', {'name': 'plant'})
         SubElement(ballast, 'weight', {'unit': 'LBS'}).text = repr(weight - usual.weight)
@@ -219,7 +226,7 @@ class _Varied:
                 near = get_close_matches(name, known, n=3, cutoff=0.5) or [
                     one for one in known if one.lower() == name.lower()]
                 shown = [one for one in known if '/' not in one]
-                raise self._fail(f'{AERO}{name}', (
+                raise self._fail(f'{_AERO}{name}', (
                     f'{self._files.model} has no such function or axis'
                     + (f'; did you mean {" or ".join(near)}?' if near else '')
                     + f'; it has {", ".join(shown[:_MOST_SHOWN]) or "none"}'
@@ -230,24 +237,24 @@ class _Varied:
 
     # Actuators.
 
-    def _delay_commands(self, plant: Plant, dt: float) -> None:
+    def _delay_commands(self, rate: float | None, actuators: float, late: float, dt: float,
+                        ) -> None:
         kinds = ('flight_control', 'autopilot', 'system')
         self._sections(*kinds)
-        commands = re.compile(_COMMAND.format('|'.join(
-            (*_SURFACES, *(('throttle',) if plant.command_delay else ())))))
+        read = re.compile(_COMMAND.format('|'.join(
+            (*_SURFACES, *(('throttle',) if late else ())))))
         for root in (self.root, *self._others.values()):
             for element in root.iter():
                 if element.tag != 'output' and element.text and 'cmd-norm' in element.text:
-                    element.text = commands.sub(
+                    element.text = read.sub(
                         lambda found: _delayed(found[1], int(found[2] or 0)), element.text)
         system = Element('system', {'name': 'plant'})
         channel = SubElement(system, 'channel', {'name': 'actuators of the plant'})
         for name in _SURFACES:
-            _actuator(channel, name, 0, plant.actuator_delay + plant.command_delay, dt,
-                      None if plant.actuator_rate is None
-                      else plant.actuator_rate * dt / self._usual.dt)
-        for number in range(self._usual.engines if plant.command_delay else 0):
-            lever = _actuator(channel, 'throttle', number, plant.command_delay, dt)
+            _actuator(channel, name, 0, actuators + late, dt,
+                      None if rate is None else rate * dt / self._usual.dt)
+        for number in range(self._usual.engines if late else 0):
+            lever = _actuator(channel, 'throttle', number, late, dt)
             SubElement(lever, 'output').text = f'fcs/throttle-pos-norm[{number}]'
         # Systems run in the order of the file, and before its flight control.
         self.root.insert(next((at for at, one in enumerate(self.root) if one.tag in kinds),

@@ -124,8 +124,13 @@ def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
 
 
 def spare_of(aircraft: Aircraft) -> Spare:
-    """Return what a model like an aircraft's is made of, in its current state."""
+    """
+    Return what a model like an aircraft's is made of, in its current state.
+
+    It has the aircraft's plant, but for delays and rates.
+    """
     return Spare(
         aircraft.model, partial(Model, aircraft.model, aircraft.dt, aircraft.seed,
-                                aircraft.aircraft_path, dict(aircraft.settings)),
+                                aircraft.aircraft_path, dict(aircraft.settings),
+                                plant=aircraft.initial.plant.without_actuators()),
         aircraft.state, tuple(engine.propeller for engine in aircraft.state.engines))

@@ -143,7 +143,7 @@ def _gains_for(order: Order, display: Progress) -> gains.Parameters:
                     'the c172p; --gains names others')
         return {}
     try:
-        return gains.parameters_of(order.gains())
+        return gains.scaled_parameters(order.gains(), order.plant.gains)
     except ValueError:
         if order.scenario.engages():
             raise
