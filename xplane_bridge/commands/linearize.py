@@ -51,6 +51,7 @@ from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.common.text import counted, printable
 from xplane_bridge.control import gains
 from xplane_bridge.control.tuning.tune import Limits
+from xplane_bridge.experiments.settings import INTERRUPTED
 
 # Of the holes, so many are said; all are in the table.
 _SAID = 5
@@ -162,6 +163,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ImportError, OSError, ValueError, EngineError) as error:
         print(f'linearize: {error}', file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print('linearize: interrupted', file=sys.stderr)
+        return INTERRUPTED
     return 0
 
 

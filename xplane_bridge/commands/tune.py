@@ -50,6 +50,7 @@ from xplane_bridge.control.schedule import AIRSPEED, ALTITUDE, MOST_VALUES
 from xplane_bridge.control.tuning.linear_model import from_json, LinearModel
 from xplane_bridge.control.tuning.report import parameter_file, table
 from xplane_bridge.control.tuning.tune import BANDWIDTHS, Limits, tune, Tuning
+from xplane_bridge.experiments.settings import INTERRUPTED
 
 # Over what gains are scheduled, by the names of a grid's axes.
 _SCHEDULED = ('airspeed', 'altitude_msl')
@@ -76,6 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ImportError, OSError, ValueError, EngineError) as error:
         print(f'tune: {error}', file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print('tune: interrupted', file=sys.stderr)
+        return INTERRUPTED
     print(table(found))
     for loop in found.loops:
         if not loop.reached:

@@ -78,7 +78,7 @@ def _margins(envelope: Envelope) -> tuple[_Panel, ...]:
             _Panel('disk margin of all controls', '', ('margin.disk',)))
 
 
-def draw(envelope: Envelope, file: str, title: str = '') -> None:
+def draw(envelope: Envelope, file: str) -> None:
     """
     Draw an envelope into a file; holes are crosses below, of the colour of their line.
 
@@ -91,8 +91,8 @@ def draw(envelope: Envelope, file: str, title: str = '') -> None:
         rows, _COLUMNS, figsize=(_WIDTH, _HEIGHT * rows + 1.0), squeeze=False, sharex=True,
         layout='constrained')
     first, *others = envelope.axes
-    lines = [*itertools.islice(
-        itertools.product(*(envelope.axes[name] for name in others)), MOST_LINES)]
+    combinations = [*itertools.product(*(envelope.axes[name] for name in others))]
+    lines = combinations[:MOST_LINES]
     for axes, panel in zip(all_axes.flat, panels, strict=False):
         axes.set_title(panel.title, fontsize=10)
         axes.set_ylabel(panel.unit)
@@ -113,7 +113,9 @@ def draw(envelope: Envelope, file: str, title: str = '') -> None:
     _legend(plot, figure, others, lines, {
         level for panel in _MODES for level in envelope.numbers(f'mode.{panel.mode}.level')},
         bool(envelope.holes))
-    figure.suptitle(title or envelope.model)
+    figure.suptitle(envelope.model + (
+        f', the first {MOST_LINES} of {len(combinations)} lines'
+        if len(combinations) > MOST_LINES else ''))
     drawing.save(figure, [file])
 
 

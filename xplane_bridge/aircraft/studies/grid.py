@@ -29,7 +29,7 @@ import math
 AXES = {'airspeed': 'm/s', 'altitude_msl': 'm', 'mass': 'kg', 'cg': 'm', 'flaps': 'ratio'}
 """The axes that there may be, with their units: calibrated airspeed, the others as of Plant."""
 
-MOST_VALUES, MOST_POINTS = 1000, 20_000
+MOST_VALUES, MOST_POINTS = 1000, 10_000
 """How many values an axis may have, and how many points a grid."""
 
 # A last value that rounding has made larger still belongs to its range.
