@@ -119,6 +119,7 @@ def test_a_grid_of_holes_only_is_an_error_that_says_why(
     (['--grid', 'airspeed=90', '--bank', '20'], '--bank: a grid is of level flight'),
     (['--grid', 'airspeed=90', '--method', 'jsbsim'], 'a grid is of central differences'),
     (['--grid', 'airspeed=90', '-o', 'a.xls'], 'a.xls: expected a name that ends with one of'),
+    (['--grid', 'airspeed=90', '-o', '/nowhere/a.csv'], 'a.csv: there is no folder /nowhere'),
     (['--grid', 'airspeed=90', '--picture', 'a.gif'], '--picture: expected a name that ends in'),
     (['--grid', 'airspeed=90', '--gains', 'nobody'], 'there are no gains nobody'),
     (['--grid', 'airspeed=90', '--delay', '-1', '--gains', 'T37'], 'delay is -1 s, must be'),

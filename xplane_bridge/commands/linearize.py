@@ -29,6 +29,7 @@ from pathlib import Path
 import sys
 import time
 
+from xplane_bridge.aircraft.model import Model
 from xplane_bridge.aircraft.studies import envelope_table
 from xplane_bridge.aircraft.studies.envelope import Job, Row, studied, Study
 from xplane_bridge.aircraft.studies.envelope_picture import draw
@@ -97,7 +98,7 @@ def survey(grid: Grid, study: Study, given: Namespace) -> Envelope:
     if given.airspeed is None and 'airspeed' not in grid.axes:
         raise ValueError('expected --airspeed, or airspeed among the axes of the grid')
     # What holds for all points is found before the first.
-    parse_model(study)
+    _check_model(study)
     place = {'airspeed': given.airspeed, 'altitude_msl': given.altitude_msl}
     rows: list[Row] = []
     said = time.monotonic()
@@ -120,9 +121,8 @@ def survey(grid: Grid, study: Study, given: Namespace) -> Envelope:
     return found
 
 
-def parse_model(study: Study) -> None:
+def _check_model(study: Study) -> None:
     """Raise ValueError for a model that does not exist, ImportError without JSBSim."""
-    from xplane_bridge.aircraft.model import Model
     Model(study.model, 1.0 / 120.0, 0, study.aircraft_path)
 
 
@@ -228,11 +228,12 @@ def _over_grid(given: Namespace) -> None:
         raise ValueError('--method jsbsim: a grid is of central differences')
     writers = [envelope_table.writer(file) for file in given.output]
     if given.picture:
-        if Path(given.picture).suffix.removeprefix('.') not in FORMATS:
-            raise ValueError(f'--picture: expected a name that ends in .{", .".join(FORMATS)}, '
-                             f'got {Path(given.picture).name}')
-        optional.require('the picture', 'matplotlib', extra='fly')
-    refuse_existing([*given.output, *filter(None, [given.picture])], given.force)
+        _check_picture(given.picture)
+    files = [*given.output, *filter(None, [given.picture])]
+    for file in files:
+        if not (folder := Path(file).absolute().parent).is_dir():
+            raise ValueError(f'{file}: there is no folder {folder}')
+    refuse_existing(files, given.force)
     found = survey(grid, Study(
         given.model, given.aircraft_path, given.aircraft_class, given.category,
         gains.load(gains.chosen(given.model, given.aircraft_path, given.gains))
@@ -246,3 +247,11 @@ def _over_grid(given: Namespace) -> None:
     if given.picture:
         draw(found, given.picture)
         print(f'picture: {given.picture}', file=sys.stderr)
+
+
+def _check_picture(file: str) -> None:
+    """Raise ValueError for a name that is no picture's, ImportError if none can be drawn."""
+    if Path(file).suffix.removeprefix('.') not in FORMATS:
+        raise ValueError(f'--picture: expected a name that ends in .{", .".join(FORMATS)}, '
+                         f'got {Path(file).name}')
+    optional.require('the picture', 'matplotlib', extra='fly')
