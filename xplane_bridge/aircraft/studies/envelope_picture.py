@@ -103,9 +103,11 @@ def draw(envelope: Envelope, file: str) -> None:
             _line(axes, panel, first, at, _COLOURS[n % len(_COLOURS)],
                   _STYLES[n // len(_COLOURS) % len(_STYLES)])
             holes = [row[first] for row in at if row['outcome'] != TRIMMED]
-            axes.plot(holes, [_LOWEST + n * _APART] * len(holes), 'x', markersize=5,
-                      color=_COLOURS[n % len(_COLOURS)], clip_on=False,
-                      transform=axes.get_xaxis_transform())
+            # Without points it would have no place that a layout could be made for.
+            if holes:
+                axes.plot(holes, [_LOWEST + n * _APART] * len(holes), 'x', markersize=5,
+                          color=_COLOURS[n % len(_COLOURS)], clip_on=False,
+                          transform=axes.get_xaxis_transform())
     for axes in all_axes.flat[len(panels):]:
         axes.axis('off')
     for axes in all_axes[-1]:
