@@ -40,6 +40,7 @@ WRITERS = {
     'export/ulyssix/map.py': {'export/ulyssix/map.py'},
     # A capture is never written over.
     'export/ulyssix/record.py': {'links/captures/writing.py', 'export/ulyssix/files.py'},
+    'commands/linearize.py': {'aircraft/studies/envelope_table.py', 'common/drawing.py'},
     'commands/tune.py': {'commands/tune.py'},
     'commands/train.py': {'commands/train.py', 'episodes/training/picture.py'},
 }

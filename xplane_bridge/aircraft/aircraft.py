@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 import math
 
 from xplane_bridge.aircraft import limits, steady
@@ -35,11 +34,11 @@ from xplane_bridge.aircraft.geometry import matrix_ned_body, transform, transpos
 from xplane_bridge.aircraft.hangar import Kind
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.limits import check_finite, clamp, value_or
-from xplane_bridge.aircraft.properties import Properties
+from xplane_bridge.aircraft.loading.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler, Seen
 from xplane_bridge.aircraft.state import AircraftState, KNOT
 from xplane_bridge.aircraft.trims import Wanted
-from xplane_bridge.aircraft.weather import calm, Weather
+from xplane_bridge.aircraft.weather import calm, FlownInAir, Weather
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import PHYSICS_RATE
 
@@ -48,7 +47,7 @@ _SETTLING_TIME = 20.0
 _STEP_TOLERANCE = 1e-9
 
 
-class Aircraft:
+class Aircraft(FlownInAir):
     """
     One JSBSim aircraft.
 
@@ -93,6 +92,7 @@ class Aircraft:
 
     def _begin(self) -> None:
         self._steps, self._remainder, self._weather = 0, 0.0, Weather()
+        self._gusts = ()
         self._build()
         if self.initial.parked:
             self._park(self.initial.lat_deg, self.initial.lon_deg, self.initial.heading_deg)
@@ -241,33 +241,6 @@ class Aircraft:
         self._state = None
         self._cockpit.set_failed(engines)
 
-    # Weather
-
-    @property
-    def wind(self) -> tuple[float, float, float]:
-        """Return the steady wind without turbulence: north, east, down in m/s."""
-        return self._weather.wind
-
-    def set_wind(self, north: float, east: float, down: float = 0.0) -> None:
-        """Set the steady wind: the velocity of the air in m/s, each within +-100."""
-        check_finite(north=north, east=east, down=down)
-        limits.check_wind(north, east, down)
-        self._weather = replace(self._weather, wind=(north, east, down))
-        self._apply_weather()
-
-    def set_turbulence(self, wind_at_20ft: float, severity: int) -> None:
-        """
-        Set JSBSim's MIL-F-8785C turbulence, seeded by the aircraft's seed.
-
-        wind_at_20ft in m/s (0..100) applies below 1000 ft above mean sea level (7.6 light, 15
-        moderate, 23 severe), severity 0..7 above 2000 ft (3 light, 4 moderate, 6 severe), both in
-        between. Severity 0 is calm at all heights: (0, 0). It grows from calm within seconds.
-        """
-        check_finite(wind_at_20ft=wind_at_20ft)
-        limits.check_turbulence(wind_at_20ft, severity)
-        self._weather = replace(self._weather, wind_at_20ft=wind_at_20ft, severity=severity)
-        self._apply_weather()
-
     # Placing
 
     def teleport(self, lat_deg: float | None = None, lon_deg: float | None = None,
@@ -355,7 +328,7 @@ class Aircraft:
     def _build(self) -> None:
         """Take a new model, or one as good as new, not placed yet."""
         self._kind = Kind.of(self.model, self.dt, self.aircraft_path, self.settings,
-                             self.initial.airfield)
+                             self.initial)
         self._model = self._kind.load(self.seed, outputs=self.outputs)
         # Reads a few values of the current state.
         self.sampler: Sampler = self._model.sampler
@@ -414,7 +387,3 @@ class Aircraft:
         self._park(lat_deg, lon_deg, self.initial.heading_deg, engines=False)
         self.fail_engine()
         self._apply_weather()
-
-    def _apply_weather(self) -> None:
-        self._state = None
-        self._weather.apply(self._model)

@@ -27,7 +27,9 @@ from dataclasses import dataclass
 import os
 import threading
 
+from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.model import Model
+from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.aircraft.terrain import Airfield, elevation_with, HOME
 
 # Aircraft that one process flies in turns; each keeps a few MB.
@@ -39,7 +41,8 @@ class Kind:
     """
     What a model is made of: its name, its folder, and the step in s.
 
-    ``settings`` are JSBSim properties that it begins with; the ground is flat around ``airfield``.
+    ``settings`` are JSBSim properties that it begins with; the ground is flat around ``airfield``;
+    in ``plant`` it differs from its file.
     """
 
     name: str
@@ -47,13 +50,14 @@ class Kind:
     path: str = ''
     settings: tuple[tuple[str, float], ...] = ()
     airfield: Airfield = HOME
+    plant: Plant = AS_IN_ITS_FILE
 
     @classmethod
     def of(cls, name: str, dt: float, path: str, settings: Mapping[str, float],
-           airfield: Airfield) -> Kind:
-        """Return the kind; a relative path is that of now."""
+           initial: Initial) -> Kind:
+        """Return the kind that begins so; a relative path is that of now."""
         return cls(name, dt, path and os.path.abspath(os.path.expanduser(path)),
-                   tuple(settings.items()), airfield)
+                   tuple(settings.items()), initial.airfield, initial.plant.of_model())
 
     def load(self, seed: int, *, outputs: bool = False) -> Model:
         """
@@ -65,7 +69,8 @@ class Kind:
         while not outputs and (kept := _taken(self)) is not None:
             if kept.origin.is_current and kept.renew(seed):
                 return kept
-        loaded = Model(self.name, self.dt, seed, self.path, dict(self.settings), outputs=outputs)
+        loaded = Model(self.name, self.dt, seed, self.path, dict(self.settings), outputs=outputs,
+                       plant=self.plant)
         loaded.renew(seed)
         loaded.elevation_m = elevation_with(self.airfield)
         return loaded

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from xplane_bridge.aircraft import terrain
 from xplane_bridge.aircraft.limits import check_finite
+from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
 
 DEFAULT_MODEL = 'c172p'
 """The aircraft, of JSBSim's, that is simulated where none is named."""
@@ -31,7 +32,7 @@ class Initial:
     In the air: trimmed at altitude_msl (m), airspeed_kt (calibrated; None: one that is usual for
     the model), engines running, gear up. Parked: at rest on the ground with the engines idling
     and the parking brake set; altitude and airspeed are not used then. heading_deg is true. The
-    ground is flat around ``airfield``.
+    ground is flat around ``airfield``. ``plant`` is in what it differs from its model.
     """
 
     lat_deg: float = terrain.HOME_LAT_DEG
@@ -41,6 +42,7 @@ class Initial:
     airspeed_kt: float | None = None
     parked: bool = False
     airfield: terrain.Airfield = terrain.HOME
+    plant: Plant = AS_IN_ITS_FILE
 
     def check(self) -> None:
         """Raise ValueError for a value that is not finite, and without airspeed in the air."""

@@ -16,7 +16,6 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib import import_module
 import math
 from pathlib import Path
 import re
@@ -28,12 +27,14 @@ from xplane_bridge.aircraft.geometry import Vector
 from xplane_bridge.aircraft.limits import clamp, MAX_SPEED
 from xplane_bridge.aircraft.loading.files import AircraftFiles, find, Origin
 from xplane_bridge.aircraft.loading.inert import inert, NOWHERE
+from xplane_bridge.aircraft.loading.load import import_jsbsim, load, one_line
+from xplane_bridge.aircraft.loading.properties import Properties
 from xplane_bridge.aircraft.loading.renewal import Renewal
-from xplane_bridge.aircraft.properties import Properties
+from xplane_bridge.aircraft.loading.varied import varied
+from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.aircraft.sample import Sampler
 from xplane_bridge.aircraft.state import AircraftState, FOOT, POUND, StateReader
 from xplane_bridge.aircraft.terrain import elevation_m
-from xplane_bridge.common.optional import missing
 
 # JSBSim's trim mode for all six degrees of freedom.
 _TRIM_FULL = 1
@@ -63,17 +64,20 @@ class Model:
     A JSBSim model in an FGFDMExec of its own; not placed yet.
 
     ``path`` is the folder that it is in, empty for JSBSim's own; ``values`` are written to its
-    properties. ``outputs``: JSBSim may open the files and sockets that the model names. Raises
-    ValueError for a model that does not exist or that JSBSim cannot load, and for a property that
-    cannot be written; ImportError if JSBSim is not installed.
+    properties. ``outputs``: JSBSim may open the files and sockets that the model names. In
+    ``plant`` it differs from its file. Raises ValueError for a model that does not exist or that
+    JSBSim cannot load, for a plant that it cannot be, and for a property that cannot be written;
+    ImportError if JSBSim is not installed.
     """
 
     def __init__(self, name: str, dt: float, seed: int, path: str = '',
-                 values: Mapping[str, float] | None = None, *, outputs: bool = False) -> None:
-        self._jsbsim = jsbsim = _import_jsbsim()
+                 values: Mapping[str, float] | None = None, *, outputs: bool = False,
+                 plant: Plant = AS_IN_ITS_FILE) -> None:
+        self._jsbsim = jsbsim = import_jsbsim()
         self.files = find(name, path, Path(jsbsim.get_default_root_dir()))
-        self._fdm: Any = _load(
-            jsbsim, self.files if outputs else inert(self.files), self.files.file)
+        self._fdm: Any = load(
+            jsbsim, _with_plant(jsbsim, self.files, plant, dt, outputs), self.files.file)
+        self._has_actuators = plant.has_actuators
         if not outputs:
             self._fdm.set_output_path(NOWHERE)
         self._fdm.set_dt(dt)
@@ -85,6 +89,8 @@ class Model:
         self.get = self._fdm.get_property_value
         self._seed(seed)
         self._renewal: Renewal | None = None
+        # What is done before each step of fly().
+        self.before_step: Callable[[], None] | None = None
         manager = self._fdm.get_property_manager()
         node = manager.get_node
         self._has_node = manager.hasNode
@@ -109,7 +115,7 @@ class Model:
         try:
             self.initialise()
         except (jsbsim.BaseError, RuntimeError) as error:
-            raise ValueError(f'JSBSim cannot run {name}: {_one_line(str(error))}') from error
+            raise ValueError(f'JSBSim cannot run {name}: {one_line(str(error))}') from error
         self.properties = Properties(self._fdm)
         if values:
             try:
@@ -130,6 +136,7 @@ class Model:
         False if it cannot be returned to, to the last bit: then load another one. Whoever is to
         be equal to a renewed model calls it once after loading.
         """
+        self.before_step = None
         if self._renewal is None:
             self._renewal = Renewal(self._fdm)
         is_new = self._renewal.run(self._forget)
@@ -152,6 +159,12 @@ class Model:
         set_value: Callable[[float], object] = (
             partial(self.set, name) if node is None else node.set_double_value)
         return set_value
+
+    def getter(self, name: str) -> Callable[[], float]:
+        """Return a function that returns a property, which must be there."""
+        value: Callable[[], float] = (
+            self._fdm.get_property_manager().get_node(name).get_double_value)
+        return value
 
     @property
     def retractable(self) -> bool:
@@ -189,8 +202,11 @@ class Model:
         run, broken, lat_deg, lon_deg, speed, phi, altitude, set_terrain = self._flown
         elevation_m = self.elevation_m
         lat, lon = lat_deg(), lon_deg()
+        before_step = self.before_step
         for flown in range(steps):
             before = lat, lon
+            if before_step is not None:
+                before_step()
             try:
                 run()
             except broken:
@@ -253,12 +269,19 @@ class Model:
         self._fdm.run()
         self._fdm.resume_integration()
 
+    def reach_commands(self) -> None:
+        """Let the actuators of a plant have their commands at once."""
+        if self._has_actuators:
+            self._fdm.set_trim_status(True)
+            self.work_out_forces()
+            self._fdm.set_trim_status(False)
+
     def trim(self) -> None:
         """Trim all six degrees of freedom. Raises TrimError."""
         try:
             self._fdm.do_trim(_TRIM_FULL)
         except self._jsbsim.BaseError as error:
-            raise TrimError(_one_line(str(error))) from error
+            raise TrimError(one_line(str(error))) from error
 
     def set_fuel(self, tank: int, mass: float) -> None:
         """Set the fuel in a tank, in kg."""
@@ -283,6 +306,7 @@ class Model:
         throttles, and surfaces their positions. ``by_jsbsim``: engines as in JSBSim's own trim.
         """
         self._fdm.run_ic()
+        self.reach_commands()
         if self.has_pistons and not by_jsbsim:
             # JSBSim's own steady state takes steps of half a second, in which the governor of a
             # propeller stalls the engine.
@@ -355,63 +379,15 @@ class Model:
         self.set('propulsion/active_engine', -1)
 
 
-def _load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
-    """Return a model loaded from its files. Raises ValueError with JSBSim's reason."""
-    said: list[str] = []
-
-    class Listener(jsbsim.FGLogger):  # type: ignore[misc]
-        """Keep what JSBSim prints: it states its reasons nowhere else."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self._kept = True
-
-        def set_level(self, level: Any) -> None:
-            self._kept = level >= jsbsim.LogLevel.ERROR
-            said.append('')
-
-        def message(self, message: str) -> None:
-            if self._kept and said:
-                said[-1] += message
-
-        def file_location(self, filename: str, line: int) -> None:
-            self.message(f'{filename}:{line}: ')
-
-        def format(self, _: Any) -> None:
-            pass
-
-        def flush(self) -> None:
-            pass
-
-    quiet, listener = jsbsim.get_logger(), Listener()
-    jsbsim.set_logger(listener)
-    try:
-        fdm = jsbsim.FGFDMExec(None)
-        fdm.set_debug_level(0)
-        if fdm.load_model_with_paths(
-                files.model, str(files.aircraft), str(files.engine), str(files.systems)):
-            return fdm
-        reason = ' '.join(said)
-    except (jsbsim.BaseError, RuntimeError) as error:
-        # The second for names that cannot be properties.
-        reason = str(error)
-    finally:
-        jsbsim.set_logger(quiet)
-    raise ValueError(
-        f'JSBSim cannot load {named}: '
-        f'{_one_line(reason) or "it does not say why"}')
+def check_plant(name: str, path: str, plant: Plant, dt: float) -> None:
+    """Raise ValueError for a plant that a model cannot be; what is found is kept for loading."""
+    jsbsim = import_jsbsim()
+    _with_plant(jsbsim, find(name, path, Path(jsbsim.get_default_root_dir())), plant, dt, False)
 
 
-def _one_line(text: str) -> str:
-    return ' '.join(text.split())
-
-
-def _import_jsbsim() -> Any:
-    try:
-        jsbsim: Any = import_module('jsbsim')
-    except ImportError as error:
-        raise missing('the simulated aircraft', 'jsbsim', extra='fly') from error
-    # Otherwise JSBSim prints a banner, reports and trim tables on standard output.
-    jsbsim.FGJSBBase().debug_lvl = 0
-    jsbsim.get_logger().set_min_level(jsbsim.LogLevel.FATAL)
-    return jsbsim
+def _with_plant(jsbsim: Any, files: AircraftFiles, plant: Plant, dt: float,
+                outputs: bool) -> AircraftFiles:
+    """Return the files that JSBSim loads instead."""
+    loaded = files if outputs else inert(files)
+    return loaded if plant == AS_IN_ITS_FILE else varied(
+        jsbsim, loaded, plant.values(), dt, files.file)

@@ -117,6 +117,7 @@ def to_trim_wheels(model: Model, cockpit: Cockpit) -> None:
         for name, value in (
             (axis, 0.0), (f'{axis}_trim', getattr(now, axis) + getattr(now, f'{axis}_trim')))
     }, {}, {})
+    model.reach_commands()
 
 
 def untrimmed(model: str, airspeed_kt: float, altitude: float, why: str) -> str:

@@ -164,6 +164,9 @@ def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> 
             summary = campaign.run(plan, folder, engine)
             print(f'table: {path / "table.parquet"}, {summary.digest}', flush=True)
             reported = campaign.report(path, campaign.drawn_by(plan))
+        except EngineError as error:
+            kept = f'; {folder.done} of {len(plan)} flights are kept in {path}'
+            raise EngineError(f'{error}{kept if folder.done else ""}') from None
         except KeyboardInterrupt:
             print(f'interrupted: {folder.done} of {len(plan)} flights are kept in {path}; the '
                   'same command goes on from there', flush=True)

@@ -13,34 +13,47 @@
 # limitations under the License.
 
 """
-tune: gains of the cascade for an aircraft, from its linear model.
+tune: gains of the cascade for an aircraft, from its linear model; or over a grid, scheduled ones.
 
     tune --model c310 --altitude-msl 1500 --airspeed 75 -o c310.yaml
+    tune --model T37 --grid airspeed=80:140:20 --grid altitude_msl=1000,5000 -o T37.yaml
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 import math
 from pathlib import Path
 import shlex
 import sys
 
+from xplane_bridge.aircraft.studies.envelope import Study
+from xplane_bridge.aircraft.studies.envelope_table import where
+from xplane_bridge.aircraft.studies.grid import Grid, parse
 from xplane_bridge.aircraft.studies.linearize import linearize
 from xplane_bridge.aircraft.studies.runway_performance import Flaps, runway_performance
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
-from xplane_bridge.commands.linearize import add_flight_options
+from xplane_bridge.campaigns.engines.local import EngineError
+from xplane_bridge.commands.linearize import add_flight_options, add_grid_options, survey
 from xplane_bridge.common.command_line import (
     add_force_option,
     program,
     refuse_existing,
     without_ros_arguments,
 )
+from xplane_bridge.common.text import counted
+from xplane_bridge.control.gains import NAMES
 from xplane_bridge.control.runway.performance import Performance
+from xplane_bridge.control.schedule import AIRSPEED, ALTITUDE, MOST_VALUES
 from xplane_bridge.control.tuning.linear_model import from_json, LinearModel
 from xplane_bridge.control.tuning.report import parameter_file, table
-from xplane_bridge.control.tuning.tune import BANDWIDTHS, Limits, tune
+from xplane_bridge.control.tuning.tune import BANDWIDTHS, Limits, tune, Tuning
+from xplane_bridge.experiments.settings import INTERRUPTED
+
+# Over what gains are scheduled, by the names of a grid's axes.
+_SCHEDULED = ('airspeed', 'altitude_msl')
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,11 +66,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         limits = Limits(
             given.sensitivity, math.radians(given.phase_margin), given.delay, given.engine_lag)
         flaps = Flaps(given.take_off_flaps, given.landing_flaps)
+        schedule = _schedule(given, limits) if given.grid else {}
         model = _linear_model(given)
         found = tune(model, dict(given.bandwidth), limits)
-    except (ImportError, OSError, ValueError) as error:
+        if schedule:
+            found = _within(found, schedule[AIRSPEED])
+            print(f'scheduled over {counted(len(schedule[AIRSPEED]), "airspeed")} and '
+                  f'{counted(len(schedule[ALTITUDE]), "altitude")}; at {model.airspeed:g} m/s and '
+                  f'{model.altitude_msl:g} m:')
+    except (ImportError, OSError, ValueError, EngineError) as error:
         print(f'tune: {error}', file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print('tune: interrupted', file=sys.stderr)
+        return INTERRUPTED
     print(table(found))
     for loop in found.loops:
         if not loop.reached:
@@ -67,7 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = shlex.join(['tune', *_without_output(given_arguments)])
         try:
             Path(given.output).write_text(
-                parameter_file(model, found, limits, command, performance), encoding='utf-8')
+                parameter_file(
+                model, found, limits, command, performance, schedule), encoding='utf-8')
         except OSError as error:
             print(f'tune: {given.output}: {error.strerror}', file=sys.stderr)
             return 1
@@ -83,6 +106,50 @@ def _linear_model(given: Namespace) -> LinearModel:
     spare, _ = in_steady_flight(
         given.model, given.altitude_msl, given.airspeed, aircraft_path=given.aircraft_path)
     return linearize(spare, 'differences')
+
+
+def _schedule(given: Namespace, limits: Limits) -> dict[str, list[float]]:
+    """
+    Return the gains at each point of the grid, as lists by name; see Schedule.of().
+
+    The point in its middle is put into ``given``, as if it had been asked for alone. Raises
+    ValueError for a grid that is no schedule's, or has a hole.
+    """
+    if given.linear_model:
+        raise ValueError('--linear-model is of one point: omit it, or omit --grid')
+    grid = parse(given.grid)
+    for name in grid.axes:
+        if name not in _SCHEDULED:
+            raise ValueError(f'grid: gains are scheduled over {" and ".join(_SCHEDULED)}, '
+                             f'not over {name}')
+    grid = Grid({name: tuple(sorted(values)) for name, values in grid.axes.items()})
+    for name, axis in grid.axes.items():
+        if len(axis) > MOST_VALUES:
+            raise ValueError(
+                f'grid: {name} has {len(axis)} values, a schedule at most {MOST_VALUES}')
+    # In a schedule the altitude varies fastest.
+    grid = Grid({name: grid.axes[name] for name in _SCHEDULED if name in grid.axes})
+    study = Study(given.model, given.aircraft_path, tunes=True, limits=limits,
+                  bandwidths=dict(given.bandwidth))
+    rows = survey(grid, study, given).rows
+    for row in rows:
+        if row['reason']:
+            raise ValueError(f'a schedule may have no holes, and at {where(row, [*grid.axes])} '
+                             f'there is one: {row["reason"]}')
+    axes = {name: grid.axes.get(name, (getattr(given, name),)) for name in _SCHEDULED}
+    given.airspeed, given.altitude_msl = (axis[len(axis) // 2] for axis in axes.values())
+    return {
+        AIRSPEED: [*axes['airspeed']], ALTITUDE: [*axes['altitude_msl']],
+        **{name: [float(row[f'gain.{name}']) for row in rows]
+           for name in NAMES if name != AIRSPEED}}
+
+
+def _within(found: Tuning, airspeeds: Sequence[float]) -> Tuning:
+    """Return a tuning whose envelope is that of all airspeeds."""
+    ratios = {name: value / found.gains.airspeed for name, value in found.envelope.items()}
+    return replace(found, envelope={
+        'airspeed_low': ratios['airspeed_low'] * airspeeds[0],
+        'airspeed_high': ratios['airspeed_high'] * airspeeds[-1]})
 
 
 def _performance(given: Namespace, flaps: Flaps) -> Performance | None:
@@ -126,6 +193,7 @@ def _parser() -> ArgumentParser:
         description="Find the gains of autopilot_node's cascade for an aircraft, from its "
         'linear model in steady level flight.')
     add_flight_options(parser, required=False)
+    add_grid_options(parser, _SCHEDULED)
     parser.add_argument('--linear-model', default='', metavar='FILE',
                         help='file that the command linearize wrote, instead of --model')
     parser.add_argument(

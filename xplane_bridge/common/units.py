@@ -43,7 +43,8 @@ MILE_PER_HOUR = 1609.344 / 3600.0
 STANDARD_GRAVITY = 9.80665
 """Standard acceleration of free fall, one g, in m/s^2 (exact, CGPM 1901)."""
 
-POUND_FORCE = 0.45359237 * STANDARD_GRAVITY
+POUND = 0.45359237
+POUND_FORCE = POUND * STANDARD_GRAVITY
 """Pound force in newtons (exact)."""
 
 POUND_PER_SQUARE_FOOT = POUND_FORCE / FOOT**2

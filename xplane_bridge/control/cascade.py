@@ -37,7 +37,7 @@ from xplane_bridge.control.envelope import Envelope
 from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.geofence import Guard, lead_into
 from xplane_bridge.control.laws import attitude_rates, bank_to_turn, ClimbLaw, RateLaw
-from xplane_bridge.control.loops import clamp
+from xplane_bridge.control.loops import clamp, known_or
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.path import bank_to_follow, OnPath, PathFollower, turn_radius
 from xplane_bridge.control.targets import (
@@ -77,7 +77,7 @@ class Cascade:
     """
 
     def __init__(self, gains: Gains | None = None, envelope: Envelope | None = None) -> None:
-        self._gains = gains or Gains()
+        self._gains = self._anywhere = gains or Gains()
         self._rate_law = RateLaw(self._gains)
         self._climb_law = ClimbLaw(self._gains)
         self._now: Measurement | None = None
@@ -100,12 +100,12 @@ class Cascade:
 
     @property
     def gains(self) -> Gains:
-        """Return the gains."""
+        """Return the gains; scheduled ones as they are where it flies."""
         return self._gains
 
     @gains.setter
     def gains(self, gains: Gains) -> None:
-        self._gains = self._rate_law.gains = self._climb_law.gains = gains
+        self._anywhere = self._gains = self._rate_law.gains = self._climb_law.gains = gains
 
     @property
     def envelope(self) -> Envelope:
@@ -137,7 +137,8 @@ class Cascade:
 
     def engage(self, now: Measurement, controls: Controls, target: Target | None = None) -> None:
         """Start from ``controls``; without a target, hold the current state."""
-        self._now, self._last = now, controls
+        self._observe(now)
+        self._last = controls
         self._rate_law.engage(controls)
         self._climb_law.engage(now)
         self._pitch_runs = self._throttle_runs = False
@@ -209,7 +210,7 @@ class Cascade:
             raise ValueError('an attitude has a throttle or an airspeed, not both')
         engine = old if math.isnan(wanted.throttle) and math.isnan(wanted.airspeed) else wanted
         given = Attitude(
-            _given(wanted.roll, old.roll), _given(wanted.pitch, old.pitch), engine.throttle,
+            known_or(wanted.roll, old.roll), known_or(wanted.pitch, old.pitch), engine.throttle,
             engine.airspeed, old.yaw_damper if wanted.yaw_damper is None else wanted.yaw_damper)
         check_targets({name: value for name in ('roll', 'pitch', 'throttle', 'airspeed')
                        if (value := getattr(given, name)) == value})
@@ -223,9 +224,9 @@ class Cascade:
         old = self._rates if self.level is Level.RATES else Rates(
             0.0, 0.0, math.nan, self._throttle())
         given = Rates(*(
-            _given(getattr(wanted, name), getattr(old, name)) for name in Rates._fields))
+            known_or(getattr(wanted, name), getattr(old, name)) for name in Rates._fields))
         check_targets({'roll_rate': given.roll, 'pitch_rate': given.pitch,
-                       'yaw_rate': _given(given.yaw, 0.0), 'throttle': given.throttle})
+                       'yaw_rate': known_or(given.yaw, 0.0), 'throttle': given.throttle})
         self._rates = given
         self._take(Level.RATES, [])
         return []
@@ -235,7 +236,7 @@ class Cascade:
     def update(self, now: Measurement, dt: float) -> Controls:
         """Return the controls for a measurement taken ``dt`` seconds after the last."""
         dt = clamp(dt, 0.0, LONGEST_STEP)
-        self._now = now
+        self._observe(now)
         self._climb_law.observe(now, dt)
         if self._guard is not None:
             self._mind_the_fence(self._guard, now)
@@ -266,6 +267,11 @@ class Cascade:
         self._last = Controls(elevator, aileron, rudder, throttle)
         return self._last
 
+    def _observe(self, now: Measurement) -> None:
+        self._now = now
+        if (gains := self._anywhere.at(now.airspeed, now.altitude)) is not self._gains:
+            self._gains = self._rate_law.gains = self._climb_law.gains = gains
+
     def _attitude_rates(self, now: Measurement, roll: float, pitch: float) -> Rates:
         self._roll, self._pitch = roll, pitch
         rates = attitude_rates(self._gains, now, roll, pitch)
@@ -284,7 +290,7 @@ class Cascade:
                       turn.pitch + to_pitch * (high - now.pitch))
         self._bounded = '' if (roll, pitch) == (wanted.roll, wanted.pitch) else (
             'rates: the limit of bank or pitch is near')
-        return Rates(roll, pitch, _given(wanted.yaw, turn.yaw))
+        return Rates(roll, pitch, known_or(wanted.yaw, turn.yaw))
 
     def _throttle_within(
         self, now: Measurement, climb: float, airspeed: float, throttle: float, dt: float
@@ -363,7 +369,7 @@ class Cascade:
             return self._target
         now = self._measured()
         airspeed = self._attitude.airspeed if self.level is Level.ATTITUDE else math.nan
-        return Target(now.altitude, airspeed=_given(airspeed, now.airspeed), course=now.track)
+        return Target(now.altitude, airspeed=known_or(airspeed, now.airspeed), course=now.track)
 
     def _hold_target(self, target: Target) -> list[str]:
         self._target, said = self._envelope.limited_target(target)
@@ -410,7 +416,3 @@ class Cascade:
 
     def _throttle(self) -> float:
         return self._gains.cruise_throttle if self._last.throttle is None else self._last.throttle
-
-
-def _given(value: float, otherwise: float) -> float:
-    return otherwise if math.isnan(value) else value

@@ -16,20 +16,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 import math
 from pathlib import Path
 from typing import Any
 
 from xplane_bridge.common import plain_yaml
 from xplane_bridge.common.data import folder
+from xplane_bridge.control.schedule import AXES, Schedule
 
 ALL = '/**'
 """The section of a parameter file that is for all nodes."""
 
 GROUPS = ('gains', 'envelope', 'performance')
-"""Groups of parameters of autopilot_node that belong to the aircraft."""
+"""Groups of parameters of autopilot_node that belong to the aircraft, and are numbers."""
+
+SCHEDULE = 'schedule'
+"""The group with lists of numbers: gains over airspeed and altitude."""
+
+Parameters = dict[str, float | list[float]]
+"""Parameters of autopilot_node by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,56 @@ class Gains:
         """Return whether the airspeed is held with a throttle."""
         return self.airspeed_to_throttle != 0.0
 
+    def at(self, airspeed: float, altitude: float) -> Gains:
+        """Return the gains at an airspeed (m/s, indicated) and an altitude (m): these."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledGains(Gains):
+    """
+    Gains some of which are scheduled; the others hold everywhere.
+
+    Their ``airspeed`` is that of flight within the schedule's airspeeds, so that nothing is scaled
+    with the dynamic pressure there; beyond them it is the nearest, and that scaling goes on.
+    """
+
+    schedule: Schedule | None = None
+
+    def at(self, airspeed: float, altitude: float) -> Gains:
+        """Return the gains at an airspeed (m/s, indicated) and an altitude (m)."""
+        schedule = self.schedule
+        assert schedule is not None
+        there = min(max(airspeed, schedule.airspeeds[0]), schedule.airspeeds[-1])
+        return Gains(**{name: getattr(self, name) for name in NAMES}
+                     | schedule.at(airspeed, altitude) | {'airspeed': there})
+
+
+NAMES = tuple(item.name for item in fields(Gains))
+"""The names of gains."""
+
+
+def scheduled(gains: Gains, given: Mapping[str, Sequence[float]]) -> Gains:
+    """
+    Return gains with a schedule: lists by name, see Schedule.of(); those given if it is empty.
+
+    Raises ValueError for what is no schedule of gains.
+    """
+    if not given:
+        return gains
+    try:
+        schedule = Schedule.of(given)
+        for name in schedule.names:
+            if name not in NAMES:
+                raise ValueError(f'{name} is unknown: expected one of {", ".join(NAMES)}')
+        throttle = given.get('airspeed_to_throttle', ())
+        if any(throttle) and not all(throttle):
+            raise ValueError('airspeed_to_throttle is 0 at some points only: an aircraft has an '
+                             'engine everywhere or nowhere')
+    except ValueError as error:
+        raise ValueError(f'{SCHEDULE}: {error}') from None
+    return ScheduledGains(**{name: getattr(gains, name) for name in NAMES}, schedule=schedule)
+
 
 def load(model: str | Path) -> Gains:
     """
@@ -82,12 +140,13 @@ def load(model: str | Path) -> Gains:
     Gains that it does not set keep their default. Raises ValueError if there is no such file, or
     it is not one.
     """
-    return Gains(**numbers(read(model), 'gains', [item.name for item in fields(Gains)]))
+    content = read(model)
+    return scheduled(Gains(**numbers(content, 'gains', NAMES)), lists(content))
 
 
 def read(model: str | Path) -> Mapping[str, Any]:
     """
-    Return the parameters (gains, envelope, performance) in the file of an aircraft.
+    Return the parameters (gains, schedule, envelope, performance) in the file of an aircraft.
 
     Raises ValueError if there is no such file, or it is not one.
     """
@@ -149,7 +208,22 @@ def chosen(model: str, aircraft_path: str = '', named: str = '') -> Path:
     return own
 
 
-def parameters_of(model: str | Path) -> dict[str, float]:
+def scaled(given: Gains, factors: Sequence[tuple[str, float]]) -> Gains:
+    """Return gains, also scheduled ones, times factors; ValueError for a name that is none."""
+    for name, factor in factors:
+        if name not in NAMES:
+            near = get_close_matches(name, NAMES, cutoff=0.5)
+            raise ValueError(
+                f'gains.{name} is unknown' + (
+                    f'; did you mean {" or ".join(near)}?' if near else '')
+                + f': expected one of {", ".join(NAMES)}')
+        given = replace(given, **{name: factor * getattr(given, name)})
+        if isinstance(given, ScheduledGains) and given.schedule is not None:
+            given = replace(given, schedule=given.schedule.scaled(name, factor))
+    return given
+
+
+def parameters_of(model: str | Path) -> Parameters:
     """
     Return what an aircraft's file has for autopilot_node, by the names of its parameters.
 
@@ -157,11 +231,23 @@ def parameters_of(model: str | Path) -> dict[str, float]:
     """
     content = read(model)
     return {
-        f'{group}.{name}': value for group in GROUPS
-        for name, value in numbers(content, group, list(content.get(group, ()))).items()}
+        **{f'{group}.{name}': value for group in GROUPS
+           for name, value in numbers(content, group, list(content.get(group, ()))).items()},
+        **{f'{SCHEDULE}.{name}': values for name, values in lists(content).items()}}
 
 
-def of_simulated(params_file: str) -> dict[str, float]:
+def scaled_parameters(model: str | Path, factors: Sequence[tuple[str, float]]) -> Parameters:
+    """Return parameters_of() with its gains times factors; ValueError as both say."""
+    changed = scaled(load(model), factors)
+    found = parameters_of(model) | {
+        f'gains.{name}': getattr(changed, name) for name, _ in factors}
+    if isinstance(changed, ScheduledGains) and changed.schedule is not None:
+        found |= {f'{SCHEDULE}.{name}': values
+                  for name, values in changed.schedule.lists().items()}
+    return found
+
+
+def of_simulated(params_file: str) -> Parameters:
     """
     Return parameters_of the aircraft that a ROS parameter file lets simulator_node fly.
 
@@ -199,6 +285,24 @@ def numbers(content: Mapping[str, Any], group: str, known: Collection[str]) -> d
         if isinstance(value, bool) or not isinstance(value, int | float) or math.isinf(value):
             raise ValueError(f'{group}.{name}: expected a number, got {plain_yaml.shown(value)}')
         found[name] = float(value)
+    return found
+
+
+def lists(content: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Return the lists of the schedule in a file; ValueError for what is none of its names."""
+    given = content.get(SCHEDULE, {})
+    if not isinstance(given, Mapping):
+        raise ValueError(f'{SCHEDULE}: expected names with lists of numbers')
+    found = {}
+    for name, values in given.items():
+        if name not in (*AXES, *NAMES):
+            raise ValueError(
+                f'{SCHEDULE}.{name} is unknown: expected one of {", ".join((*AXES, *NAMES[1:]))}')
+        if not isinstance(values, list) or any(
+                isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+            raise ValueError(f'{SCHEDULE}.{name}: expected a list of numbers, got '
+                             f'{plain_yaml.shown(values)}')
+        found[name] = [float(value) for value in values]
     return found
 
 

@@ -38,8 +38,8 @@ _LEAST, _MOST = 0.25, 4.0
 _FASTEST_CLIMB = 50.0
 # A turn is coordinated up to this bank (rad).
 _STEEPEST = 1.2
-# How fast the rudder removes what remains of the yaw rate's error, and so of sideslip (1/s).
-_COORDINATION = 0.5
+COORDINATION = 0.5
+"""How fast the rudder removes what remains of the yaw rate's error, and so of sideslip (1/s)."""
 # How fast a rudder that was deflected on engaging gives way to the yaw damper (s).
 _FADING = 2.0
 
@@ -64,7 +64,7 @@ class RateLaw:
     ) -> tuple[float, float, float]:
         """Return elevator, aileron and rudder; without a yaw rate the rudder stays."""
         gains = self.gains
-        scale = clamp((gains.airspeed / max(now.airspeed, SLOWEST)) ** 2, _LEAST, _MOST)
+        scale = scale_of(gains, now.airspeed)
         pitch_error = pitch - now.pitch_rate
         roll_error = roll - now.roll_rate
         by_pitch = gains.pitch_rate_to_elevator * scale * pitch_error
@@ -82,9 +82,14 @@ class RateLaw:
         aileron = self._aileron.update(
             roll_error, gains.roll_rate_to_aileron_integral * scale, dt, by_roll, -1.0, 1.0)
         rudder = self._rudder.update(
-            yaw_error, to_rudder * _COORDINATION, dt, by_yaw - self._fading, -1.0, 1.0)
+            yaw_error, to_rudder * COORDINATION, dt, by_yaw - self._fading, -1.0, 1.0)
         self._fading *= _FADING / (_FADING + dt)
         return elevator, aileron, rudder
+
+
+def scale_of(gains: Gains, airspeed: float) -> float:
+    """Return by what the surfaces' gains are multiplied at an airspeed (m/s, indicated)."""
+    return clamp((gains.airspeed / max(airspeed, SLOWEST)) ** 2, _LEAST, _MOST)
 
 
 def attitude_rates(gains: Gains, now: Measurement, roll: float, pitch: float) -> Rates:

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 
 
 def clamp(value: float, low: float, high: float) -> float:
@@ -25,6 +26,11 @@ def clamp(value: float, low: float, high: float) -> float:
     if value < low:
         value = low
     return high if value > high else value
+
+
+def known_or(value: float, otherwise: float) -> float:
+    """Return the value, or if it is not known (NaN) another one."""
+    return otherwise if math.isnan(value) else value
 
 
 @dataclass(slots=True)

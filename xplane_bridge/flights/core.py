@@ -30,6 +30,7 @@ from typing import Any
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.plant import Plant
 from xplane_bridge.aircraft.terrain import Airfield, elevation_m
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.control.cascade import Cascade
@@ -107,7 +108,8 @@ class CoreFlight(Flight):
         vehicle = self.telemetry = self.vehicle = CoreVehicle(
             start_of(initial, scenario.runway), order.seed, law, order.model,
             initial.get('aircraft_path', ''),
-            figures_of(order.sensed_by) if order.sensed_by else None, rounding,
+            figures_of(order.sensed_by).later(order.plant.sensor_delay) if order.sensed_by
+            else None, rounding,
             initial.get('gains', ''), order.physics_rate, order.sensor_seed,
             scenario.runway is not None)
         script = self.script = Script(scenario, vehicle, vehicle, self._display)
@@ -181,4 +183,5 @@ def start_of(initial: Mapping[str, Any], runway: ChartedRunway | None = None) ->
         heading_deg=given.get('heading_deg', default.heading_deg),
         airspeed_kt=given['airspeed'] / KNOT if 'airspeed' in given else default.airspeed_kt,
         parked=given.get('parked', default.parked),
-        airfield=Airfield(*given['airfield']) if runway else default.airfield)
+        airfield=Airfield(*given['airfield']) if runway else default.airfield,
+        plant=Plant.of(initial.get('plant', {})))

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from functools import partial
 import math
 from typing import Any, Protocol
 
@@ -57,6 +58,7 @@ from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Seri
 from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.flights.laws import ActionLaw, autopilot_of, fly_procedure
 from xplane_bridge.flights.observed import Observed
+from xplane_bridge.flights.scenario.weather import set_weather
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.flights.sensed import Sensed
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
@@ -104,16 +106,16 @@ class CoreVehicle(FlownByLaw):
         """
         self.aircraft = Aircraft(
             model, initial, 1.0 / physics_rate, seed, aircraft_path=aircraft_path)
-        self.law: ControlLaw = law or autopilot_of(model, aircraft_path, gains_named)
+        autopilot = partial(
+            autopilot_of, model, aircraft_path, gains_named, initial.plant.gains)
+        self.law: ControlLaw = law or autopilot()
         if isinstance(law, ActionLaw):
-            law.place(self.observation, autopilot_of(model, aircraft_path, gains_named))
+            law.place(self.observation, autopilot())
         if isinstance(self.law, Autopilot):
             self.law.exact = sensors is None
         self.time = 0.0
-        self._wind: Sequence[float] = (0.0, 0.0, 0.0)
-        self._turbulence: Sequence[float] = (0.0, 0.0)
         # As simulator_node does: JSBSim's turbulence has a state from the first frame on.
-        self._set_weather()
+        self.aircraft.set_turbulence(0.0, 0)
         self._undulation = usual_undulation()
         self._local: LocalFrame | None = None
         self._sensors = sensors
@@ -323,7 +325,7 @@ class CoreVehicle(FlownByLaw):
         raise ExperimentError('autopilot_frozen works in real time only')
 
     def disturb(self, name: str, value: bool | Sequence[float]) -> None:
-        """Set wind, turbulence, a sensor's fault, failed engines: all, none, or those listed."""
+        """Set the weather, a sensor's fault, failed engines: all, none, or those listed."""
         if name in SENSOR_FAULTS:
             if self._sensed is None:
                 raise ExperimentError(f'{name} needs sensors')
@@ -335,17 +337,7 @@ class CoreVehicle(FlownByLaw):
             return
         if isinstance(value, bool):
             raise ExperimentError(f'{name} works in real time only')
-        if name == 'wind':
-            self._wind = value
-        else:
-            self._turbulence = value
-        self._set_weather()
-
-    def _set_weather(self) -> None:
-        east, north, up = self._wind
-        at_20_ft, severity = self._turbulence
-        self.aircraft.set_wind(north, east, -up)
-        self.aircraft.set_turbulence(at_20_ft, int(severity))
+        set_weather(self.aircraft, name, value)
 
     def measurement(self) -> Measurement:
         """Return what the law knows of the observed state."""

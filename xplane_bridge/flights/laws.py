@@ -20,7 +20,7 @@ A policy as the control law of a flight in this process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -133,13 +133,19 @@ class PolicyLaw(ActionLaw):
         return super().update(now, dt)
 
 
-def autopilot_of(model: str, aircraft_path: str = '', named: str = '') -> Autopilot:
-    """Return the autopilot of a model, with the defaults where no gains are known."""
+def autopilot_of(model: str, aircraft_path: str = '', named: str = '',
+                 factors: Sequence[tuple[str, float]] = ()) -> Autopilot:
+    """
+    Return the autopilot of a model, with the defaults where no gains are known.
+
+    ``factors`` are on its gains, by name. Raises ValueError for one that is not known.
+    """
     file = _file_of(model, aircraft_path, named)
     if file is None:
-        return Autopilot()
+        return Autopilot(gains.scaled(Gains(), factors))
     known = file.stat()
-    return Autopilot(*_read(file, known.st_mtime_ns, known.st_size))
+    own, limits, runway = _read(file, known.st_mtime_ns, known.st_size)
+    return Autopilot(gains.scaled(own, factors), limits, runway)
 
 
 def fly_procedure(

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL
+from xplane_bridge.aircraft.plant import Plant
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.control import gains
@@ -191,6 +192,11 @@ class Order:
     def model(self) -> str:
         """Return the JSBSim aircraft."""
         return model_of(self.scenario.initial)
+
+    @property
+    def plant(self) -> Plant:
+        """Return in what the aircraft differs from its model."""
+        return Plant.of(self.scenario.initial.get('plant', {}))
 
     def of_vehicles(self) -> dict[str, Order]:
         """

@@ -19,8 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 import math
 
+from xplane_bridge.aircraft.model import check_plant
+from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE
+from xplane_bridge.control.gains import Gains, scaled
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
 from xplane_bridge.control.runway import performance
@@ -79,6 +82,7 @@ def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
         broken = True
         yield sentence
     yield from _of_sensors(order)
+    yield from _of_plant(order, own_law)
     yield from _of_runway(order, own_law)
     if not own_law and not broken and (strange or not order.flown_by.policy):
         yield from _of_gains(order)
@@ -138,6 +142,8 @@ def _of_fleet_through_ros(order: Order) -> Iterator[str]:
     for key, what in (('aircraft_path', 'one folder'), ('parked', 'all parked or none')):
         if len({str(one.initial.get(key, '')) for one in vehicles}) > 1:
             yield f'initial.{key}: simulator_node has {what} for several aircraft'
+    if any('plant' in one.initial for one in vehicles):
+        yield f'initial.plant: several aircraft have one of their own in {CORE} only'
     if len({'airspeed' in one.initial for one in vehicles}) > 1:
         yield 'initial.airspeed: through ROS it is given for all of several aircraft, or for none'
 
@@ -188,6 +194,37 @@ def _of_sensors(order: Order) -> Iterator[str]:
     elif needed := scenario.needs_sensors():
         yield (f'scenario {scenario.name} needs sensors, because of {", ".join(needed)}: name '
                'some, such as consumer (--sensors consumer)')
+
+
+def _of_plant(order: Order, own_law: bool) -> Iterator[str]:
+    """Yield why its aircraft cannot differ so from its model."""
+    plant = order.plant
+    if plant.sensor_delay and not order.sensed_by:
+        yield ('initial.plant.sensor_delay: without sensors there is nothing that could be late: '
+               'name some, such as perfect (--sensors perfect)')
+    if plant.gains:
+        if own_law or not order.flown_by.needs_autopilot():
+            yield 'initial.plant: factors on gains are for the autopilot, which does not fly'
+        try:
+            scaled(Gains(), plant.gains)
+        except ValueError as error:
+            yield f'initial.plant.{error}'
+    own = plant.of_model()
+    if own == AS_IN_ITS_FILE:
+        return
+    if order.link.host:
+        yield (f'a real simulator ({order.link.host}) flies its own aircraft as it is: initial.'
+               f'plant has {", ".join(own.values())}; omit --host to fly a simulator of this '
+               'package')
+        return
+    try:
+        check_plant(order.model, order.scenario.initial.get('aircraft_path', ''), own,
+                    1.0 / order.physics_rate)
+    except ImportError:
+        # Where it is flown, JSBSim is missing too, or it is another machine.
+        return
+    except ValueError as error:
+        yield str(error)
 
 
 def _of_runway(order: Order, own_law: bool) -> Iterator[str]:

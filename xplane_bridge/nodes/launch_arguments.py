@@ -22,7 +22,7 @@ from itertools import chain
 from typing import Any
 
 from xplane_bridge.common.text import did_you_mean
-from xplane_bridge.control.gains import parameters_of
+from xplane_bridge.control.gains import Parameters, parameters_of
 from xplane_bridge.nodes.autopilot.parameters import AutopilotParameters
 from xplane_bridge.nodes.managed.parameter_texts import parse
 from xplane_bridge.nodes.managed.parameters import (
@@ -113,7 +113,7 @@ def own_parameters(given: Given, others: Sequence[type[Any]]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name not in shared}
 
 
-def gains_for(given: Given) -> dict[str, float]:
+def gains_for(given: Given) -> Parameters:
     """Return autopilot_node's parameters for the argument ``aircraft``."""
     aircraft = given.get('aircraft', '')
     try:

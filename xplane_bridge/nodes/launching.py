@@ -38,7 +38,7 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from xplane_bridge.control.gains import of_simulated
+from xplane_bridge.control.gains import of_simulated, Parameters
 from xplane_bridge.nodes.launch_arguments import (
     AircraftArguments,
     checked_arguments,
@@ -91,7 +91,7 @@ def with_sensors(
         make_node('sensors_node', given, {'sensors': sensors, 'lockstep': lockstep})]
 
 
-def simulated_gains(given: Given) -> dict[str, float]:
+def simulated_gains(given: Given) -> Parameters:
     """Return autopilot_node's parameters for the aircraft in ``params_file``, {} without one."""
     path = given.get('params_file', '')
     try:

@@ -22,7 +22,7 @@ a section a figure that is missing is that of a perfect sensor.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 import math
 from typing import Any, get_args, get_type_hints, TypeVar
@@ -162,6 +162,13 @@ class Figures:
     def measures_height(self) -> bool:
         """Return whether the height above ground is measured."""
         return self.range_finder is not None and self.range_finder.distance is not None
+
+    def later(self, delay: float) -> Figures:
+        """Return sensors that deliver so much (s) later."""
+        devices = {item.name: getattr(self, item.name) for item in fields(self)}
+        return replace(self, **{
+            name: replace(device, latency=device.latency + delay)
+            for name, device in devices.items() if device is not None}) if delay else self
 
 
 def presets() -> list[str]:

@@ -16,6 +16,7 @@
 """A campaign on a Dask cluster: a scheduler and workers as processes, some of which are killed."""
 
 from contextlib import contextmanager, ExitStack
+import json
 import os
 from pathlib import Path
 import shutil
@@ -33,17 +34,24 @@ import campaign_flights
 from campaign_flights import digest, fly, task
 import distributed
 
+from xplane_bridge.aircraft.studies.envelope import Job, NO_FLIGHT, studied, Study, TRIMMED
 from xplane_bridge.campaigns.engines import cluster as cluster_module
 from xplane_bridge.campaigns.engines import inspection
 from xplane_bridge.campaigns.engines.cluster import Cluster
 from xplane_bridge.campaigns.engines.local import EngineError, Local
 from xplane_bridge.campaigns.plan.versions import installed
+from xplane_bridge.control.gains import load
 
 pytestmark = pytest.mark.xdist_group('cluster')
 
 ROOT = Path(__file__).resolve().parents[3]
 DEADLINE = 60.0
 FLIGHTS = 18
+# Of an envelope; the slowest cannot be flown.
+POINTS = [
+    Job(Study('T37', gains=load('T37')), number, {
+        'airspeed': 20.0 + 6.0 * number, 'altitude_msl': 3000.0, 'mass': 2700.0})
+    for number in range(18)]
 ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join(
     (str(ROOT), str(Path(__file__).parent), os.environ.get('PYTHONPATH', '')))}
 @contextmanager
@@ -90,27 +98,49 @@ def test_a_worker_killed_in_mid_flight_and_replaced_costs_nothing_but_time(tmp_p
         wait_for_workers(address, 2)
         cluster = Cluster(address, fly)
         assert (cluster.workers, cluster.refused) == (2, [])
-        rows, is_killed = [], False
+        rows, third = [], None
         with ExitStack() as replaced, distributed.Client(address, set_as_default=False) as client:
             def take(row):
-                nonlocal is_killed
+                nonlocal third
                 rows.append(row)
-                if len(rows) >= 10 and not is_killed and killed_in_flight(client, first):
-                    is_killed = True
-                    replaced.enter_context(worker(address, tmp_path))
+                if len(rows) >= 10 and third is None and killed_in_flight(client, first):
+                    third = replaced.enter_context(worker(address, tmp_path))
 
             cluster.run(iter(tasks), take)
-        assert is_killed
+            assert third is not None
+            points = studied_until_killed(address, client, third)
         assert first.wait() == -signal.SIGKILL
         assert second.poll() is None
     assert (tmp_path / 'left' / 'left.txt').read_text() == '3'
     # It was flown in three processes, and in the one that died.
     assert len({row['seconds'] for row in rows}) >= 3
     assert [row['outcome'] for row in rows if row['flight'] == 5] == ['crashed']
-    local = []
+    local, points_here = [], []
     Local(2, fly).run(iter(tasks), local.append)
+    Local(2, studied).run(iter(POINTS), points_here.append)
+    assert told(points) == told(points_here)
+    assert {row['outcome'] for row in points} == {TRIMMED, NO_FLIGHT}
     assert sorted(row['flight'] for row in rows) == list(range(FLIGHTS))
     assert digest(rows) == digest(local)
+
+
+def studied_until_killed(address, client, process):
+    """Return the rows of POINTS, for which the same workers do another job than before."""
+    rows, is_killed = [], False
+
+    def take(row):
+        nonlocal is_killed
+        rows.append(row)
+        is_killed = is_killed or (len(rows) >= 4 and killed_in_flight(client, process))
+
+    Cluster(address, studied).run(iter(POINTS), take)
+    assert is_killed
+    return rows
+
+
+def told(rows):
+    """Return rows in their order as text, in which NaN equals NaN."""
+    return [json.dumps(row) for row in sorted(rows, key=lambda row: row['number'])]
 
 
 def killed_in_flight(client, process):
@@ -135,7 +165,7 @@ def test_who_may_not_fly_and_where_nobody_answers_is_said(tmp_path, monkeypatch)
             worker(address, tmp_path, environment={'PYTHONPATH': ''}):
         wait_for_workers(address, 1)
         with pytest.raises(
-                EngineError, match='tcp://.* is given no flights: xplane_bridge is not installed'):
+                EngineError, match='tcp://.* is given no jobs: xplane_bridge is not installed'):
             Cluster(address, fly)
         with worker(address, tmp_path):
             wait_for_workers(address, 2)
@@ -158,9 +188,9 @@ def test_a_worker_with_other_sources_or_another_jsbsim_differs():
     assert len(wanted['xplane_bridge']) == 64
     assert not inspection.difference(dict(wanted), wanted)
     assert inspection.difference(wanted | {'jsbsim': '1.1'}, wanted) == (
-        f'it has another jsbsim, 1.1; this campaign has {wanted["jsbsim"]}')
+        f'it has another jsbsim, 1.1; here it is {wanted["jsbsim"]}')
     assert inspection.difference(wanted | {'xplane_bridge': 'f' * 64}, wanted).startswith(
-        'it has another xplane_bridge, ffffffffffff; this campaign has ')
+        'it has another xplane_bridge, ffffffffffff; here it is ')
     assert 'ImportError' in inspection.difference(ImportError('ImportError'), wanted)
 
 

@@ -210,6 +210,27 @@ def test_a_joystick_takes_over_at_once_and_gives_back_on_a_button(ros):
     assert flown.values('joystick') == {'taken over': '2', 'fell silent': '1'}
 
 
+def test_scheduled_gains_are_flown_and_what_is_no_schedule_is_refused(ros):
+    schedule = {
+        'schedule.airspeed': [30.0, 70.0], 'schedule.altitude': [0.0, 3000.0],
+        'schedule.roll_to_roll_rate': [1.0, 2.0, 3.0, 4.0]}
+    flown = Flown(ros, **{name.replace('.', '__'): value for name, value in schedule.items()})
+    flown.publish('/attitude', masked(AttitudeTarget, roll=0.3, pitch=0.06))
+    flown.fly(1.0)
+    cascade = flown.node._cascade
+    now, gain = cascade._now, cascade.gains.roll_to_roll_rate
+    assert gain == pytest.approx(
+        1.0 + (now.airspeed - 30.0) / 40.0 * 2.0 + now.altitude / 3000.0, abs=0.02)
+    refused = ros.change(flown.node, **{'schedule.altitude': [0.0]})
+    assert 'schedule: roll_to_roll_rate has 4 values, expected 2' in refused.reason
+    refused = ros.change(flown.node, **{'schedule.roll_to_roll_rate': [1.0, math.nan, 3.0, 4.0]})
+    assert 'schedule.roll_to_roll_rate: nan is not a finite number' in refused.reason
+    assert ros.change(
+        flown.node, **schedule | {'schedule.roll_to_roll_rate': [1.6] * 4}).successful
+    flown.fly(1.0)
+    assert cascade.gains.roll_to_roll_rate == pytest.approx(1.6)
+
+
 def test_the_envelope_limits_what_is_commanded_and_says_so(ros):
     flown = Flown(ros, envelope__bank_limit=0.35)
     here = flown.state

@@ -43,12 +43,16 @@ from xplane_bridge.places import open_flight
 SCENARIO = parse('rough', {
     'duration': 60.0,
     'events': [{'at': 0.1, 'engage': True}, {'at': 1.0, 'change': {'heading_deg': 20.0}},
+               *({'at': at, 'gust': {'axis': 'vertical', 'amplitude': 2.0, 'length': 9.0}}
+                 for at in (0.2, 0.4)), {'at': 0.3, 'wind_shear': {'wind_at_20ft': [2.0, -3.0]}},
                {'at': 1.5, 'engine_failed': True}],
     'criteria': [{'quantity': 'roll_deg', 'statistic': 'max_abs', 'at_most': 90.0}]})
 BRIEF = parse('brief', {
     'duration': 1.0, 'events': [{'at': 0.1, 'engage': True}],
     'criteria': [{'quantity': 'roll_deg', 'statistic': 'max_abs', 'at_most': 90.0}]})
-OPTIONS = {'wind': [3.0, 4.0, 0.0], 'turbulence': [15.0, 4]}
+OPTIONS = {
+    'wind': [3.0, 4.0, 0.0], 'turbulence': [15.0, 4],
+    'initial': {'plant': {'mass': 900.0, 'aero.Clp': 0.9, 'command_delay': 0.05}}}
 ACTION = (0.0, 0.0, 0.0, 0.7)
 _DEADLINE = 20.0
 

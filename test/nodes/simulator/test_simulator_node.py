@@ -334,6 +334,11 @@ def test_a_bridge_meets_every_simulator(ros, sim):
     ({'model': 'no_such'}, 'no_such'),
     ({'wind': [1.0, 2.0]}, '3 numbers'),
     ({'turbulence': [1.0, 2.5]}, 'severity'),
+    ({'gust': [1.0, 0.0]}, 'parameter gust: expected 6 numbers'),
+    ({'gust': [0.0, 0.0, 1.0, -9.0, 0.0, 0.0]}, 'parameter gust: a length of -9 m'),
+    ({'wind_shear': [5.0, 0.0, 9.0, 0.0]}, 'parameter wind_shear: a roughness of 9 m'),
+    ({'plant': ['masss=900']}, "parameter plant: plant: there is no 'masss'"),
+    ({'plant': ['mass=10']}, 'c172p: plant.mass: expected at least the empty mass'),
     ({'face': 'xpc'}, 'parameter face: it is now called sim'),
     ({'altitude': 1500.0}, 'parameter altitude: it is now called altitude_msl; that of '
                            'autopilot_node belongs in a section with the name of that node'),

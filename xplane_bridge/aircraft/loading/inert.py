@@ -23,6 +23,7 @@ its outputs are disabled; so it gets a copy of the file without them.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import replace
 import os
 from pathlib import Path
@@ -64,8 +65,9 @@ def inert(files: AircraftFiles) -> AircraftFiles:
     key = files.file, text
     with _lock:
         if key not in _kept:
-            copied = _without(text, files.file)
-            _kept[key] = None if copied is None else _copy(files, copied)
+            text_without = _without(text, files.file)
+            _kept[key] = None if text_without is None else copied(
+                files, {files.file.name: text_without})
             while len(_kept) > _MOST_KEPT:
                 # The folder goes when nobody loads from it any more.
                 _kept.popitem(last=False)
@@ -85,17 +87,19 @@ def _without(text: bytes, file: Path) -> bytes | None:
         return None
     for element in opened:
         root.remove(element)
-    copied: bytes = ElementTree.tostring(root, encoding='utf-8', xml_declaration=True)
-    return copied
+    without: bytes = ElementTree.tostring(root, encoding='utf-8', xml_declaration=True)
+    return without
 
 
-def _copy(files: AircraftFiles, text: bytes) -> TemporaryDirectory[str]:
-    """Return a folder with this file, and links to all that lies beside the original."""
+def copied(files: AircraftFiles, written: Mapping[str, bytes]) -> TemporaryDirectory[str]:
+    """Return a folder with these files by name, and links to all else beside the original."""
     folder: TemporaryDirectory[str] = TemporaryDirectory(prefix='xplane_bridge-aircraft-')
     place = Path(folder.name) / files.model
     place.mkdir()
     for beside in files.file.parent.iterdir():
-        if beside.name != files.file.name:
-            (place / beside.name).symlink_to(os.path.abspath(beside))
-    (place / files.file.name).write_bytes(text)
+        if beside.name not in written:
+            # One beside a copy is a link, which may go.
+            (place / beside.name).symlink_to(os.path.realpath(beside))
+    for name, text in written.items():
+        (place / name).write_bytes(text)
     return folder

@@ -74,6 +74,12 @@ _DERIVED = {
     'specific_force_y': 'm/s2',
     'specific_force_z': 'm/s2',
 }
+STATES = {name: unit for name, (unit, _, _, _) in _STATES.items()}
+"""The states of a linear model with their units."""
+
+OUTPUTS = STATES | _DERIVED
+"""Its outputs with their units."""
+
 _OUTPUT_STEP = 1e-6
 # Slower than this (m/s) the flow has no direction.
 _SLOWEST = 3.0
@@ -274,12 +280,11 @@ def _made(name: str, method: str, state: AircraftState, point: Point, a: Array,
         return np.array(columns).T
 
     by_derivatives = slopes(of_states=False)
-    units = {key: unit for key, (unit, _, _, _) in _STATES.items()}
     outputs = _outputs(values, still)
     return LinearModel(
         name, method, state.altitude_msl, state.cas,
-        tuple(Signal(key, units[key], value) for key, value in point.states.items()),
+        tuple(Signal(key, STATES[key], value) for key, value in point.states.items()),
         tuple(Signal(key, 'ratio', value) for key, value in point.inputs.items()),
         tuple(Signal(key, unit, float(value)) for (key, unit), value in zip(
-            (units | _DERIVED).items(), outputs, strict=True)),
+            OUTPUTS.items(), outputs, strict=True)),
         a, b, slopes(of_states=True) + by_derivatives @ a, by_derivatives @ b)

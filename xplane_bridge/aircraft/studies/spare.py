@@ -25,6 +25,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.model import Model, TrimError
+from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.aircraft.state import AircraftState, KNOT
 from xplane_bridge.aircraft.terrain import elevation_m
 from xplane_bridge.aircraft.trim import hold, Steady, trim
@@ -78,19 +79,20 @@ class Spare:
 
 def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
                      flight_path_angle: float = 0.0, bank: float = 0.0,
-                     aircraft_path: str = '') -> tuple[Spare, Steady]:
+                     aircraft_path: str = '', flaps: float = 0.0,
+                     plant: Plant = AS_IN_ITS_FILE) -> tuple[Spare, Steady]:
     """
     Return an aircraft in steady flight, and what its trim found; no flying one is needed.
 
-    altitude_msl in m, calibrated airspeed in m/s, angles in rad (see trim). The
-    gear is up where it retracts, flaps too; levers are full rich and fine. ``aircraft_path`` is
-    the folder of the model, empty for JSBSim's. Raises ValueError for a model that does not
-    exist, or that cannot fly so.
+    altitude_msl in m, calibrated airspeed in m/s, angles in rad (see trim), flaps 0..1. The
+    gear is up where it retracts; levers are full rich and fine. ``aircraft_path`` is
+    the folder of the model, empty for JSBSim's; in ``plant`` it differs from its file. Raises
+    ValueError for a model that does not exist, or that cannot fly so.
 
     The trim wheels hold the flight, where the model has them, and those controls are centred: so
     flies an aircraft that begins trimmed, and so has what it is commanded its zero.
     """
-    load = partial(Model, name, 1.0 / 120.0, 0, aircraft_path)
+    load = partial(Model, name, 1.0 / 120.0, 0, aircraft_path, plant=plant)
     model = load()
     start = Initial(altitude_msl=altitude_msl)
     if not altitude_msl > elevation_m(start.lat_deg, start.lon_deg):
@@ -102,8 +104,11 @@ def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
         start.heading_deg)
     model.set('ic/vc-kts', airspeed / KNOT)
     model.initialise()
-    for node in ('gear/gear-cmd-norm', 'gear/gear-pos-norm'):
-        model.set(node, 0.0)
+    if not 0.0 <= flaps <= 1.0:
+        raise ValueError(f'flaps is {flaps:g}, must be 0 .. 1')
+    for node, position in (('gear/gear-cmd-norm', 0.0), ('gear/gear-pos-norm', 0.0),
+                           ('fcs/flap-cmd-norm', flaps), ('fcs/flap-pos-norm', flaps)):
+        model.set(node, position)
     engines = range(model.reader.engine_count)
     for number in engines:
         for lever in ('mixture', 'advance'):
@@ -119,8 +124,13 @@ def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
 
 
 def spare_of(aircraft: Aircraft) -> Spare:
-    """Return what a model like an aircraft's is made of, in its current state."""
+    """
+    Return what a model like an aircraft's is made of, in its current state.
+
+    It has the aircraft's plant, but for delays and rates.
+    """
     return Spare(
         aircraft.model, partial(Model, aircraft.model, aircraft.dt, aircraft.seed,
-                                aircraft.aircraft_path, dict(aircraft.settings)),
+                                aircraft.aircraft_path, dict(aircraft.settings),
+                                plant=aircraft.initial.plant.without_actuators()),
         aircraft.state, tuple(engine.propeller for engine in aircraft.state.engines))

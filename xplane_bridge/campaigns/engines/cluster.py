@@ -14,11 +14,11 @@
 
 
 """
-Flights spread over the workers of a Dask cluster; the scheduling is Dask's.
+Jobs spread over the workers of a Dask cluster; the scheduling is Dask's.
 
-A worker is given flights only if it has the same package and the same JSBSim as the campaign: that
-is looked at when it arrives (inspection.py). In each of its threads it flies as the local engine
-does, in a process that may hang or die (worker.py).
+A worker is given jobs only if it has the same package and the same JSBSim as whoever gives them:
+that is looked at when it arrives (inspection.py). In each of its threads it does as the local
+engine does, in a process that may hang or die (worker.py).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from typing import Any
 import uuid
 
 from xplane_bridge.campaigns.engines import inspection, worker
-from xplane_bridge.campaigns.engines.local import EngineError, Fly
+from xplane_bridge.campaigns.engines.local import Do, EngineError, Job
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.plan.versions import installed, question
 from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, Row
 from xplane_bridge.common import optional
 
-# For each thread of a worker: one flight flies, one waits, so that it is never idle.
+# For each thread of a worker: one job is done, one waits, so that it is never idle.
 _EACH = 2
 # How long a scheduler may take to answer, and how long there may be no worker (s).
 _PATIENCE = 30.0
@@ -51,16 +51,16 @@ class Cluster:
     """
     An engine: the workers of a Dask scheduler, at an address such as tcp://host:8786.
 
-    ``refused`` has a sentence for each worker that was there at the start and may not fly; it is
-    printed as well.
+    ``refused`` has a sentence for each worker that was there at the start and is given no jobs; it
+    is printed as well.
     """
 
-    def __init__(self, address: str, fly: Fly) -> None:
-        """Connect; raise EngineError if nobody answers there, or no worker may fly."""
-        optional.require('a campaign on a cluster', 'distributed', extra='cluster')
+    def __init__(self, address: str, do: Do) -> None:
+        """Connect; raise EngineError if nobody answers there, or no worker has what is needed."""
+        optional.require('work on a cluster', 'distributed', extra='cluster')
         from distributed import Client
 
-        self._address, self._fly = address, fly
+        self._address, self._do = address, do
         try:
             self._client = Client(address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -71,7 +71,7 @@ class Cluster:
         self._label = inspection.label(self._wanted)
         found = self._client.run(question(), on_error='return')
         self.refused = [
-            f'{worker} is given no flights: {wrong}' for worker, has in sorted(found.items())
+            f'{worker} is given no jobs: {wrong}' for worker, has in sorted(found.items())
             if (wrong := inspection.difference(has, self._wanted))]
         self._client.register_plugin(
             inspection.admission(self._wanted, self._label), name=self._label)
@@ -81,56 +81,56 @@ class Cluster:
             self._client.close()
             raise EngineError('; '.join(self.refused))
         for sentence in self.refused:
-            print(f'campaign: {sentence}', file=sys.stderr, flush=True)
+            print(sentence, file=sys.stderr, flush=True)
 
     @property
     def workers(self) -> int:
-        """Return how many flights are flown at a time."""
+        """Return how many jobs are done at a time."""
         return self._slots
 
-    def run(self, tasks: Iterable[Task], on_row: Callable[[Row], None]) -> None:
+    def run(self, jobs: Iterable[Job], on_row: Callable[[Row], None]) -> None:
         """
-        Fly all tasks: see Engine. A flight whose worker dies is flown by another one.
+        Do all jobs: see Engine. One whose worker dies is done by another one.
 
         What a flight leaves in its folder comes with its row, and is written to that folder here.
         """
-        flying: dict[Any, Task] = {}
-        waiting = iter(tasks)
+        running: dict[Any, Job] = {}
+        waiting = iter(jobs)
         try:
             while True:
-                room = max(1, _EACH * self._slots) - len(flying)
-                for task in islice(waiting, max(0, room)):
-                    flying[self._submit(task)] = task
-                if not flying:
+                room = max(1, _EACH * self._slots) - len(running)
+                for job in islice(waiting, max(0, room)):
+                    running[self._submit(job)] = job
+                if not running:
                     return
-                for future in self._ended(flying):
-                    self._take(future, flying.pop(future), on_row)
+                for future in self._ended(running):
+                    self._take(future, running.pop(future), on_row)
                 if self._workers_are_back():
                     # What waited without any worker is not looked at again by Dask itself.
-                    self._client.cancel(list(flying))
-                    flying = {self._submit(task): task for task in flying.values()}
+                    self._client.cancel(list(running))
+                    running = {self._submit(job): job for job in running.values()}
         finally:
             if self._client.status == 'running':
-                self._client.cancel(list(flying))
+                self._client.cancel(list(running))
             self._client.close()
 
-    def _submit(self, task: Task) -> Any:
+    def _submit(self, job: Job) -> Any:
         return self._client.submit(
-            worker.flown, self._fly, *worker.packed(task), resources={self._label: 1}, pure=False,
-            key=f'flight-{task.flight}-{uuid.uuid4()}')
+            worker.done, self._do, *worker.packed(job), resources={self._label: 1}, pure=False,
+            key=f'job-{job.number}-{uuid.uuid4()}')
 
-    def _ended(self, flying: Iterable[Any]) -> list[Any]:
-        """Wait a moment for the end of flights; return those that have ended."""
+    def _ended(self, running: Iterable[Any]) -> list[Any]:
+        """Wait a moment for the end of jobs; return those that have ended."""
         from distributed import CancelledError, wait
         with self._client.as_current():
             try:
-                return list(wait(list(flying), timeout=_LOOK, return_when='FIRST_COMPLETED').done)
+                return list(wait(list(running), timeout=_LOOK, return_when='FIRST_COMPLETED').done)
             except TimeoutError:
                 return []
             except CancelledError as error:
                 raise self._gone() from error
 
-    def _take(self, future: Any, task: Task, on_row: Callable[[Row], None]) -> None:
+    def _take(self, future: Any, job: Job, on_row: Callable[[Row], None]) -> None:
         from distributed import CancelledError, KilledWorker
         if future.status in ('cancelled', 'lost'):
             raise self._gone()
@@ -138,16 +138,17 @@ class Cluster:
         if isinstance(error, EngineError):
             raise error
         if isinstance(error, KilledWorker):
-            row = task.row(CRASHED, 'each worker that flew it died')
+            row = job.row(CRASHED, 'each worker that had it died')
         elif error is not None:
-            row = task.row(FAILED, f'{type(error).__name__}: {error}')
+            row = job.row(FAILED, f'{type(error).__name__}: {error}')
         else:
             try:
                 row, files = future.result()
             except (OSError, CancelledError) as lost:
                 # It has ended, but the scheduler that passes it on is gone.
                 raise self._gone() from lost
-            _write(files, task.folder)
+            if isinstance(job, Task):
+                _write(files, job.folder)
         on_row(row)
 
     def _workers_are_back(self) -> bool:
@@ -162,11 +163,11 @@ class Cluster:
             self._seen = now
         elif now > self._seen + _WITHOUT_WORKERS:
             raise EngineError(
-                f'there was no worker for {_WITHOUT_WORKERS:g} s; what was flown is kept')
+                f'there was no worker for {_WITHOUT_WORKERS:g} s')
         return self._slots > before == 0
 
     def _count(self) -> int:
-        """Return how many flights the present workers may fly at a time."""
+        """Return how many jobs the present workers may do at a time."""
         try:
             workers = self._client.scheduler_info()['workers']
         except OSError as error:
@@ -175,8 +176,7 @@ class Cluster:
 
     def _gone(self) -> EngineError:
         return EngineError(
-            f'the Dask scheduler at {self._address} went away; what was flown is kept: '
-            'start it again, and then the campaign')
+            f'the Dask scheduler at {self._address} went away: start it again, and then this')
 
 
 def _write(files: dict[str, bytes], folder: str) -> None:

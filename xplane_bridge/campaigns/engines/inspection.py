@@ -14,7 +14,7 @@
 
 
 """
-What a worker of a cluster has to have in common with a campaign: equal sources, and JSBSim.
+What a worker of a cluster has to have in common with who gives it jobs: equal sources, and JSBSim.
 
 What is asked (versions.question) is sent as code, not by name: a worker may not have this package
 at all.
@@ -31,25 +31,25 @@ _SHOWN = 12
 
 
 def difference(has: Any, wanted: dict[str, str]) -> str:
-    """Return what a worker has not, or has otherwise, as a sentence; empty if it may fly."""
+    """Return what a worker has not, or has otherwise, as a sentence; empty if it has all."""
     if not isinstance(has, dict):
         return f'it does not say what is installed ({has})'
     for name, expected in wanted.items():
         if not has[name]:
             return f'{name} is not installed there'
         if has[name] != expected:
-            return (f'it has another {name}, {has[name][:_SHOWN]}; this campaign has '
+            return (f'it has another {name}, {has[name][:_SHOWN]}; here it is '
                     f'{expected[:_SHOWN]}')
     return ''
 
 
 def label(wanted: dict[str, str]) -> str:
-    """Return the name of the resource of workers that may fly."""
+    """Return the name of the resource of workers that may be given jobs."""
     return f'xplane_bridge {wanted["xplane_bridge"][:_SHOWN]}, jsbsim {wanted["jsbsim"]}'
 
 
 def admission(wanted: dict[str, str], resource: str) -> Any:
-    """Return a Dask plugin that gives each worker that may fly, as it arrives, that resource."""
+    """Return a Dask plugin that gives each such worker, as it arrives, that resource."""
     from distributed import WorkerPlugin
     ask = question()
 
@@ -57,7 +57,7 @@ def admission(wanted: dict[str, str], resource: str) -> Any:
         """Sent as code: it refers to nothing of this module but its own values."""
 
         async def setup(self, worker: Any) -> None:
-            """As many flights at a time as it has threads."""
+            """As many jobs at a time as it has threads."""
             if ask() == wanted:
                 await worker.set_resources(**{resource: worker.state.nthreads})
 

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-How flights are spread over processes: each worker has one flight at a time.
+How jobs are spread over processes: each worker has one at a time, such as a flight.
 
 An engine is anything with ``run`` and ``workers`` as Engine has them: Local here, and that of a
-cluster in cluster.py. What flies is a function of a module, ``fly(task) -> row``, which never
-raises: flights.py. Rows may be in any order; what is made of them does not depend on it.
+cluster in cluster.py. What does a job is a function of a module, ``do(job) -> row``, such as that
+of campaigns/fly.py. Rows may be in any order; what is made of them does not depend on it.
 """
 
 from __future__ import annotations
@@ -33,14 +33,34 @@ import signal
 import time
 from typing import Any, Protocol
 
-from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, Row
 from xplane_bridge.common.supervised import end_with_parent
 
 MOST_DEATHS = 2
-"""A flight whose worker dies is flown again; if that one dies as well, it is a row 'crashed'."""
+"""A job whose worker dies is done again; if that one dies as well, it is a row 'crashed'."""
 
-Fly = Callable[[Task], Row]
+
+class Job(Protocol):
+    """
+    What a worker does: plain data, such as a flight (Task) or a point of an envelope.
+
+    ``number`` is its own, ``time_limit`` is in seconds of the wall's time.
+    """
+
+    @property
+    def number(self) -> int:
+        """Return its number, which no other job has."""
+
+    @property
+    def time_limit(self) -> float:
+        """Return how long it may take, in seconds of the wall's time."""
+
+    def row(self, outcome: str, reason: str = '', *, seconds: float = 0.0) -> Row:
+        """Return the row of what became of it."""
+
+
+Do = Callable[[Any], Row]
+"""What does a job, of its own kind, and returns its row."""
 
 # How often time limits are looked at (s).
 _LOOK = 0.2
@@ -49,31 +69,31 @@ _FAILED_STARTS = 3
 
 
 class EngineError(Exception):
-    """The flights cannot go on; the text says why."""
+    """The jobs cannot go on; the text says why."""
 
 
 class Engine(Protocol):
-    """What flies tasks."""
+    """What does jobs."""
 
-    def run(self, tasks: Iterable[Task], on_row: Callable[[Row], None]) -> None:
+    def run(self, jobs: Iterable[Job], on_row: Callable[[Row], None]) -> None:
         """
-        Fly all tasks; call ``on_row`` in this thread with the row of each as it ends.
+        Do all jobs; call ``on_row`` in this thread with the row of each as it ends.
 
-        Tasks are taken as workers become free, so that they need not be in memory all at once.
-        Raises EngineError. Whatever is raised, nothing is left flying.
+        Jobs are taken as workers become free, so that they need not be in memory all at once.
+        Raises EngineError. Whatever is raised, nothing is left running.
         """
 
     @property
     def workers(self) -> int:
-        """Return how many flights are flown at a time."""
+        """Return how many jobs are done at a time."""
 
 
 class Local:
     """Processes on this machine."""
 
-    def __init__(self, workers: int, fly: Fly) -> None:
+    def __init__(self, workers: int, do: Do) -> None:
         self._workers = workers
-        self._fly = fly
+        self._do = do
         self._failed_starts = 0
 
     @property
@@ -81,15 +101,15 @@ class Local:
         """Return the number of processes."""
         return self._workers
 
-    def run(self, tasks: Iterable[Task], on_row: Callable[[Row], None]) -> None:
-        """Fly all tasks: see Engine. Ctrl-C ends all processes at once."""
-        waiting = _Waiting(tasks)
+    def run(self, jobs: Iterable[Job], on_row: Callable[[Row], None]) -> None:
+        """Do all jobs: see Engine. Ctrl-C ends all processes at once."""
+        waiting = _Waiting(jobs)
         slots = [_Slot() for _ in range(self._workers)]
         try:
             while True:
                 for slot in slots:
-                    if slot.task is None and (task := waiting.next()) is not None:
-                        slot.start(self._fly, task)
+                    if slot.job is None and (job := waiting.next()) is not None:
+                        slot.start(self._do, job)
                 busy = {slot.future: slot for slot in slots if slot.future is not None}
                 if not busy:
                     return
@@ -110,66 +130,66 @@ class Local:
             if row is None:
                 return
         except BrokenProcessPool:
-            task, ready, hung, elapsed = slot.task, slot.is_ready, slot.is_hung, slot.elapsed
-            assert task is not None
+            job, ready, hung, elapsed = slot.job, slot.is_ready, slot.is_hung, slot.elapsed
+            assert job is not None
             slot.kill()
             if not ready:
                 self._failed_starts += 1
                 if self._failed_starts > _FAILED_STARTS:
                     raise EngineError('processes die before they begin; see above why') from None
-                waiting.again(task)
+                waiting.again(job)
                 return
             if hung:
-                row = task.row(
-                    HUNG, f'it took longer than its time limit, {task.time_limit:g} s',
+                row = job.row(
+                    HUNG, f'it took longer than its time limit, {job.time_limit:g} s',
                     seconds=elapsed)
-            elif waiting.died(task) < MOST_DEATHS:
+            elif waiting.died(job) < MOST_DEATHS:
                 return
             else:
-                row = task.row(
+                row = job.row(
                     CRASHED, f'its process died {MOST_DEATHS} times', seconds=elapsed)
         on_row(row)
 
 
 class _Waiting:
-    """Tasks that wait for a worker; those whose worker died come first."""
+    """Jobs that wait for a worker; those whose worker died come first."""
 
-    def __init__(self, tasks: Iterable[Task]) -> None:
-        self._tasks = iter(tasks)
-        self._again: deque[Task] = deque()
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._jobs = iter(jobs)
+        self._again: deque[Job] = deque()
         self._deaths: dict[int, int] = {}
 
-    def next(self) -> Task | None:
-        """Return the next task, None if there is none."""
-        return self._again.popleft() if self._again else next(self._tasks, None)
+    def next(self) -> Job | None:
+        """Return the next job, None if there is none."""
+        return self._again.popleft() if self._again else next(self._jobs, None)
 
-    def again(self, task: Task) -> None:
-        """Let a task wait once more."""
-        self._again.append(task)
+    def again(self, job: Job) -> None:
+        """Let a job wait once more."""
+        self._again.append(job)
 
-    def died(self, task: Task) -> int:
-        """Return how often the worker of a task has died; unless it is too often, it waits."""
-        deaths = self._deaths[task.flight] = self._deaths.get(task.flight, 0) + 1
+    def died(self, job: Job) -> int:
+        """Return how often the worker of a job has died; unless it is too often, it waits."""
+        deaths = self._deaths[job.number] = self._deaths.get(job.number, 0) + 1
         if deaths < MOST_DEATHS:
-            self.again(task)
+            self.again(job)
         return deaths
 
 
 class _Slot:
     """
-    A worker with at most one flight: a pool of one process, so that it is known who died.
+    A worker with at most one job: a pool of one process, so that it is known who died.
 
-    ``task`` is what it flies; the process is started with the first.
+    ``job`` is what it does; the process is started with the first.
     """
 
     def __init__(self) -> None:
-        self.task: Task | None = None
+        self.job: Job | None = None
         self.future: Future[Any] | None = None
         self.is_hung = False
         self._pool: ProcessPoolExecutor | None = None
         self._pid = 0
         self._begin = 0.0
-        self._fly: Fly | None = None
+        self._do: Do | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -178,20 +198,20 @@ class _Slot:
 
     @property
     def elapsed(self) -> float:
-        """Return the seconds since its flight began."""
+        """Return the seconds since its job began."""
         return time.monotonic() - self._begin
 
-    def start(self, fly: Fly, task: Task) -> None:
-        """Fly a task; in a new process if there is none."""
-        self.task, self._fly = task, fly
+    def start(self, do: Do, job: Job) -> None:
+        """Do a job; in a new process if there is none."""
+        self.job, self._do = job, do
         if self._pool is not None:
             try:
                 self._submit()
                 return
             except BrokenProcessPool:
-                # It died between two flights.
+                # It died between two jobs.
                 self.kill()
-                self.task = task
+                self.job = job
         # JSBSim and threads of this process are not for a fork to copy.
         self._pool = ProcessPoolExecutor(
             1, multiprocessing.get_context('spawn'), _begin_worker)
@@ -206,23 +226,23 @@ class _Slot:
         except BrokenProcessPool:
             raise
         except Exception as error:
-            # That of a flight which is not as it should be: no reason to end all others.
-            assert self.task is not None
-            found = self.task.row(FAILED, f'{type(error).__name__}: {error}')
+            # That of a job which is not as it should be: no reason to end all others.
+            assert self.job is not None
+            found = self.job.row(FAILED, f'{type(error).__name__}: {error}')
         if isinstance(found, int):
             self._pid = found
             self._submit()
             return None
-        self.task = self.future = None
+        self.job = self.future = None
         if self.is_hung:
             # It ended just before it was killed.
             self.kill()
         return found
 
     def check_time(self) -> None:
-        """Kill the process if its flight takes too long."""
-        if (self.task is not None and self.is_ready and not self.is_hung
-                and self.elapsed > self.task.time_limit):
+        """Kill the process if its job takes too long."""
+        if (self.job is not None and self.is_ready and not self.is_hung
+                and self.elapsed > self.job.time_limit):
             self.is_hung = True
             with suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
@@ -234,15 +254,15 @@ class _Slot:
                 os.kill(self._pid, signal.SIGKILL)
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
-        self.task = self.future = self._pool = None
+        self.job = self.future = self._pool = None
         self.is_hung, self._pid = False, 0
 
     def _submit(self) -> None:
         assert self._pool is not None
-        assert self._fly is not None
-        assert self.task is not None
+        assert self._do is not None
+        assert self.job is not None
         self._begin = time.monotonic()
-        self.future = self._pool.submit(self._fly, self.task)
+        self.future = self._pool.submit(self._do, self.job)
 
 
 @contextmanager

@@ -14,10 +14,10 @@
 
 
 """
-What a worker of a cluster does with a flight: it flies as the local engine does.
+What a worker of a cluster does with a job: the same as the local engine does.
 
-So a flight that hangs or dies takes no worker with it, and is the same row as on one machine. No
-folder need be shared: a policy's files come with the flight, and what it leaves goes with its row.
+So one that hangs or dies takes no worker with it, and is the same row as on one machine. No folder
+need be shared: a policy's files come with its flight, and what that leaves goes with its row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import tempfile
 import threading
 from typing import Any
 
-from xplane_bridge.campaigns.engines.local import Fly, Local
+from xplane_bridge.campaigns.engines.local import Do, Job, Local
 from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.table.rows import Row
@@ -45,10 +45,10 @@ Files = dict[str, bytes]
 _threads = threading.local()
 
 
-def packed(task: Task) -> tuple[Task, Files]:
-    """Return a flight with the files that it needs, as far as it names them."""
-    path = _policy_file(task)
-    if path is None:
+def packed(task: Job) -> tuple[Job, Files]:
+    """Return a job with the files that it needs: a flight, as far as it names them."""
+    path = _policy_file(task) if isinstance(task, Task) else None
+    if path is None or not isinstance(task, Task):
         return task, {}
     needed = files_of(task.flown_by.removeprefix(POLICY))
     # What lies elsewhere the worker has to have itself; its flight says if it has another one.
@@ -69,14 +69,16 @@ def _policy_file(task: Task) -> Path | None:
     return None
 
 
-def flown(fly: Fly, task: Task, files: Mapping[str, bytes]) -> tuple[Row, Files]:
-    """Fly it on this worker; return its row, and what it has left in its folder."""
+def done(do: Do, task: Job, files: Mapping[str, bytes]) -> tuple[Row, Files]:
+    """Do it on this worker; return its row, and what a flight has left in its folder."""
     from distributed import get_worker
+    if not isinstance(task, Task):
+        return _doer(do).do(task), {}
     local = Path(get_worker().local_directory)
     with tempfile.TemporaryDirectory(dir=local) as scratch:
         left = Path(scratch) / 'left'
         here = replace(_unpacked(task, files, local), folder=str(left) if task.folder else '')
-        row = _flyer(fly).fly(here)
+        row = _doer(do).do(here)
         found = {path.name: path.read_bytes() for path in left.glob('*') if path.is_file()}
     return row, found
 
@@ -101,37 +103,44 @@ def _unpacked(task: Task, files: Mapping[str, bytes], folder: Path) -> Task:
         attribute and f':{attribute}'))
 
 
-class _Flyer:
-    """The local engine with one process, which it keeps from flight to flight."""
+class _Doer:
+    """The local engine with one process, which it keeps from job to job."""
 
-    def __init__(self, fly: Fly) -> None:
-        self._tasks: SimpleQueue[Task] = SimpleQueue()
+    def __init__(self, do: Do) -> None:
+        self.does = do
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._rows: SimpleQueue[Any] = SimpleQueue()
-        threading.Thread(target=self._run, args=(fly,), daemon=True).start()
+        threading.Thread(target=self._run, daemon=True).start()
 
-    def fly(self, task: Task) -> Row:
-        """Return the row of a flight; EngineError if no process can be started."""
-        self._tasks.put(task)
+    def do(self, job: Job) -> Row:
+        """Return the row of a job; EngineError if no process can be started."""
+        self._jobs.put(job)
         row: Row | Exception = self._rows.get()
         if isinstance(row, Exception):
-            del _threads.flyer
+            del _threads.doer
             raise row
         return row
 
-    def _run(self, fly: Fly) -> None:
+    def end(self) -> None:
+        """End its process."""
+        self._jobs.put(None)
+
+    def _run(self) -> None:
         # A worker below a Dask nanny is a daemon, which may have no children: they could outlive
         # it. These end with it.
         multiprocessing.current_process()._config['daemon'] = False  # type: ignore[attr-defined]
         try:
-            Local(1, fly).run(iter(self._tasks.get, None), self._rows.put)
+            Local(1, self.does).run(iter(self._jobs.get, None), self._rows.put)
         except Exception as error:
             # Whoever waits for the row has to be told.
             self._rows.put(error)
 
 
-def _flyer(fly: Fly) -> _Flyer:
-    """Return the flyer of this thread."""
-    if not hasattr(_threads, 'flyer'):
-        _threads.flyer = _Flyer(fly)
-    found: _Flyer = _threads.flyer
-    return found
+def _doer(do: Do) -> _Doer:
+    """Return what does such jobs in this thread."""
+    doer: _Doer | None = getattr(_threads, 'doer', None)
+    if doer is None or doer.does is not do:
+        if doer is not None:
+            doer.end()
+        doer = _threads.doer = _Doer(do)
+    return doer

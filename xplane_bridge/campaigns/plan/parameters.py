@@ -25,6 +25,8 @@ A parameter has one of these forms:
 | ``{from: 40.0, to: 60.0}`` | sampled, evenly distributed |
 | ``{from: 0, to: 7, whole: true}`` | sampled, whole numbers, both ends included |
 | ``{any_of: [none, consumer]}`` | sampled, each as often |
+| ``normal: {mean: 0.0, sigma: 1.0}`` | sampled, normally distributed, within 5 sigma |
+| ``truncated_normal: {mean, sigma, low, high}`` | the same, of what is in ``low``..``high`` |
 
 What has values is crossed, each with each; what is sampled is drawn together, by the method of
 ``sampling``.
@@ -39,6 +41,8 @@ import math
 import re
 from typing import Any
 
+from xplane_bridge.campaigns.plan import normal
+from xplane_bridge.campaigns.plan.normal import Normal
 from xplane_bridge.common import fields, optional
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
@@ -54,9 +58,10 @@ _BETWEEN = math.pi / 10.0
 _WIND = ('east', 'north', 'up')
 _TURBULENCE = ('wind', 'severity')
 _OF_SCENARIO = re.compile(
-    r'(duration|sensors|(initial|runway)\.\w+|(events|vehicles)\.\d+(\.\w+)+)\Z')
+    r'(duration|sensors|plant\.[\w./\-\[\]]+|(initial|runway)\.\w+|(events|vehicles)\.\d+(\.\w+)+)\Z')
 _EXPECTED = (
-    f'expected initial.NAME, runway.NAME, {", ".join(f"wind.{name}" for name in _WIND)}, '
+    'expected initial.NAME, plant.NAME, runway.NAME, '
+    f'{", ".join(f"wind.{name}" for name in _WIND)}, '
     f'{", ".join(f"turbulence.{name}" for name in _TURBULENCE)}, '
     f'{", ".join(f"{name}.at" for name in FAILURES)}, sensors, duration, or a value of an event '
     'or a vehicle such as events.1.change.altitude, vehicles.1.initial.airspeed')
@@ -67,7 +72,8 @@ class Parameter:
     """
     A parameter: its ``values``, or what it is sampled from.
 
-    Sampled is either one of ``choices``, or a number in ``low``..``high``, ``whole`` or not.
+    Sampled is either one of ``choices``, or a number in ``low``..``high``, ``whole`` or not, or
+    as ``normal`` has it.
     """
 
     name: str
@@ -76,6 +82,7 @@ class Parameter:
     low: float = math.nan
     high: float = math.nan
     whole: bool = False
+    normal: Normal | None = None
 
     @property
     def is_sampled(self) -> bool:
@@ -86,6 +93,8 @@ class Parameter:
         """Return the value for a number in 0..1 (exclusive)."""
         if self.choices:
             return self.choices[int(drawn * len(self.choices))]
+        if self.normal is not None:
+            return self.normal.at(drawn)
         if self.whole:
             return float(self.low + math.floor(drawn * (self.high - self.low + 1.0)))
         return float(self.low + drawn * (self.high - self.low))
@@ -114,7 +123,12 @@ def parse(name: Any, item: Any) -> Parameter:
         return Parameter(name, _values(item, where))
     if not isinstance(item, Mapping):
         return Parameter(name, _values([item], where))
-    given = fields.mapping(item, where, optional=('from', 'to', 'steps', 'whole', 'any_of'))
+    given = fields.mapping(
+        item, where, optional=('from', 'to', 'steps', 'whole', 'any_of', *normal.KINDS))
+    if kind := next((kind for kind in normal.KINDS if kind in given), ''):
+        fields.mapping(item, where, required=(kind,))
+        found = normal.parse(kind, given[kind], f'{where}.{kind}')
+        return Parameter(name, low=found.low, high=found.high, normal=found)
     if 'any_of' in given:
         fields.mapping(item, where, required=('any_of',))
         return Parameter(name, choices=_values(
@@ -137,6 +151,8 @@ def parse(name: Any, item: Any) -> Parameter:
 def parameter_unit(name: str) -> str:
     """Return the unit of a parameter; '' where it has none, or none is known."""
     kind, last = name.partition('.')[0], name.rpartition('.')[2]
+    if kind == 'plant':
+        return quantities.unit_of(name)
     if last in ('at', 'duration'):
         return 's'
     if kind == 'wind' or name == 'turbulence.wind':
@@ -150,6 +166,10 @@ def whole_number(value: Any, where: str, at_least: int, at_most: int) -> int:
     if not isinstance(value, int):
         raise ScenarioError(f'{where}: expected a whole number, got {shown(value)}')
     return int(number)
+
+
+def _with_plant(initial: Mapping[str, Any], name: str, value: Value) -> dict[str, Any]:
+    return {**initial, 'plant': {**initial.get('plant', {}), name: value}}
 
 
 def _shorthands() -> list[str]:
@@ -228,6 +248,8 @@ def apply(content: Mapping[str, Any], given: Mapping[str, Value]) -> dict[str, A
                     isinstance(one, Mapping) and kind in one)] + [{'at': value, kind: True}]
         elif name == 'sensors':
             changed[name] = value
+        elif kind == 'plant':
+            changed['initial'] = _with_plant(changed.get('initial', {}), rest, value)
         elif kind in ('initial', 'runway'):
             changed[kind] = {**changed.get(kind, {}), rest: value}
         else:

@@ -75,6 +75,11 @@ class Task:
     folder: str = ''
     command: str = ''
 
+    @property
+    def number(self) -> int:
+        """Return the flight, as what engines do has a number."""
+        return self.flight
+
     def row(self, outcome: str, reason: str = '', code: int = NOT_FLOWN,
             **more: Any) -> dict[str, Any]:
         """Return the flight's row: its inputs, what became of it, and what else is given."""

@@ -243,7 +243,7 @@ class Autopilot(Cascade):
         if self._flies is not None:
             if not self.exact:
                 now = self._height.corrected(now, self._flies.setting.runway, dt)
-            self._now = now
+            self._observe(now)
             self._go_on(self._flies, now)
         if self._flies is None:
             return super().update(now, dt)

@@ -16,12 +16,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 import math
 
 from xplane_bridge.common.text import aligned
-from xplane_bridge.control.gains import Gains
+from xplane_bridge.control.gains import Gains, SCHEDULE
 from xplane_bridge.control.runway.performance import GROUP, Performance
+from xplane_bridge.control.schedule import AXES
 from xplane_bridge.control.tuning.linear_model import LinearModel
 from xplane_bridge.control.tuning.tune import Limits, Loop, Tuning
 
@@ -35,9 +37,14 @@ def table(found: Tuning) -> str:
 
 def parameter_file(
     model: LinearModel, found: Tuning, limits: Limits, command: str,
-    performance: Performance | None = None,
+    performance: Performance | None = None, schedule: Mapping[str, Sequence[float]] | None = None,
 ) -> str:
-    """Return the text of a parameter file with the gains, and how they were found."""
+    """
+    Return the text of a parameter file with the gains, and how they were found.
+
+    The table in it is that of the one point ``found``, also where there is a schedule (lists by
+    name, see Schedule.of); of that only what differs from point to point is written.
+    """
     comment = [
         f'Gains of the cascade for the {model.model}, found by',
         f'  {command}',
@@ -56,6 +63,12 @@ def parameter_file(
             default, item.name)]
     lines += ['    envelope:']
     lines += [f'      {name}: {_number(value)}' for name, value in found.envelope.items()]
+    if schedule:
+        lines += [f'    {SCHEDULE}:']
+        # Axes as they are: rounded, two of their values might be one.
+        lines += [f'      {name}: [{", ".join(map(repr if name in AXES else _number, values))}]'
+                  for name, values in schedule.items()
+                  if name in AXES or len({*map(_number, values)}) > 1]
     if performance is not None:
         lines += [f'    {GROUP}:']
         lines += [f'      {item.name}: {_number(getattr(performance, item.name))}'

@@ -20,21 +20,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xplane_bridge.aircraft.limits import check_turbulence, check_wind
 from xplane_bridge.common import fields
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.flights.scenario import excitation, runway
+from xplane_bridge.flights.scenario import excitation, runway, weather
 from xplane_bridge.flights.scenario.excitation import Excitation
 from xplane_bridge.flights.scenario.runway import PROCEDURES
+from xplane_bridge.flights.scenario.weather import WEATHER
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
 
 TARGETS = ('altitude', 'heading', 'airspeed')
 CONTROLS = (*FLOWN, 'flaps', 'gear', 'speedbrake')
 # Actions that only a simulator of this package supports: no real one's protocol carries them.
-SIMULATED_ONLY = ('wind', 'turbulence', 'engine_failed', 'link_down', 'trim')
+SIMULATED_ONLY = (*WEATHER, 'engine_failed', 'link_down', 'trim')
 # During these no commands or no telemetry arrive, and lockstep would wait forever.
 REAL_TIME_ONLY = ('link_down', 'autopilot_frozen')
 # What breaks, of the aircraft and of its sensors.
@@ -74,8 +74,8 @@ class Event:
     ``value`` by ``action``: engage, link_down, autopilot_frozen, and the faults of sensors: bool.
     engine_failed: bool, or the numbers of engines. target and change: quantity to SI value.
     controls: control to value, held ``lasts`` seconds, then centred if deflected. doublet, 3211,
-    chirp and multisine: an Excitation. wind: (east, north, up) m/s. turbulence: (wind at 20 ft
-    m/s, severity 0..7). trim: what of altitude (m above the ellipsoid), airspeed (m/s),
+    chirp and multisine: an Excitation. wind, turbulence, gust and wind_shear: see weather.parse.
+    trim: what of altitude (m above the ellipsoid), airspeed (m/s),
     flight_path_angle and bank (rad) is not as it is, or 0. take_off, pattern and go_around: height
     (m above the runway), and the side of a pattern; land: nothing. The response to what lasts is
     looked at until ``free`` seconds after its end.
@@ -103,10 +103,8 @@ class Event:
         if self.action == 'controls':
             controls = ', '.join(f'{name} {value:+.2f}' for name, value in self.value.items())
             return f'{controls} on command/controls for {self.lasts:.1f} s'
-        if self.action == 'wind':
-            return 'wind of {:.0f} m/s east, {:.0f} m/s north, {:.0f} m/s up'.format(*self.value)
-        if self.action == 'turbulence':
-            return 'turbulence: {:.0f} m/s at 20 ft, severity {:.0f}'.format(*self.value)
+        if self.action in WEATHER:
+            return weather.described(self.action, self.value)
         if self.action == 'trim':
             values = ', '.join(
                 f'{name} {value / DEGREE:.1f} deg' if name in ('flight_path_angle', 'bank') else
@@ -199,23 +197,7 @@ def _value(action: str, value: Any, where: str) -> Any:
         given = fields.mapping(value, where, optional=CONTROLS)
         return {name: fields.number(number, f'{where}.{name}', at_least=-1.0, at_most=1.5)
                 for name, number in given.items()}
-    return _weather(action, value, where)
-
-
-def _weather(action: str, value: Any, where: str) -> tuple[float, ...]:
-    length, meaning = {
-        'wind': (3, '[east, north, up] in m/s'),
-        'turbulence': (2, '[wind at 20 ft in m/s, severity 0..7]'),
-    }[action]
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != length:
-        raise ScenarioError(f'{where}: expected {meaning}, got {shown(value)}')
-    found = tuple(fields.number(number, f'{where}[{n}]') for n, number in enumerate(value))
-    check = check_wind if action == 'wind' else check_turbulence
-    try:
-        check(*found)
-    except ValueError as error:
-        raise ScenarioError(f'{where}: {error}') from None
-    return found
+    return weather.parse(action, value, where)
 
 
 def _engines(value: Any, where: str) -> tuple[int, ...]:

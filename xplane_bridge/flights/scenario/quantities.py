@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from xplane_bridge.aircraft import plant
 from xplane_bridge.common.controls import FLOWN
 
 TARGETS = ('altitude', 'heading', 'airspeed')
@@ -30,6 +31,7 @@ QUANTITIES = (
 """What is recorded of each flight, in SI units and radians."""
 
 
+_PLANT = 'plant.'
 _UNITS = {
     'm': ('altitude', 'east', 'north', 'separation', 'formation'), 'm/s': ('airspeed',),
     'deg': ('latitude', 'longitude'),
@@ -38,7 +40,13 @@ _UNITS = {
 
 
 def unit_of(name: str) -> str:
-    """Return the unit of a quantity, '' for a control, whose full deflection is 1."""
+    """
+    Return the unit of a quantity, '' for a control, whose full deflection is 1.
+
+    'plant.NAME' is what a plant differs in.
+    """
+    if name.startswith(_PLANT):
+        return plant.unit_of(name.removeprefix(_PLANT))
     plain = name.removesuffix('_deg').removesuffix('_error').removeprefix('target_')
     found = next((unit for unit, names in _UNITS.items() if plain in names), '')
     return found.replace('rad', 'deg') if name.endswith('_deg') else found

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 import os
 from typing import Any
 
+from xplane_bridge.aircraft.plant import Plant
 from xplane_bridge.common import fields, plain_yaml
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import ScenarioError as ScenarioError
@@ -48,11 +49,12 @@ from xplane_bridge.flights.scenario.events import parse as parse_event
 from xplane_bridge.flights.scenario.excitation import Excitation
 from xplane_bridge.flights.scenario.fleet import contents_of, Fleet, fleet_of, names_of
 from xplane_bridge.flights.scenario.runway import PROCEDURES
+from xplane_bridge.flights.scenario.weather import WEATHER
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
 
 _AIRCRAFT = ('model', 'aircraft_path', 'gains')
-_INITIAL = (
-    'altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked', *_AIRCRAFT)
+_INITIAL = ('altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked',
+            'plant', *_AIRCRAFT)
 # Of a route's turns: three quarters of what the c172p's envelope allows.
 _BANK_DEG = 19.0
 _PLACES = {'latitude_deg': 90.0, 'longitude_deg': 180.0}
@@ -252,7 +254,7 @@ def _fleet(name: str, content: Any) -> Scenario:
 def _check_one_of_many(vehicle: Scenario, common: tuple[Event, ...], fleet: Fleet) -> None:
     """Raise ScenarioError for what contradicts that there are others."""
     for event in vehicle.events:
-        if event.action in ('wind', 'turbulence') and event not in common:
+        if event.action in WEATHER and event not in common:
             raise ScenarioError(
                 f'vehicle {vehicle.name}: {event.action} at {event.at:g} s: there is one weather '
                 'for all; put it in the events of the file')
@@ -291,6 +293,8 @@ def parse_initial(item: Any) -> dict[str, Any]:
     for name, value in given.items():
         if name == 'parked':
             found[name] = fields.boolean(value, 'initial.parked')
+        elif name == 'plant':
+            found[name] = Plant.of(value, 'initial.plant').values()
         elif name in _AIRCRAFT:
             # A model's name may look like a number: 737.
             if not isinstance(value, str | int) or isinstance(value, bool):

@@ -23,6 +23,7 @@ from typing import Any
 
 from xplane_bridge.aircraft import terrain
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
+from xplane_bridge.aircraft.plant import Plant
 from xplane_bridge.common.fields import LARGEST_SEED, mapping, text
 from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.conversions.geoid import ellipsoid_to_msl, usual_undulation
@@ -132,13 +133,16 @@ def simulated_start(
     """
     Return a flight's initial state for simulator_node, with the altitude above mean sea level.
 
-    The ground around its runway is as high as that, and it is told what touches it.
+    The ground around its runway is as high as that, and it is told what touches it. Of a plant it
+    has what is the model's.
 
     A scenario's altitudes are all above the ellipsoid, as in fix, so that a target may equal the
     initial altitude.
     """
     # Gains are the controller's, not the aircraft's.
-    given = {name: value for name, value in initial.items() if name != 'gains'}
+    given = {name: value for name, value in initial.items() if name not in ('gains', 'plant')}
+    if plant := Plant.of(initial.get('plant', {})).of_model().values():
+        given['plant'] = [f'{name}={value!r}' for name, value in plant.items()]
     if 'altitude' in given:
         undulation = usual_undulation().height_m(
             given.get('latitude_deg', terrain.HOME_LAT_DEG),

@@ -90,6 +90,7 @@ class AutopilotNode(BridgeNode[Any]):
     def check(self, given: Any) -> None:
         """Refuse targets that cannot be flown, and limits that are not possible."""
         check_targets({name: value for name, value in wanted_of(given).items() if value == value})
+        gains_of(given)
         envelope_of(given, None)
         performance_of(given)
 

@@ -22,8 +22,9 @@ from typing import Any
 
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.envelope import Envelope
-from xplane_bridge.control.gains import Gains
+from xplane_bridge.control.gains import Gains, NAMES, SCHEDULE, scheduled
 from xplane_bridge.control.runway.performance import GROUP, of_numbers, Performance
+from xplane_bridge.control.schedule import AIRSPEED, AXES
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.nodes.autopilot.joystick import JoystickSettings
 from xplane_bridge.nodes.common.base import BaseParameters
@@ -66,6 +67,7 @@ class OwnParameters(BaseParameters):
 # Fields of the envelope that are parameters as they are.
 _LIMITS = [item for item in fields(Envelope) if item.name != 'geofence']
 _JOYSTICK = fields(JoystickSettings)
+_SCHEDULED = (*AXES, *(name for name in NAMES if name != AIRSPEED))
 _LEAST_CORNERS = 3
 
 AutopilotParameters = make_dataclass(
@@ -75,6 +77,11 @@ AutopilotParameters = make_dataclass(
             item.default, 'Gain of the cascade; see docs/explanation/control.md.', live=True,
             name=f'gains.{item.name}'))
           for item in fields(Gains)),
+        *((f'scheduled_{name}', tuple[float, ...], parameter(
+            (), 'Of a schedule of gains: airspeeds, altitudes, and of each gain that is scheduled '
+            'a value for each of both, the altitude varying fastest; empty: not scheduled.',
+            live=True, name=f'{SCHEDULE}.{name}'))
+          for name in _SCHEDULED),
         *((f'limit_{item.name}', float, parameter(
             item.default, 'Limit of what the cascade does; NaN is none, where there can be none.',
             live=True, name=f'envelope.{item.name}'))
@@ -95,8 +102,10 @@ AutopilotParameters = make_dataclass(
 
 
 def gains_of(given: Any) -> Gains:
-    """Return the gains among the parameters."""
-    return Gains(**{item.name: getattr(given, f'gain_{item.name}') for item in fields(Gains)})
+    """Return the gains among the parameters; ValueError for a schedule that is none."""
+    return scheduled(
+        Gains(**{name: getattr(given, f'gain_{name}') for name in NAMES}),
+        {name: values for name in _SCHEDULED if (values := getattr(given, f'scheduled_{name}'))})
 
 
 def envelope_of(given: Any, local: LocalFrame | None) -> Envelope:

@@ -234,7 +234,8 @@ class RosFlight(Flight):
             node, order.link.namespace, monitor, processes, law, order.link.lockstep,
             bool(order.scenario.needs_simulator()))
         law.place(vehicle.observation, autopilot_of(
-            order.model, initial.get('aircraft_path', ''), initial.get('gains', '')))
+            order.model, initial.get('aircraft_path', ''), initial.get('gains', ''),
+            order.plant.gains))
         if why := real_start.place(vehicle, order, self._display):
             raise ScenarioError(f'initial cannot be flown on {order.link.host}: {why}')
         vehicle.begin()

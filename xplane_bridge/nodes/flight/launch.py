@@ -136,14 +136,14 @@ def _time_of(order: Order) -> dict[str, bool]:
     return {'use_sim_time': True} if order.follows_clock else {}
 
 
-def _gains_for(order: Order, display: Progress) -> dict[str, float]:
+def _gains_for(order: Order, display: Progress) -> gains.Parameters:
     """Return the autopilot's parameters for an aircraft, {} for one that nobody named."""
     if order.link.host and not {'model', 'gains'} & order.scenario.initial.keys():
         display.say('which aircraft flies there is not known: the autopilot has the gains of '
                     'the c172p; --gains names others')
         return {}
     try:
-        return gains.parameters_of(order.gains())
+        return gains.scaled_parameters(order.gains(), order.plant.gains)
     except ValueError:
         if order.scenario.engages():
             raise

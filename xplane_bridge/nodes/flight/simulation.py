@@ -125,7 +125,8 @@ def start_simulation(
     simulated = {'use_sim_time': True} if order.follows_clock else {}
     kept = peers.kept_messages(namespace, SENSED)
     processes.start('sensors_node', peers.ros_arguments(namespace, simulated | kept | {
-        'sensors': sensors, 'seed': order.seed, 'lockstep': lockstep}))
+        'sensors': sensors, 'seed': order.seed, 'lockstep': lockstep,
+        'added_latency': order.plant.sensor_delay}))
     return f'{flying}sensors_node ({sensors}); '
 
 

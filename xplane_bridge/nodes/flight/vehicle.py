@@ -24,7 +24,7 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.msg import Parameter
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.publisher import Publisher
@@ -41,6 +41,7 @@ from xplane_bridge.flights.analysis.quantities import TARGET
 from xplane_bridge.flights.conduct.conduct import Account
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
+from xplane_bridge.nodes.common.parameter_values import value_message
 from xplane_bridge.nodes.flight.bridges import KEPT
 from xplane_bridge.nodes.flight.monitor import MEASURED, Monitor
 from xplane_bridge.nodes.flight.procedures import Procedures
@@ -247,8 +248,8 @@ class Vehicle:
             # On a busy machine it may not have discovered the recorder yet.
             subscribers = self._node.count_subscribers(self._controls.topic_name)
             self._set('autopilot_node', [
-                Parameter(name='subscribers', value=_value(subscribers)),
-                Parameter(name='engage_at', value=_value(now))])
+                Parameter(name='subscribers', value=value_message(subscribers)),
+                Parameter(name='engage_at', value=value_message(now))])
         else:
             self._ask_to_engage(on)
         if on and not self.monitor.wait_for(
@@ -274,7 +275,7 @@ class Vehicle:
 
     def hold_autopilot(self, stamp: float) -> None:
         """Let the autopilot command in lockstep, but not at this stamp, nor later."""
-        self._set('autopilot_node', [Parameter(name='hold_at', value=_value(stamp))])
+        self._set('autopilot_node', [Parameter(name='hold_at', value=value_message(stamp))])
 
     def _ask_to_engage(self, on: bool) -> None:
         counts = self.monitor.counts
@@ -336,7 +337,11 @@ class Vehicle:
             changes = {name: value is True, 'failed_engines': () if isinstance(value, bool)
                        else tuple(map(int, value))}
         self._set('sensors_node' if name in SENSOR_FAULTS else 'simulator_node', [
-            Parameter(name=key, value=_value(changed)) for key, changed in changes.items()])
+            Parameter(name=key, value=value_message(changed))
+            for key, changed in changes.items()])
+        if name == 'gust':
+            # The next one may be equal.
+            self._set('simulator_node', [Parameter(name=name, value=value_message((0.0,)))])
 
     def trim(self, values: Mapping[str, float]) -> dict[str, float]:
         """Trim the simulated aircraft where it is; return the controls that hold it there."""
@@ -404,17 +409,3 @@ class Vehicle:
                 raise ExperimentError(failed)
             patience = min(2.0 * patience, _ASK_AGAIN_AFTER)
         raise ExperimentError(f'{what} does not respond')
-
-
-def _value(value: bool | int | float | Sequence[float]) -> ParameterValue:
-    if isinstance(value, bool):
-        return ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value)
-    if isinstance(value, int):
-        return ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=value)
-    if isinstance(value, float):
-        return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
-    if all(isinstance(number, int) for number in value):
-        return ParameterValue(
-            type=ParameterType.PARAMETER_INTEGER_ARRAY, integer_array_value=list(value))
-    return ParameterValue(
-        type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=list(value))

@@ -68,7 +68,7 @@ class SensorsNode(BridgeNode[SensorsParameters]):
     def open(self) -> None:
         """Read the figures, create the topics."""
         given = self.parameters
-        figures = load(given.sensors)
+        figures = load(given.sensors).later(given.added_latency)
         field = self._earth_field(figures)
         self._suite = Suite(figures, given.seed, field)
         self._set_faults(given)

@@ -41,6 +41,7 @@ from xplane_bridge.nodes.simulator.direct import diagnose, DIRECT, Direct
 from xplane_bridge.nodes.simulator.parameters import SimulatorParameters
 from xplane_bridge.nodes.simulator.properties import offer_properties, PropertyTopics
 from xplane_bridge.nodes.simulator.studies import offer_studies
+from xplane_bridge.nodes.simulator.weather import changed_weather, set_weather, set_weather_of
 from xplane_bridge.nodes.vehicle.clock import SimulatorTime
 from xplane_bridge.nodes.vehicle.transforms import make_map_frame
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_TARGETS
@@ -142,8 +143,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         if (given.engine_failed, given.failed_engines) != (
                 old.engine_failed, old.failed_engines):
             self.server.call(lambda world: _fail(world, given))
-        if (given.wind, given.turbulence) != (old.wind, old.turbulence):
-            self.server.call(lambda world: _set_weather(world, given))
+        if changed := changed_weather(given, old):
+            self.server.call(lambda world: set_weather(world, given, changed))
         if given.property_values != old.property_values:
             self.server.call(lambda world: _set_properties(world, given, old))
         for direct in self._direct:
@@ -170,7 +171,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
 
     def take_weather(self, aircraft: Aircraft) -> None:
         """Let another aircraft fly in the weather of all."""
-        _set_weather_of(aircraft, self.parameters)
+        set_weather_of(aircraft, self.parameters)
 
     def _offer_standard_interface(self, given: SimulatorParameters) -> None:
         self._standard = None
@@ -214,7 +215,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             altitude_msl=given.altitude_msl, heading_deg=given.heading_deg,
             airspeed_kt=None if math.isnan(given.airspeed) else given.airspeed / KNOT,
             parked=given.parked,
-            airfield=Airfield(*given.airfield) if given.airfield else HOME)
+            airfield=Airfield(*given.airfield) if given.airfield else HOME,
+            plant=given.differs())
         world = World(
             Aircraft(given.model, initial, seed=given.seed, aircraft_path=given.aircraft_path,
                      settings=given.values()),
@@ -372,20 +374,8 @@ def _same(one: float, other: float) -> bool:
 
 
 def _disturb(world: World, given: SimulatorParameters) -> None:
-    _set_weather(world, given)
+    set_weather(world, given)
     _fail(world, given)
-
-
-def _set_weather(world: World, given: SimulatorParameters) -> None:
-    for aircraft in world.flown:
-        _set_weather_of(aircraft, given)
-
-
-def _set_weather_of(aircraft: Aircraft, given: SimulatorParameters) -> None:
-    east, north, up = map(float, given.wind)
-    at_20_ft, severity = given.turbulence
-    aircraft.set_wind(north, east, -up)
-    aircraft.set_turbulence(float(at_20_ft), int(severity))
 
 
 def _set_properties(

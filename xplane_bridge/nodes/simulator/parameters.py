@@ -16,12 +16,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 import math
 from typing import Any
 
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.limits import check_turbulence, check_wind, MAX_LAT_DEG
+from xplane_bridge.aircraft.loading.properties import parse
+from xplane_bridge.aircraft.plant import Plant
+from xplane_bridge.aircraft.weather import Gust, Shear
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.nodes.managed.parameters import parameter
@@ -87,6 +91,10 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
     heading_deg: float = parameter(_START.heading_deg, 'Initial true heading.')
     airspeed: float = parameter(
         math.nan, 'Initial calibrated airspeed, m/s. NaN: one that is usual for the model.')
+    plant: tuple[str, ...] = parameter(
+        (), "In what the first aircraft differs from its model, as 'name=value': mass (kg), cg (m "
+        'forward), ixx, aero.NAME (factors), actuator_rate (1/s), actuator_delay (s); see the '
+        'reference of aircraft.')
     airfield: tuple[float, ...] = parameter(
         (), 'Around it the ground is flat: latitude and longitude in degrees, elevation in metres '
         'above mean sea level. Empty: the home airfield, at 47.4, 8.5 and 430 m.')
@@ -137,6 +145,13 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         'light, 15 moderate, 23 severe), and severity 0..7 (above 2000 ft: 3 light, 4 moderate, 6 '
         'severe; 0 is calm at all heights).',
         live=True)
+    gust: tuple[float, ...] = parameter(
+        (), 'A gust (1 - cosine) that begins when it is set: velocity of the air forward, right, '
+        'up, m/s; length, distance until it begins, and length of its hold, m (-1: for '
+        'good). Empty: none.', live=True)
+    wind_shear: tuple[float, ...] = parameter(
+        (), 'Wind that grows with the height above the ground: at 20 ft east, north, m/s; then a '
+        'roughness, m (logarithmic), or 0 and an exponent. Empty: none.', live=True)
     engine_failed: bool = parameter(
         False, 'All engines fail; false restarts them.', live=True)
     failed_engines: tuple[int, ...] = parameter(
@@ -154,6 +169,11 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
                 check(*values)
             except ValueError as error:
                 raise ValueError(f'parameter {name}: {error}') from None
+        if any(self.gust):
+            _checked('gust', Gust(*_numbers('gust', self.gust, 6)).check)
+        if any(self.wind_shear):
+            _checked('wind_shear', Shear(*_numbers('wind_shear', self.wind_shear, 4)).check)
+        self.differs()
         if wrong := [row for row in self.rows if row not in range(HIGHEST_PLAUSIBLE_ROW + 1)]:
             raise ValueError(
                 f'parameter rows: {wrong[0]!r} is not a row, 0..{HIGHEST_PLAUSIBLE_ROW}')
@@ -167,6 +187,13 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
             raise ValueError(
                 'parameter lockstep: FDMData has no time in its protocol, so a controller cannot '
                 'tell one frame from the next; choose another sim, or speed')
+
+    def differs(self) -> Plant:
+        """Return in what the first aircraft differs from its model. Raises ValueError."""
+        try:
+            return Plant.of(parse(list(filter(None, self.plant))))
+        except ValueError as error:
+            raise ValueError(f'parameter plant: {error}') from None
 
     def vehicles(self) -> tuple[str, ...]:
         """Return the namespace of each aircraft, '' for one that has none of its own."""
@@ -202,6 +229,13 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
             raise ValueError(
                 'parameter telemetry_every: in lockstep a frame follows a command for the one '
                 f'before, so every frame is published; {self.telemetry_every} is not possible')
+
+
+def _checked(name: str, check: Callable[[], None]) -> None:
+    try:
+        check()
+    except ValueError as error:
+        raise ValueError(f'parameter {name}: {error}') from None
 
 
 def _numbers(name: str, values: tuple[Any, ...], count: int) -> tuple[float, ...]:

@@ -24,7 +24,7 @@ from typing import Any
 
 from std_msgs.msg import Float64
 
-from xplane_bridge.aircraft.properties import parse
+from xplane_bridge.aircraft.loading.properties import parse
 from xplane_bridge.common.text import counted
 from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode
 from xplane_bridge.nodes.common.lists import check_count, named
