@@ -51,12 +51,13 @@ from xplane_bridge.conversions.simulated import by_cockpit
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.flights import observed
 from xplane_bridge.flights.analysis.history import make_flight
-from xplane_bridge.flights.analysis.measured import Measured, Row, Rows, Touched
+from xplane_bridge.flights.analysis.measured import Measured, Row, Touched
 from xplane_bridge.flights.analysis.quantities import CONTACTS, EACH_FRAME, TARGET
 from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
 from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.flights.laws import ActionLaw, autopilot_of, fly_procedure
 from xplane_bridge.flights.observed import Observed
+from xplane_bridge.flights.recordings.rows import Rows
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.flights.sensed import Sensed
 from xplane_bridge.sensors.faults import SENSOR_FAULTS

@@ -22,11 +22,9 @@ whoever asks for them, not in each frame of each flight.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 import math
-from struct import Struct
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -34,6 +32,7 @@ import numpy as np
 from xplane_bridge.aircraft.studies.standing import strut_compression
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.flights.analysis.series import Array, Series
+from xplane_bridge.flights.recordings.rows import Rows
 
 QUANTITIES = (
     'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
@@ -47,40 +46,6 @@ Row = tuple[float, ...]
 
 
 Kept = TypeVar('Kept')
-
-
-class Rows:
-    """
-    Rows of plain numbers, each with a time; ``width`` is how many a row has.
-
-    They are kept in one array: objects that stay in memory drive JSBSim out of the cache.
-    """
-
-    def __init__(self, width: int) -> None:
-        self._columns = 1 + width
-        self._numbers = array('d')
-        # A fifth of the time that array.extend takes.
-        self._pack, self._append = Struct(f'{1 + width}d').pack, self._numbers.frombytes
-
-    def add(self, time: float, row: Iterable[float]) -> None:
-        """Keep the row of a time."""
-        self._append(self._pack(time, *row))
-
-    def __len__(self) -> int:
-        return len(self._numbers) // self._columns
-
-    @property
-    def times(self) -> array[float]:
-        """Return the time of each row."""
-        return self._numbers[::self._columns]
-
-    def last(self, column: int) -> float:
-        """Return the newest value of a column, NaN if there is none."""
-        return self._numbers[1 + column - self._columns] if self._numbers else math.nan
-
-    def rows(self, first: int = 0) -> Array:
-        """Return the rows from one on, each with its time in front."""
-        return np.array(self._numbers[first * self._columns:]).reshape(-1, self._columns)
 
 
 class Measured(Generic[Kept]):
