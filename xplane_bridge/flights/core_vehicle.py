@@ -20,12 +20,10 @@ A protocol in between may round both (``Rounding``), and sensors may stand befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 import math
 from typing import Any, Protocol
-
-import numpy as np
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
@@ -50,10 +48,15 @@ from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.simulated import by_cockpit
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.flights import observed
-from xplane_bridge.flights.analysis.history import make_flight
-from xplane_bridge.flights.analysis.measured import Measured, Row, Touched
-from xplane_bridge.flights.analysis.quantities import CONTACTS, EACH_FRAME, TARGET
-from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
+from xplane_bridge.flights.analysis.measured import (
+    COMMANDS,
+    history_of,
+    Measured,
+    Row,
+    TARGETS,
+    Touched,
+)
+from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.flights.laws import ActionLaw, autopilot_of, fly_procedure
 from xplane_bridge.flights.observed import Observed
@@ -64,8 +67,6 @@ from xplane_bridge.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.sensors.imu import Motion
 from xplane_bridge.sensors.specification import Figures
 
-_COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN)}
-_TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 # The controls that no law commands.
 NO_OTHERS = (None,) * (len(CONTROLS) - len(FLOWN))
 
@@ -379,10 +380,10 @@ class CoreVehicle(FlownByLaw):
 
     def last(self, name: str) -> float:
         """Return the newest value of what is measured, commanded or wanted, NaN if none."""
-        if name in _TARGETS:
-            return self._wanted[-1][1 + _TARGETS.index(name)] if self._wanted else math.nan
-        if name in _COMMANDS:
-            return self._commanded.last(_COMMANDS[name])
+        if name in TARGETS:
+            return self._wanted[-1][1 + TARGETS.index(name)] if self._wanted else math.nan
+        if name in COMMANDS:
+            return self._commanded.last(COMMANDS[name])
         return self._measured.last(name)
 
     def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
@@ -391,31 +392,10 @@ class CoreVehicle(FlownByLaw):
 
     def history(self) -> History:
         """Return all that was measured, commanded and wanted, as a recording would have it."""
-        times, series = self._measured.series()
-        topics = _arrivals(times, EACH_FRAME)
-        for rows, names, of in (
-            (self._commanded.rows(), tuple(_COMMANDS), ('command/controls',)),
-            (_last_of_each(self._wanted), _TARGETS, (TARGET,)),
-            (self._touched.rows.rows() if self._touched else (), CONTACTS, ()),
-        ):
-            if len(rows):
-                times, *columns = np.array(rows, dtype=np.float64).T
-                series |= {
-                    name: Series(times, column)
-                    for name, column in zip(names, columns, strict=True)}
-                topics |= _arrivals(times, of)
-        return make_flight('core', 0.0, series, topics)
+        return history_of(
+            self._measured, self._commanded, self._wanted,
+            None if self._touched is None else self._touched.rows)
 
 
 def _throttle(state: AircraftState) -> float:
     return state.engines[0].throttle if state.engines else 0.0
-
-
-def _arrivals(times: Array, topics: Iterable[str]) -> dict[str, Arrivals]:
-    """Return the messages that these topics would have had."""
-    return dict.fromkeys(topics, Arrivals(times, np.full(len(times), math.nan)))
-
-
-def _last_of_each(rows: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
-    """Return the last row of each time."""
-    return list({row[0]: row for row in rows}.values())

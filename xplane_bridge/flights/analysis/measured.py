@@ -23,7 +23,7 @@ whoever asks for them, not in each frame of each flight.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import math
 from typing import Any, Generic, TypeVar
 
@@ -31,13 +31,21 @@ import numpy as np
 
 from xplane_bridge.aircraft.studies.standing import strut_compression
 from xplane_bridge.common.controls import FLOWN
-from xplane_bridge.flights.analysis.series import Array, Series
+from xplane_bridge.flights.analysis.history import make_flight
+from xplane_bridge.flights.analysis.quantities import CONTACTS, EACH_FRAME, TARGET
+from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
 from xplane_bridge.flights.recordings.rows import Rows
 
 QUANTITIES = (
     'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
     'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
 """What is measured: SI, and latitude and longitude in degrees."""
+
+COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN)}
+"""What is commanded, and its column in rows of commands."""
+
+TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
+"""What is wanted."""
 
 _COLUMNS = {name: column for column, name in enumerate(QUANTITIES)}
 
@@ -120,3 +128,34 @@ class Touched:
         """Keep what touched in a frame: how many wheels and places, and the struts (m)."""
         self.rows.add(time, (
             wheels, structure, strut_compression(compressions, self._standing)))
+
+
+def history_of(
+    measured: Measured[Any], commanded: Rows, wanted: Sequence[tuple[float, ...]],
+    touched: Rows | None,
+) -> History:
+    """Return all that was measured, commanded and wanted, as a recording would have it."""
+    times, series = measured.series()
+    topics = _arrivals(times, EACH_FRAME)
+    for rows, names, of in (
+        (commanded.rows(), tuple(COMMANDS), ('command/controls',)),
+        (last_of_each(wanted), TARGETS, (TARGET,)),
+        (touched.rows() if touched else (), CONTACTS, ()),
+    ):
+        if len(rows):
+            times, *columns = np.array(rows, dtype=np.float64).T
+            series |= {
+                name: Series(times, column)
+                for name, column in zip(names, columns, strict=True)}
+            topics |= _arrivals(times, of)
+    return make_flight('core', 0.0, series, topics)
+
+
+def _arrivals(times: Array, topics: Iterable[str]) -> dict[str, Arrivals]:
+    """Return the messages that these topics would have had."""
+    return dict.fromkeys(topics, Arrivals(times, np.full(len(times), math.nan)))
+
+
+def last_of_each(rows: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
+    """Return the last row of each time."""
+    return list({row[0]: row for row in rows}.values())
