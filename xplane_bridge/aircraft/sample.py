@@ -22,9 +22,11 @@ AircraftState of the same instant.
 """
 
 from collections.abc import Callable
+from functools import cached_property
+import math
 from typing import Any, NamedTuple
 
-from xplane_bridge.aircraft.state import FACTORS, FOOT, StateReader
+from xplane_bridge.aircraft.state import ENGINE_FACTORS, FACTORS, FOOT, StateReader
 
 _Get = Callable[[], float]
 
@@ -142,6 +144,50 @@ class Contacts(NamedTuple):
     compressions: tuple[float, ...]
 
 
+AIRFRAME = (
+    'flaps', 'gear', 'elevator_trim', 'aileron_trim', 'rudder_trim', 'elevator_deflection',
+    'aileron_deflection', 'rudder_deflection', 'flaps_position', 'gear_position',
+    'speedbrake_position', 'p_dot', 'q_dot', 'r_dot', 'turbulence_north', 'turbulence_east',
+    'turbulence_down', 'altitude_agl', 'terrain_msl', 'fuel')
+"""What recordings have besides: as in AircraftState; fuel is that of all tanks (kg)."""
+
+ENGINE = ('throttle', 'mixture', 'propeller', 'rpm', 'power', 'thrust', 'fuel_flow')
+"""What they have of each engine, as in EngineState; NaN is what JSBSim does not model."""
+
+
+class AirframeReader:
+    """
+    Reads AIRFRAME, and then ENGINE of each engine, in JSBSim's units.
+
+    ``factors`` make SI of them, number by number. ``engines`` is how many there are.
+    """
+
+    def __init__(self, bind: Callable[[str], _Get | None], engines: int) -> None:
+        """Take what returns the getter of a property, None if there is none."""
+        nodes = [FACTORS[name] for name in AIRFRAME] + [
+            (node.format(n), factor) for n in range(engines)
+            for node, factor in (ENGINE_FACTORS[name] for name in ENGINE)]
+        self.engines = engines
+        self.factors = tuple(factor for _, factor in nodes)
+        self._getters = tuple(bind(node) or _unknown for node, _ in nodes)
+
+    def raw(self) -> list[float]:
+        """Return the numbers in JSBSim's units."""
+        return [get() for get in self._getters]
+
+    def values(self) -> tuple[dict[str, float], list[dict[str, float]]]:
+        """Return AIRFRAME by name, and ENGINE of each engine, in SI."""
+        found = [value * factor for value, factor in zip(self.raw(), self.factors, strict=True)]
+        of_engines = found[len(AIRFRAME):]
+        return dict(zip(AIRFRAME, found, strict=False)), [
+            dict(zip(ENGINE, of_engines[n:n + len(ENGINE)], strict=True))
+            for n in range(0, len(of_engines), len(ENGINE))]
+
+
+def _unknown() -> float:
+    return math.nan
+
+
 class Sampler:
     """
     Reads samples from one JSBSim model through property nodes bound once.
@@ -152,7 +198,7 @@ class Sampler:
     def __init__(self, fdm: Any, reader: StateReader) -> None:
         """Bind to a loaded jsbsim.FGFDMExec, which has a reader already."""
         self._reader = reader
-        manager = fdm.get_property_manager()
+        manager = self._manager = fdm.get_property_manager()
 
         def bind(name: str) -> Callable[[], float]:
             node, _ = FACTORS[name]
@@ -184,6 +230,19 @@ class Sampler:
         return Contacts(
             sum(self._reader.wheels_on_ground()), sum(get() > 0.5 for get in self._structure),
             tuple([get() * FOOT for get in self._struts]))
+
+    @cached_property
+    def airframe(self) -> AirframeReader:
+        """Return what reads the rest of what is recorded."""
+        manager = self._manager
+
+        def bind(node: str) -> _Get | None:
+            if not manager.hasNode(node):
+                return None
+            get: _Get = manager.get_node(node).get_double_value
+            return get
+
+        return AirframeReader(bind, self._reader.engine_count)
 
     def height_above_ground(self) -> float:
         """Return the height of the centre of gravity above the ground below, in m."""
