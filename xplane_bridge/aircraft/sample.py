@@ -144,48 +144,32 @@ class Contacts(NamedTuple):
     compressions: tuple[float, ...]
 
 
-AIRFRAME = (
-    'flaps', 'gear', 'elevator_trim', 'aileron_trim', 'rudder_trim', 'elevator_deflection',
-    'aileron_deflection', 'rudder_deflection', 'flaps_position', 'gear_position',
-    'speedbrake_position', 'p_dot', 'q_dot', 'r_dot', 'turbulence_north', 'turbulence_east',
-    'turbulence_down', 'altitude_agl', 'terrain_msl', 'fuel')
-"""What recordings have besides: as in AircraftState; fuel is that of all tanks (kg)."""
+class Airframe(NamedTuple):
+    """
+    What recordings have besides: as in AircraftState, but fuel is that of all tanks (kg).
 
-ENGINE = ('throttle', 'mixture', 'propeller', 'rpm', 'power', 'thrust', 'fuel_flow')
+    Turbulence (m/s) is part of the wind.
+    """
+
+    elevator_deflection: float
+    aileron_deflection: float
+    rudder_deflection: float
+    flaps_position: float
+    gear_position: float
+    speedbrake_position: float
+    p_dot: float
+    q_dot: float
+    r_dot: float
+    turbulence_north: float
+    turbulence_east: float
+    turbulence_down: float
+    altitude_agl: float
+    terrain_msl: float
+    fuel: float
+
+
+ENGINE = ('rpm', 'power', 'thrust', 'fuel_flow')
 """What they have of each engine, as in EngineState; NaN is what JSBSim does not model."""
-
-
-class AirframeReader:
-    """
-    Reads AIRFRAME, and then ENGINE of each engine, in JSBSim's units.
-
-    ``factors`` make SI of them, number by number. ``engines`` is how many there are.
-    """
-
-    def __init__(self, bind: Callable[[str], _Get | None], engines: int) -> None:
-        """Take what returns the getter of a property, None if there is none."""
-        nodes = [FACTORS[name] for name in AIRFRAME] + [
-            (node.format(n), factor) for n in range(engines)
-            for node, factor in (ENGINE_FACTORS[name] for name in ENGINE)]
-        self.engines = engines
-        self.factors = tuple(factor for _, factor in nodes)
-        self._getters = tuple(bind(node) or _unknown for node, _ in nodes)
-
-    def raw(self) -> list[float]:
-        """Return the numbers in JSBSim's units."""
-        return [get() for get in self._getters]
-
-    def values(self) -> tuple[dict[str, float], list[dict[str, float]]]:
-        """Return AIRFRAME by name, and ENGINE of each engine, in SI."""
-        found = [value * factor for value, factor in zip(self.raw(), self.factors, strict=True)]
-        of_engines = found[len(AIRFRAME):]
-        return dict(zip(AIRFRAME, found, strict=False)), [
-            dict(zip(ENGINE, of_engines[n:n + len(ENGINE)], strict=True))
-            for n in range(0, len(of_engines), len(ENGINE))]
-
-
-def _unknown() -> float:
-    return math.nan
 
 
 class Sampler:
@@ -232,17 +216,25 @@ class Sampler:
             tuple([get() * FOOT for get in self._struts]))
 
     @cached_property
-    def airframe(self) -> AirframeReader:
-        """Return what reads the rest of what is recorded."""
-        manager = self._manager
+    def airframe(self) -> Callable[[], SampleRow]:
+        """Return what reads an Airframe, and then ENGINE of each engine."""
+        manager, nodes = self._manager, [FACTORS[name] for name in Airframe._fields]
+        count = self._reader.engine_count
+        nodes += [(node.format(n), factor) for n in range(count)
+                  for node, factor in (ENGINE_FACTORS[name] for name in ENGINE)]
 
-        def bind(node: str) -> _Get | None:
+        def bind(node: str) -> _Get:
             if not manager.hasNode(node):
-                return None
+                return lambda: math.nan
             get: _Get = manager.get_node(node).get_double_value
             return get
 
-        return AirframeReader(bind, self._reader.engine_count)
+        getters = [bind(node) for node, _ in nodes]
+        if count != 1:
+            factors = [factor for _, factor in nodes]
+            return lambda: tuple(
+                [get() * factor for get, factor in zip(getters, factors, strict=True)])
+        return _of_single_engine(*getters)
 
     def height_above_ground(self) -> float:
         """Return the height of the centre of gravity above the ground below, in m."""
@@ -301,3 +293,26 @@ def _unit(*names: str) -> float:
     """Return the factor that these values have in common."""
     factor, = {FACTORS[name][1] for name in names}
     return factor
+
+
+def _of_single_engine(
+    elevator: _Get, aileron: _Get, rudder: _Get, flaps: _Get, gear: _Get, speedbrake: _Get,
+    p_dot: _Get, q_dot: _Get, r_dot: _Get, north: _Get, east: _Get, down: _Get, height: _Get,
+    ground: _Get, fuel: _Get, rpm: _Get, power: _Get, thrust: _Get, fuel_flow: _Get,
+) -> Callable[[], SampleRow]:
+    """Return a function that reads an Airframe, and ENGINE once."""
+    elevator_sign, rudder_sign = _unit('elevator_deflection'), _unit('rudder_deflection')
+    speed = _unit('turbulence_north', 'turbulence_east', 'turbulence_down')
+    length, of_fuel = _unit('altitude_agl', 'terrain_msl'), _unit('fuel')
+    of_rpm, of_power, of_thrust, of_flow = (ENGINE_FACTORS[name][1] for name in ENGINE)
+    # All others are in the unit of their property.
+    assert of_rpm == _unit(*Airframe._fields[3:9], 'aileron_deflection') == 1.0
+
+    def airframe() -> SampleRow:
+        return (
+            elevator() * elevator_sign, aileron(), rudder() * rudder_sign, flaps(), gear(),
+            speedbrake(), p_dot(), q_dot(), r_dot(), north() * speed, east() * speed,
+            down() * speed, height() * length, ground() * length, fuel() * of_fuel, rpm(),
+            power() * of_power, thrust() * of_thrust, fuel_flow() * of_flow)
+
+    return airframe

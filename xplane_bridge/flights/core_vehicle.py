@@ -60,6 +60,7 @@ from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.flights.laws import ActionLaw, autopilot_of, fly_procedure
 from xplane_bridge.flights.observed import Observed
+from xplane_bridge.flights.recordings.collected import Collected, Collector
 from xplane_bridge.flights.recordings.rows import Rows
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.flights.sensed import Sensed
@@ -121,6 +122,8 @@ class CoreVehicle(FlownByLaw):
         self._sensors = sensors
         self._sensor_seed = seed if sensor_seed is None else sensor_seed
         self._sensed: Sensed | None = None
+        # Set before the first state is observed, of a flight that is recorded.
+        self.collector: Collector | None = None
         self._rounding = None if rounding is None else rounding(self.aircraft)
         self._seen: VehicleState | None = None
         # Of the observed state; None: nobody has asked yet.
@@ -157,6 +160,9 @@ class CoreVehicle(FlownByLaw):
             self._begin(kept)
         self._measured.add(self.time, kept)
         self.note_observation(self.time)
+        if self.collector is not None:
+            (_, _, altitude), position = self._place()
+            self.collector.add(self.time, self._surroundings(), altitude, position)
         if self._touched is not None:
             self._touched.add(self.time, *self.aircraft.sampler.contacts())
         if self._sensed is not None:
@@ -186,7 +192,8 @@ class CoreVehicle(FlownByLaw):
         self._local = LocalFrame(lat_deg, lon_deg, altitude)
         self._odom_frame = OdomFrame(self._local)
         if self._sensors is not None:
-            self._sensed = Sensed(self._sensors, self._sensor_seed, self._local)
+            self._sensed = Sensed(
+                self._sensors, self._sensor_seed, self._local, self.collector)
 
     def _height_of(self, kept: SampleRow | VehicleState) -> Vector:
         """Return latitude and longitude (deg), and height above the ellipsoid (m)."""
@@ -251,7 +258,8 @@ class CoreVehicle(FlownByLaw):
     @property
     def is_open_loop(self) -> bool:
         """Return whether what the law commands is the same, whatever is observed meanwhile."""
-        return super().is_open_loop and self._rounding is None and self._sensed is None
+        return super().is_open_loop and self._rounding is None and self._sensed is None and (
+            self.collector is None)
 
     def fly_on(self, command: Controls, frames: int = 1) -> None:
         """Fly frames with a command; all but the last are measured, and not looked at."""
@@ -261,6 +269,8 @@ class CoreVehicle(FlownByLaw):
         if (elevator is not None and aileron is not None and rudder is not None
                 and throttle is not None and command[len(FLOWN):] == NO_OTHERS):
             usual = elevator, aileron, rudder, throttle
+        elif self.collector is not None:
+            self.collector.command(command[len(FLOWN):])
         known = usual or [math.nan if value is None else value for value in command[:len(FLOWN)]]
         crashes = -1
         for left in range(frames - 1, -1, -1):
@@ -317,6 +327,7 @@ class CoreVehicle(FlownByLaw):
         except ValueError as error:
             raise ExperimentError(str(error)) from None
         self._sample, self._more = self.aircraft.sampler.sample(), None
+        self._note_moved()
         held = steady.commands
         return held if math.isnan(steady.throttle) else held | {'throttle': steady.throttle}
 
@@ -334,6 +345,7 @@ class CoreVehicle(FlownByLaw):
         if name == 'engine_failed':
             self.aircraft.set_failed(
                 value if isinstance(value, bool) else tuple(map(int, value)))
+            self._note_moved()
             return
         if isinstance(value, bool):
             raise ExperimentError(f'{name} works in real time only')
@@ -342,6 +354,10 @@ class CoreVehicle(FlownByLaw):
         else:
             self._turbulence = value
         self._set_weather()
+
+    def _note_moved(self) -> None:
+        if self.collector is not None:
+            self.collector.has_moved = True
 
     def _set_weather(self) -> None:
         east, north, up = self._wind
@@ -366,15 +382,14 @@ class CoreVehicle(FlownByLaw):
         """Return the controls that the observed state reports."""
         if self._seen is not None:
             return self._seen.controls or Controls()
-        state = self.aircraft.state
-        return Controls(
-            state.elevator, state.aileron, state.rudder, _throttle(state), state.flaps,
-            state.gear, state.speedbrake)
+        return observed.reported_controls(self.aircraft.state)
 
     def keep_target(self) -> None:
         """Note the target of the law, which is new."""
         target = self.law.target
         self._wanted.append((self.time, target.altitude, target.heading, target.airspeed))
+        if self.collector is not None:
+            self.collector.target(target)
 
     # What is known.
 
@@ -390,12 +405,15 @@ class CoreVehicle(FlownByLaw):
         """Return times and values of a measured quantity from ``start`` on."""
         return self._measured.since(name, start)
 
+    def collected(self) -> Collected:
+        """Return what the collector has, with all that was commanded and touched."""
+        assert self.collector is not None
+        return self.collector.collected(
+            self._measured.rows, self._commanded,
+            None if self._touched is None else self._touched.rows)
+
     def history(self) -> History:
         """Return all that was measured, commanded and wanted, as a recording would have it."""
         return history_of(
             self._measured, self._commanded, self._wanted,
             None if self._touched is None else self._touched.rows)
-
-
-def _throttle(state: AircraftState) -> float:
-    return state.engines[0].throttle if state.engines else 0.0

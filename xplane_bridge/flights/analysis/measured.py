@@ -60,25 +60,25 @@ class Measured(Generic[Kept]):
     """
     What was measured so far, by the names of QUANTITIES; ``derive`` makes a row of a frame.
 
-    ``width`` is how many plain numbers are kept of a frame, 0 if it is an object. ``add`` keeps
-    what was read of a frame at a time.
+    ``width`` is how many plain numbers are kept of a frame in ``rows``, 0 if it is an object.
+    ``add`` keeps what was read of a frame at a time.
     """
 
     def __init__(self, derive: Callable[[Kept], Row], width: int = 0) -> None:
         self._derive, self._width = derive, width
-        self._rows = Rows(width)
+        self.rows = Rows(width)
         self._objects: list[Kept] = []
-        self.add: Callable[[float, Any], None] = self._rows.add if width else self._add_object
+        self.add: Callable[[float, Any], None] = self.rows.add if width else self._add_object
         # The newest row, and of how many frames it is the last.
         self._newest: tuple[int, Row] = (0, ())
 
     def _add_object(self, time: float, kept: Kept) -> None:
-        self._rows.add(time, ())
+        self.rows.add(time, ())
         self._objects.append(kept)
 
     def last(self, name: str) -> float:
         """Return the newest value, NaN if there is none."""
-        count = len(self._rows)
+        count = len(self.rows)
         if not count:
             return math.nan
         frames, row = self._newest
@@ -89,7 +89,7 @@ class Measured(Generic[Kept]):
 
     def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
         """Return times and values from ``start`` on; headings are continuous."""
-        times = self._rows.times
+        times = self.rows.times
         first, column = bisect_left(times, start), _COLUMNS[name]
         values = [self._derive(kept)[column] for kept in self._kept(first)]
         if name == 'heading':
@@ -98,7 +98,7 @@ class Measured(Generic[Kept]):
 
     def series(self) -> tuple[Array, dict[str, Series]]:
         """Return the times, and all of it."""
-        times = np.array(self._rows.times)
+        times = np.array(self.rows.times)
         columns = np.array([*map(self._derive, self._kept(0))], dtype=np.float64).T
         return times, {
             name: Series(times, column)
@@ -108,7 +108,7 @@ class Measured(Generic[Kept]):
         """Return what was kept of the frames from ``first`` on."""
         if not self._width:
             return self._objects[first:]
-        return [tuple(row) for row in self._rows.rows(first)[:, 1:].tolist()]
+        return [tuple(row) for row in self.rows.rows(first)[:, 1:].tolist()]
 
 
 class Touched:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import yaml
@@ -35,9 +36,11 @@ METADATA_RECORD = 'rosbag2'
 # What a file from record says about its recording times, under this name in custom_data.
 LOG_TIME = 'log_time'
 RECEIVED, HANDLED = 'received by the middleware', 'handled by the recorder'
+# Of a flight in this process: it was recorded at the time of its stamp.
+SIMULATED = 'simulated'
 
 _METADATA_VERSION = 9
-# The start time in rosbag2's metadata of an empty recording: the largest time.
+# The largest time: no limit of a QoS, and in rosbag2's metadata the start of an empty recording.
 _NEVER = 2**63 - 1
 
 
@@ -130,6 +133,19 @@ def type_hash(hashes: Iterable[Any]) -> str:
 def offered_qos_profiles(profiles: Iterable[Any]) -> str:
     """Return the text of a channel's metadata of that name."""
     return _text([_profile(profile) for profile in profiles])
+
+
+def offered(latched: bool) -> Any:
+    """Return the QoS that a publisher of this package offers on a topic."""
+    def named(name: str) -> Any:
+        return SimpleNamespace(name=name)
+
+    never = SimpleNamespace(nanoseconds=_NEVER)
+    return SimpleNamespace(
+        history=named('KEEP_LAST'), depth=1 if latched else 10, reliability=named('RELIABLE'),
+        durability=named('TRANSIENT_LOCAL' if latched else 'VOLATILE'), deadline=never,
+        lifespan=never, liveliness=named('AUTOMATIC'), liveliness_lease_duration=never,
+        avoid_ros_namespace_conventions=False)
 
 
 def serialized_metadata(
