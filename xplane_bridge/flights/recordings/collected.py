@@ -90,6 +90,7 @@ class Collector:
         self._aircraft = aircraft
         self._engines = aircraft.engine_count
         self._rows = Rows(len(_PLAIN) + len(ENGINE) * self._engines)
+        self._pack, self._append = self._rows.pack, self._rows.append
         # By the time from which on they are so.
         self._at_rest: dict[float, tuple[float, ...]] = {}
         self._targets: dict[float, tuple[float, ...]] = {}
@@ -103,8 +104,8 @@ class Collector:
         self.time, aircraft = time, self._aircraft
         if self.has_moved or aircraft.commanded:
             self._look_at_controls()
-        self._rows.add(
-            time, (*more, altitude, *position, *aircraft.sampler.airframe()))
+        self._append(self._pack(
+            time, *more, altitude, *position, *aircraft.sampler.airframe()))
 
     def _look_at_controls(self) -> None:
         state = self._aircraft.state

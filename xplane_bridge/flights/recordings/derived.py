@@ -21,7 +21,9 @@ what numpy rounds otherwise is computed one by one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+import math
 from typing import Any
 
 import numpy as np
@@ -58,20 +60,30 @@ class Motion:
 def motion_of(flown: Collected) -> Motion:
     """Return how the aircraft moved."""
     state: Any = flown.frames
-    attitude: Any = np.array([*map(frames.euler_to_quaternion, *(
-        state[name].tolist() for name in ('phi', 'theta', 'psi')))]).T
-    orientation: Any = frames.ned_frd_to_enu_flu(attitude)
+    orientation: Any = frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(
+        state['phi'], state['theta'], state['psi'], _each(math.cos), _each(math.sin)))
     place = tuple(float(state[name][0]) for name in ('lat_deg', 'lon_deg', 'altitude'))
     datum = place[0], place[1], place[2]
     frame = OdomFrame(LocalFrame(*datum))
     rotation: Any = np.array([*map(
         frame.rotation, state['lat_deg'].tolist(), state['lon_deg'].tolist())]).T
-    force: Any = tuple(state[f'force_{axis}'] / state['mass'] for axis in 'xyz')
     velocity: Any = state['v_east'], state['v_north'], -state['v_down']
     return Motion(
-        orientation, frames.multiply(rotation, orientation), frames.frd_to_flu(force),
+        orientation, frames.multiply(rotation, orientation), specific_force(flown),
         frames.frd_to_flu((state['p'], state['q'], state['r'])), velocity,
         frames.rotate_inverse(orientation, velocity), datum)
+
+
+def specific_force(flown: Collected) -> tuple[Any, ...]:
+    """Return what accelerometers read, in FLU, m/s^2."""
+    state = flown.frames
+    force: Any = tuple(state[f'force_{axis}'] / state['mass'] for axis in 'xyz')
+    return frames.frd_to_flu(force)
+
+
+def _each(function: Callable[[float], float]) -> Any:
+    """Return a function of arrays that has the digits of math, which numpy's has not."""
+    return lambda values: np.array([*map(function, values.tolist())])
 
 
 def load_factor(flown: Collected) -> Array:

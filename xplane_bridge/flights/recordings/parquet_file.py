@@ -22,6 +22,7 @@ and longitude are in degrees. Null: there is nothing of that in the row.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 import json
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -36,7 +37,7 @@ from xplane_bridge.common.text import printable
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.topics import AIR
 from xplane_bridge.flights.recordings.collected import Collected
-from xplane_bridge.flights.recordings.derived import ground_elevation, load_factor, motion_of
+from xplane_bridge.flights.recordings.derived import ground_elevation, load_factor, specific_force
 from xplane_bridge.flights.recordings.topics import RecordingError
 
 Array = NDArray[np.float64]
@@ -100,6 +101,7 @@ class Table(NamedTuple):
     facts: Mapping[str, Any]
 
 
+@cache
 def unit_of(name: str) -> str:
     """Return the unit of a column, '' for a ratio or a count."""
     return next((unit for end, unit in _UNITS if name == end or (
@@ -117,7 +119,7 @@ def _columns(flown: Collected) -> Iterator[tuple[str, Any]]:
     yield 'time', times
     for name, own in _STATE.items():
         yield name, state[own]
-    yield from zip(_FORCE, motion_of(flown).force, strict=True)
+    yield from zip(_FORCE, specific_force(flown), strict=True)
     yield 'load_factor', load_factor(flown)
     yield 'ground_elevation', ground_elevation(flown)
     for number, engine in enumerate(flown.engines):

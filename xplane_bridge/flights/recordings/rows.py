@@ -29,6 +29,8 @@ class Rows:
     """
     Rows of plain numbers, each with a time; ``width`` is how many a row has.
 
+    ``append(pack(time, ...))`` is ``add`` of a row that is still in parts.
+
     They are kept in one array: objects that stay in memory drive JSBSim out of the cache.
     """
 
@@ -36,11 +38,11 @@ class Rows:
         self._columns = 1 + width
         self._numbers = array('d')
         # A fifth of the time that array.extend takes.
-        self._pack, self._append = Struct(f'{1 + width}d').pack, self._numbers.frombytes
+        self.pack, self.append = Struct(f'{1 + width}d').pack, self._numbers.frombytes
 
     def add(self, time: float, row: Iterable[float]) -> None:
         """Keep the row of a time."""
-        self._append(self._pack(time, *row))
+        self.append(self.pack(time, *row))
 
     def __len__(self) -> int:
         return len(self._numbers) // self._columns

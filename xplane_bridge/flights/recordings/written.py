@@ -27,7 +27,7 @@ from xplane_bridge.flights.recordings.collected import Collected
 from xplane_bridge.flights.recordings.vehicle_topics import topics_of
 
 FORMATS: Mapping[str, tuple[str, ...]] = {
-    'mcap': ('mcap', 'rosbags', 'lz4'), 'parquet': ('pyarrow',)}
+    'mcap': ('mcap', 'rosbags'), 'parquet': ('pyarrow',)}
 """Formats, each with the packages that it needs."""
 
 NAMESPACE = '/experiment'
