@@ -38,17 +38,22 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.text import printable
 from xplane_bridge.conversions.frames import wrap_angle
 from xplane_bridge.flights.analysis.quantities import (
+    CONTACTS,
     CONTACTS_TOPIC,
+    EACH_FRAME,
     EXTRACT,
     is_release,
+    MEASURED,
     ORDERED,
     RELAYED,
     stamp_of,
     TARGET,
 )
 from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
+from xplane_bridge.flights.recordings import parquet_file, rosbag2
 from xplane_bridge.flights.recordings.files import beginning, Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
+from xplane_bridge.flights.recordings.parquet_file import Table
 from xplane_bridge.flights.recordings.topics import RecordingError
 from xplane_bridge.flights.scenario.quantities import known, QUANTITIES, TARGETS
 from xplane_bridge.sensors.topics import SENSED, TRUTH
@@ -70,7 +75,7 @@ _PLACED = 0.5
 
 def load(path: str | Path, namespace: str | None = None, begin: float | None = None) -> History:
     """
-    Read a recording: an MCAP file from record, or a rosbag2 folder.
+    Read a recording: an MCAP file, a rosbag2 folder, or a Parquet table of a flight in core.
 
     ``namespace`` is needed if it contains several vehicles; ``begin`` is the stamp (s) that times
     are relative to: by default the scenario's start, if an experiment's .json of the same name is
@@ -78,10 +83,12 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     missing, OSError if there is no such file, and RecordingError if it is damaged or contains no
     vehicle.
     """
-    optional.require('reading a recording', 'rosbags', extra='export')
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f'there is no recording {path}')
+    if parquet_file.is_table(path):
+        return _of_table(parquet_file.read(path))
+    optional.require('reading a recording', 'rosbags', extra='export')
     if begin is None:
         begin = beginning(path.with_suffix('.json'))
     recording = Recording(path)
@@ -132,6 +139,34 @@ def _read(recording: Recording, namespace: str | None, begin: float | None) -> H
             rows[topic] = _Rows(tuple(found))
         rows[topic].add(stamp, log_ns * 1e-9, found)
     return _flight(prefix.rstrip('/') or '/', rows, counts, diagnostics, begin)
+
+
+def _of_table(table: Table) -> History:
+    """Return the flight of a table: what is null in a row is not in its series."""
+    columns, times = table.columns, table.columns['time']
+    series: dict[str, Series] = {}
+    topics: dict[str, Arrivals] = {}
+    for names, of in (
+            (MEASURED, EACH_FRAME), ([f'command_{name}' for name in FLOWN], (_COMMAND,)),
+            ([f'target_{name}' for name in TARGETS], (TARGET,)), (CONTACTS, (CONTACTS_TOPIC,))):
+        found = [name for name in names if name in columns]
+        if not found:
+            continue
+        known: Any = np.any([~np.isnan(columns[name]) for name in found], axis=0)
+        if not known.any():
+            continue
+        if of == (TARGET,):
+            # In force until the next one, which is told once.
+            held = np.array([columns[name] for name in found])
+            changed = ~((held[:, 1:] == held[:, :-1]) | (
+                np.isnan(held[:, 1:]) & np.isnan(held[:, :-1]))).all(0)
+            known = np.concatenate((known[:1], changed))
+        for name in found:
+            series[name] = Series(times[known], columns[name][known])
+        topics |= dict.fromkeys(of, Arrivals(times[known], np.full(known.sum(), math.nan)))
+    if 'heading' not in series:
+        raise RecordingError('the table has no heading, so it is of no flight')
+    return make_flight('core', 0.0, series, topics, log_time=rosbag2.SIMULATED)
 
 
 def _take_diagnostics(message: Any, diagnostics: dict[str, str]) -> None:
@@ -222,11 +257,12 @@ def _flight(
 def make_flight(
     namespace: str, begin: float, series: Mapping[str, Series], topics: Mapping[str, Arrivals],
     counts: Mapping[str, int] | None = None, diagnostics: Mapping[str, str] | None = None,
+    log_time: str = '',
 ) -> History:
     """Return a flight; headings, which may have jumps of a turn, are made continuous."""
     full = {**dict.fromkeys(QUANTITIES, Series(np.empty(0), np.empty(0))), **series}
     _join_headings(full)
-    return History(namespace, begin, full, topics, counts or {}, diagnostics or {})
+    return History(namespace, begin, full, topics, counts or {}, diagnostics or {}, log_time)
 
 
 def _last_of_each(stamps: Array) -> NDArray[np.intp]:
@@ -349,11 +385,13 @@ def latency_of(flight: History, topic: str) -> Series:
     """
     Return seconds from a topic's stamps to its recording; empty if the clocks differ.
 
+    So it is of a flight in core, which records in no time.
+
     Of command/controls only what a controller made of a state counts, the first command with the
     stamp of an imu/data: others, such as a scenario's own, have their own time.
     """
     arrivals = flight.topics.get(topic)
-    if arrivals is None or not _on_one_clock(arrivals):
+    if arrivals is None or flight.log_time == rosbag2.SIMULATED or not _on_one_clock(arrivals):
         return Series(np.empty(0), np.empty(0))
     stamps, recorded = arrivals
     if topic == _COMMAND:

@@ -32,14 +32,9 @@ import numpy as np
 from xplane_bridge.aircraft.studies.standing import strut_compression
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.flights.analysis.history import make_flight
-from xplane_bridge.flights.analysis.quantities import CONTACTS, EACH_FRAME, TARGET
+from xplane_bridge.flights.analysis.quantities import CONTACTS, EACH_FRAME, MEASURED, TARGET
 from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
 from xplane_bridge.flights.recordings.rows import Rows
-
-QUANTITIES = (
-    'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
-    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
-"""What is measured: SI, and latitude and longitude in degrees."""
 
 COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN)}
 """What is commanded, and its column in rows of commands."""
@@ -47,7 +42,7 @@ COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN)}
 TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 """What is wanted."""
 
-_COLUMNS = {name: column for column, name in enumerate(QUANTITIES)}
+_COLUMNS = {name: column for column, name in enumerate(MEASURED)}
 
 Row = tuple[float, ...]
 """The quantities of a frame, in their order."""
@@ -58,7 +53,7 @@ Kept = TypeVar('Kept')
 
 class Measured(Generic[Kept]):
     """
-    What was measured so far, by the names of QUANTITIES; ``derive`` makes a row of a frame.
+    What was measured so far, by the names of MEASURED; ``derive`` makes a row of a frame.
 
     ``width`` is how many plain numbers are kept of a frame in ``rows``, 0 if it is an object.
     ``add`` keeps what was read of a frame at a time.
@@ -102,7 +97,7 @@ class Measured(Generic[Kept]):
         columns = np.array([*map(self._derive, self._kept(0))], dtype=np.float64).T
         return times, {
             name: Series(times, column)
-            for name, column in zip(QUANTITIES, columns, strict=True)}
+            for name, column in zip(MEASURED, columns, strict=True)}
 
     def _kept(self, first: int) -> list[Any]:
         """Return what was kept of the frames from ``first`` on."""

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.aircraft.sample import Airframe, ENGINE
-from xplane_bridge.common import optional
+from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.common.text import printable
 from xplane_bridge.conversions import frames
@@ -45,7 +45,6 @@ Array = NDArray[np.float64]
 FACTS = b'xplane_bridge'
 """The key of the file's metadata with the facts of the flight, as JSON."""
 
-SUFFIX = '.parquet'
 MAGIC = b'PAR1'
 
 # Of a table that is read: rows, and columns. A day of frames is half of that.
@@ -188,6 +187,14 @@ def write(stream: BinaryIO, flown: Collected, facts: str) -> None:
     parquet.write_table(
         pyarrow.Table.from_arrays(arrays, schema=schema), stream, compression='zstd',
         use_dictionary=False, write_statistics=False)
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file is Parquet; OSError if it cannot be read."""
+    if not path.is_file():
+        return False
+    with plain_files.open_regular(path) as stream:
+        return stream.read(len(MAGIC)) == MAGIC
 
 
 def read(path: Path) -> Table:
