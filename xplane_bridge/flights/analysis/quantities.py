@@ -42,6 +42,7 @@ ORDERED = 'target'
 RELAYED = 'vehicle/command/controls'
 """In lockstep with a foreign controller: what reaches the bridge."""
 
+AIRFRAME_TOPIC = 'airframe'
 CONTACTS_TOPIC = 'contacts'
 CONTACTS = ('wheels_on_ground', 'structure_on_ground', 'strut_compression')
 """

@@ -21,7 +21,7 @@ that rosbags knows, and this package's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -37,6 +37,10 @@ _CODES = {
     'int8': 'i1', 'uint8': 'u1', 'octet': 'u1', 'int16': '<i2', 'uint16': '<u2', 'int32': '<i4',
     'uint32': '<u4', 'int64': '<i8', 'uint64': '<u8', 'float32': '<f4', 'float64': '<f8'}
 _OWN = 'xplane_bridge/msg/'
+
+OWN_TYPES = (
+    'AirData', 'Airframe', 'AutopilotTarget', 'Contacts', 'EngineControls', 'FlightControls')
+"""This package's types that recordings in core have."""
 
 Numbers = Mapping[str, Any]
 """By the dotted names of fields: a number, or one for each message, shape (n,)."""
@@ -115,15 +119,9 @@ def types() -> Any:
     """Return the types of messages, as rosbags has them."""
     from rosbags.typesys import get_types_from_msg, get_typestore, Stores
     store = get_typestore(Stores.ROS2_JAZZY)
-    for name in own_types():
+    for name in OWN_TYPES:
         store.register(get_types_from_msg(_own_text(name), f'{_OWN}{name}'))
     return store
-
-
-def own_types() -> Iterator[str]:
-    """Yield the names of this package's types that recordings in core have."""
-    yield from (
-        'AirData', 'Airframe', 'AutopilotTarget', 'Contacts', 'EngineControls', 'FlightControls')
 
 
 @cache
