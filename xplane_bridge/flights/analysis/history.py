@@ -38,24 +38,21 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.text import printable
 from xplane_bridge.conversions.frames import wrap_angle
 from xplane_bridge.flights.analysis.quantities import (
-    CONTACTS,
     CONTACTS_TOPIC,
-    EACH_FRAME,
     EXTRACT,
     is_release,
-    MEASURED,
     ORDERED,
     RELAYED,
     stamp_of,
     TARGET,
 )
-from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
+from xplane_bridge.flights.analysis.series import Array, Arrivals, History, make_flight, Series
+from xplane_bridge.flights.analysis.table import load_table
 from xplane_bridge.flights.recordings import parquet_file, rosbag2
 from xplane_bridge.flights.recordings.files import beginning, Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
-from xplane_bridge.flights.recordings.parquet_file import Table
 from xplane_bridge.flights.recordings.topics import RecordingError
-from xplane_bridge.flights.scenario.quantities import known, QUANTITIES, TARGETS
+from xplane_bridge.flights.scenario.quantities import known, TARGETS
 from xplane_bridge.sensors.topics import SENSED, TRUTH
 
 # Stamps further than this from the recording time are a simulator's own time.
@@ -68,9 +65,6 @@ _MAX_MESSAGES = 10_000_000
 # Of diagnostics: names of values, and characters of each text.
 _MAX_DIAGNOSTICS = 10_000
 _LONGEST_TEXT = 1000
-
-# Between two messages no aircraft turns this far (rad): it has been placed.
-_PLACED = 0.5
 
 
 def load(path: str | Path, namespace: str | None = None, begin: float | None = None) -> History:
@@ -87,7 +81,7 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     if not path.exists():
         raise FileNotFoundError(f'there is no recording {path}')
     if parquet_file.is_table(path):
-        return _of_table(parquet_file.read(path))
+        return load_table(path)
     optional.require('reading a recording', 'rosbags', extra='export')
     if begin is None:
         begin = beginning(path.with_suffix('.json'))
@@ -139,34 +133,6 @@ def _read(recording: Recording, namespace: str | None, begin: float | None) -> H
             rows[topic] = _Rows(tuple(found))
         rows[topic].add(stamp, log_ns * 1e-9, found)
     return _flight(prefix.rstrip('/') or '/', rows, counts, diagnostics, begin)
-
-
-def _of_table(table: Table) -> History:
-    """Return the flight of a table: what is null in a row is not in its series."""
-    columns, times = table.columns, table.columns['time']
-    series: dict[str, Series] = {}
-    topics: dict[str, Arrivals] = {}
-    for names, of in (
-            (MEASURED, EACH_FRAME), ([f'command_{name}' for name in FLOWN], (_COMMAND,)),
-            ([f'target_{name}' for name in TARGETS], (TARGET,)), (CONTACTS, (CONTACTS_TOPIC,))):
-        found = [name for name in names if name in columns]
-        if not found:
-            continue
-        known: Any = np.any([~np.isnan(columns[name]) for name in found], axis=0)
-        if not known.any():
-            continue
-        if of == (TARGET,):
-            # In force until the next one, which is told once.
-            held = np.array([columns[name] for name in found])
-            changed = ~((held[:, 1:] == held[:, :-1]) | (
-                np.isnan(held[:, 1:]) & np.isnan(held[:, :-1]))).all(0)
-            known = np.concatenate((known[:1], changed))
-        for name in found:
-            series[name] = Series(times[known], columns[name][known])
-        topics |= dict.fromkeys(of, Arrivals(times[known], np.full(known.sum(), math.nan)))
-    if 'heading' not in series:
-        raise RecordingError('the table has no heading, so it is of no flight')
-    return make_flight('core', 0.0, series, topics, log_time=rosbag2.SIMULATED)
 
 
 def _take_diagnostics(message: Any, diagnostics: dict[str, str]) -> None:
@@ -254,43 +220,12 @@ def _flight(
     return make_flight(namespace, start, series, topics, counts, diagnostics)
 
 
-def make_flight(
-    namespace: str, begin: float, series: Mapping[str, Series], topics: Mapping[str, Arrivals],
-    counts: Mapping[str, int] | None = None, diagnostics: Mapping[str, str] | None = None,
-    log_time: str = '',
-) -> History:
-    """Return a flight; headings, which may have jumps of a turn, are made continuous."""
-    full = {**dict.fromkeys(QUANTITIES, Series(np.empty(0), np.empty(0))), **series}
-    _join_headings(full)
-    return History(namespace, begin, full, topics, counts or {}, diagnostics or {}, log_time)
-
-
 def _last_of_each(stamps: Array) -> NDArray[np.intp]:
     """Return the index of the last message of each stamp, in order of the stamps."""
     order = np.argsort(stamps, kind='stable')
     is_last = np.append(np.diff(stamps[order]) > 0.0, True)
     last: NDArray[np.intp] = order[is_last]
     return last
-
-
-def _join_headings(series: dict[str, Series]) -> None:
-    """Make the heading continuous, and the target the nearest equivalent angle."""
-    times, values = series['heading']
-    if len(times):
-        series['heading'] = Series(times, _continuous(times, values))
-        target = series['target_heading']
-        if len(target.times):
-            flown = np.interp(target.times, times, series['heading'].values)
-            turns = np.round((flown - target.values) / math.tau)
-            series['target_heading'] = Series(target.times, target.values + math.tau * turns)
-
-
-def _continuous(times: Array, values: Array) -> Array:
-    """Return a heading (rad) without jumps of a turn; it starts anew if placed before time 0."""
-    turned = np.abs(np.remainder(np.diff(values) + math.pi, math.tau) - math.pi)
-    placed = np.flatnonzero((turned > _PLACED) & (times[1:] <= 0.0))
-    first = placed[-1] + 1 if placed.size else 0
-    return np.concatenate((np.unwrap(values[:first]), np.unwrap(values[first:])))
 
 
 def error_of(flight: History, name: str) -> Series:

@@ -31,9 +31,8 @@ import numpy as np
 
 from xplane_bridge.aircraft.studies.standing import strut_compression
 from xplane_bridge.common.controls import FLOWN
-from xplane_bridge.flights.analysis.history import make_flight
 from xplane_bridge.flights.analysis.quantities import CONTACTS, EACH_FRAME, MEASURED, TARGET
-from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
+from xplane_bridge.flights.analysis.series import Array, Arrivals, History, make_flight, Series
 from xplane_bridge.flights.recordings.rows import Rows
 
 COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN)}
