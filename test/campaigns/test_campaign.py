@@ -26,7 +26,7 @@ from pyarrow import parquet
 
 from xplane_bridge.campaigns import campaign
 from xplane_bridge.campaigns.fly import fly
-from xplane_bridge.campaigns.plan.plan import load
+from xplane_bridge.campaigns.plan.plan import load, PlanError
 from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.commands import campaign as main
 from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
@@ -209,3 +209,45 @@ def test_the_shipped_plans_can_be_read():
     assert {path.stem for path in folder.glob('*.yaml')} >= {'turbulence', 'lockstep', 'sampled'}
     assert len(load(str(folder / 'lockstep.yaml'))) == 20
     assert len(load(str(folder / 'sampled.yaml'))) <= 100
+
+
+@pytest.mark.timeout(60)
+def test_flights_are_recorded_and_their_rows_stay_what_they_were(plan, tmp_path):
+    text = plan.read_text().replace('count: 3', 'count: 2').replace('at_most: 0.5', 'at_most: 0.2')
+    digests, found = set(), {}
+    for number, record in enumerate((
+            '', 'record: parquet', 'record: {format: mcap, flights: missed, at_most: 3}')):
+        plan.write_text(f'{text}{record}\n')
+        given, path = load(str(plan)), tmp_path / str(number)
+        with Folder(path, given) as folder:
+            digests.add(campaign.run(given, folder, lambda: InThisProcess(8)).digest)
+        rows = parquet.read_table(path / 'table.parquet').to_pylist()
+        assert {row['recording'] for row in rows if row['recording']} == {
+            str(file.relative_to(path)) for file in path.glob('flights/*/*')}
+        found[number] = rows
+    assert len(digests) == 1
+    assert not any(row['recording'] for row in found[0])
+    assert all(row['recording'] for row in found[1])
+    assert [bool(row['recording']) for row in found[2]] == [
+        row['flight'] < 3 and row['outcome'] != 'passed' for row in found[2]]
+    facts = json.loads(parquet.read_schema(
+        tmp_path / '1' / found[1][5]['recording']).metadata[b'xplane_bridge'])
+    assert facts['seed'] == found[1][5]['seed']
+    assert facts['flown_by_plan'] == {
+        'flight': 5, 'key': found[1][5]['key'], 'controller': found[1][5]['controller'],
+        'parameters': {'wind.north': found[1][5]['parameter.wind.north'],
+                       'initial.airspeed': found[1][5]['parameter.initial.airspeed']}}
+
+
+@pytest.mark.parametrize(('record', 'sentence'), [
+    ('csv', "record.format: expected one of mcap, parquet, got 'csv'"),
+    ('{format: mcap, flights: some}', "record.flights: expected one of all, missed, got 'some'"),
+    ('{format: mcap, at_most: 0}', 'record.at_most: expected'),
+    ('{flights: all}', 'record: format is missing'),
+    ('parquet\nsimulators: [xpc]', 'through ROS recordings are MCAP')])
+def test_what_cannot_be_recorded_so_is_said_of_the_plan(plan, record, sentence):
+    plan.write_text(plan.read_text().replace(
+        "controllers: [autopilot, 'policy:", "# [autopilot, 'policy:") + f'record: {record}\n')
+    with pytest.raises(PlanError, match='plan.yaml: ') as raised:
+        load(str(plan))
+    assert sentence in str(raised.value)

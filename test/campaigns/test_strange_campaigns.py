@@ -199,7 +199,7 @@ def test_dollars_in_names_are_text_in_pictures(tmp_path, monkeypatch):
     from xplane_bridge.campaigns.report import pictures
     from xplane_bridge.campaigns.table import rows
     from xplane_bridge.experiments.picture import draw_flight
-    from xplane_bridge.flights.analysis.history import make_flight, Series
+    from xplane_bridge.flights.analysis.series import make_flight, Series
     some = [{name.replace('altitude', '$x_{a'): value for name, value in row.items()}
             | {'scenario': '$\\frac{$', 'controller': f'${row["controller"]}_{{$'}
             for row in synthetic(40)]

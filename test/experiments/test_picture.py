@@ -23,7 +23,7 @@ pytest.importorskip('matplotlib', reason='drawing needs matplotlib')
 
 from xplane_bridge.common import drawing
 from xplane_bridge.experiments.picture import draw_flight
-from xplane_bridge.flights.analysis.history import make_flight, Series
+from xplane_bridge.flights.analysis.series import make_flight, Series
 
 TIMES = np.arange(10.0)
 

@@ -86,6 +86,8 @@ def test_the_wheel_has_all_code_and_data_and_one_script(wheel):
         'view/aircraft.urdf', 'geoid/egm96.npz')} <= names
     files = {path.relative_to(ROOT).as_posix() for path in (ROOT / 'xplane_bridge').rglob('*')
              if path.is_file() and path.suffix != '.pyc'}
+    # In the sources a link to where ROS has them.
+    files |= {f'xplane_bridge/data/msg/{path.name}' for path in (ROOT / 'msg').iterdir()}
     assert {name for name in names if '.dist-info/' not in name} == files
     scripts = points.partition('[console_scripts]\n')[2].partition('\n\n')[0]
     assert scripts == 'xplane-bridge = xplane_bridge.__main__:main'

@@ -22,9 +22,11 @@ AircraftState of the same instant.
 """
 
 from collections.abc import Callable
+from functools import cached_property
+import math
 from typing import Any, NamedTuple
 
-from xplane_bridge.aircraft.state import FACTORS, FOOT, StateReader
+from xplane_bridge.aircraft.state import ENGINE_FACTORS, FACTORS, FOOT, StateReader
 
 _Get = Callable[[], float]
 
@@ -142,6 +144,34 @@ class Contacts(NamedTuple):
     compressions: tuple[float, ...]
 
 
+class Airframe(NamedTuple):
+    """
+    What recordings have besides: as in AircraftState, but fuel is that of all tanks (kg).
+
+    Turbulence (m/s) is part of the wind.
+    """
+
+    elevator_deflection: float
+    aileron_deflection: float
+    rudder_deflection: float
+    flaps_position: float
+    gear_position: float
+    speedbrake_position: float
+    p_dot: float
+    q_dot: float
+    r_dot: float
+    turbulence_north: float
+    turbulence_east: float
+    turbulence_down: float
+    altitude_agl: float
+    terrain_msl: float
+    fuel: float
+
+
+ENGINE = ('rpm', 'power', 'thrust', 'fuel_flow')
+"""What they have of each engine, as in EngineState; NaN is what JSBSim does not model."""
+
+
 class Sampler:
     """
     Reads samples from one JSBSim model through property nodes bound once.
@@ -152,7 +182,7 @@ class Sampler:
     def __init__(self, fdm: Any, reader: StateReader) -> None:
         """Bind to a loaded jsbsim.FGFDMExec, which has a reader already."""
         self._reader = reader
-        manager = fdm.get_property_manager()
+        manager = self._manager = fdm.get_property_manager()
 
         def bind(name: str) -> Callable[[], float]:
             node, _ = FACTORS[name]
@@ -184,6 +214,27 @@ class Sampler:
         return Contacts(
             sum(self._reader.wheels_on_ground()), sum(get() > 0.5 for get in self._structure),
             tuple([get() * FOOT for get in self._struts]))
+
+    @cached_property
+    def airframe(self) -> Callable[[], SampleRow]:
+        """Return what reads an Airframe, and then ENGINE of each engine."""
+        manager, nodes = self._manager, [FACTORS[name] for name in Airframe._fields]
+        count = self._reader.engine_count
+        nodes += [(node.format(n), factor) for n in range(count)
+                  for node, factor in (ENGINE_FACTORS[name] for name in ENGINE)]
+
+        def bind(node: str) -> _Get:
+            if not manager.hasNode(node):
+                return lambda: math.nan
+            get: _Get = manager.get_node(node).get_double_value
+            return get
+
+        getters = [bind(node) for node, _ in nodes]
+        if count != 1:
+            factors = [factor for _, factor in nodes]
+            return lambda: tuple(
+                [get() * factor for get, factor in zip(getters, factors, strict=True)])
+        return _of_single_engine(*getters)
 
     def height_above_ground(self) -> float:
         """Return the height of the centre of gravity above the ground below, in m."""
@@ -242,3 +293,26 @@ def _unit(*names: str) -> float:
     """Return the factor that these values have in common."""
     factor, = {FACTORS[name][1] for name in names}
     return factor
+
+
+def _of_single_engine(
+    elevator: _Get, aileron: _Get, rudder: _Get, flaps: _Get, gear: _Get, speedbrake: _Get,
+    p_dot: _Get, q_dot: _Get, r_dot: _Get, north: _Get, east: _Get, down: _Get, height: _Get,
+    ground: _Get, fuel: _Get, rpm: _Get, power: _Get, thrust: _Get, fuel_flow: _Get,
+) -> Callable[[], SampleRow]:
+    """Return a function that reads an Airframe, and ENGINE once."""
+    elevator_sign, rudder_sign = _unit('elevator_deflection'), _unit('rudder_deflection')
+    speed = _unit('turbulence_north', 'turbulence_east', 'turbulence_down')
+    length, of_fuel = _unit('altitude_agl', 'terrain_msl'), _unit('fuel')
+    of_rpm, of_power, of_thrust, of_flow = (ENGINE_FACTORS[name][1] for name in ENGINE)
+    # All others are in the unit of their property.
+    assert of_rpm == _unit(*Airframe._fields[3:9], 'aileron_deflection') == 1.0
+
+    def airframe() -> SampleRow:
+        return (
+            elevator() * elevator_sign, aileron(), rudder() * rudder_sign, flaps(), gear(),
+            speedbrake(), p_dot(), q_dot(), r_dot(), north() * speed, east() * speed,
+            down() * speed, height() * length, ground() * length, fuel() * of_fuel, rpm(),
+            power() * of_power, thrust() * of_thrust, fuel_flow() * of_flow)
+
+    return airframe

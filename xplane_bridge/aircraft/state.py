@@ -119,6 +119,9 @@ _PROPERTIES: tuple[tuple[str, str, float], ...] = (
 FACTORS = {
     **{name: (node, factor) for name, node, factor in _PROPERTIES},
     **{f'force_{axis}': (f'forces/fb{axis}-total-lbs', _POUND_FORCE) for axis in 'xyz'},
+    **{f'turbulence_{axis}': (f'atmosphere/turb-{axis}-fps', FOOT)
+       for axis in ('north', 'east', 'down')},
+    'fuel': ('propulsion/total-fuel-lbs', POUND),
     'throttle': ('fcs/throttle-cmd-norm[0]', 1.0)}
 """Where single values come from, of the whole aircraft: JSBSim property, factor to the unit."""
 
@@ -137,6 +140,13 @@ _ENGINE_PROPERTIES: tuple[tuple[str, str, float, float], ...] = (
     ('n1', 'n1', 1.0, 0.0),
     ('n2', 'n2', 1.0, 0.0),
 )
+
+ENGINE_FACTORS = {
+    'throttle': ('fcs/throttle-cmd-norm[{}]', 1.0), 'mixture': ('fcs/mixture-cmd-norm[{}]', 1.0),
+    'propeller': ('fcs/advance-cmd-norm[{}]', 1.0),
+    **{name: (f'propulsion/engine[{{}}]/{node}', factor)
+       for name, node, factor, offset in _ENGINE_PROPERTIES if not offset}}
+"""The same of an engine, by its number."""
 
 
 class EngineState(NamedTuple):

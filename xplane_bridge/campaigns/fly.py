@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 import hashlib
 import math
@@ -27,7 +28,7 @@ import numpy as np
 from xplane_bridge.campaigns.engines import isolated
 from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.plan import order_of as planned
-from xplane_bridge.campaigns.plan.task import Task
+from xplane_bridge.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.campaigns.plan.versions import jsbsim_version, package_version
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import Row
@@ -65,14 +66,26 @@ def _without_folder(reason: str, task: Task) -> str:
 
 
 def _in_core(task: Task) -> Row:
+    recording = os.path.join(task.folder, f'{FLIGHT}.{task.record}') if task.record else ''
     try:
-        flight = open_flight(order_of(task))
+        flight = open_flight(order_of(task, Keep(recording, facts={'flown_by_plan': {
+            'flight': task.flight, 'key': task.key, 'controller': task.controller,
+            'parameters': dict(task.parameters)}})))
     except Exception as error:
         # A foreign policy may raise anything.
         return task.row(rows.FAILED, said(error))
     with flight:
         flight.fly()
-        return row_of(task, flight)
+        row = row_of(task, flight)
+    if recording and os.path.isfile(recording):
+        if task.record_missed and row['outcome'] == rows.PASSED:
+            os.remove(recording)
+            with suppress(OSError):
+                # Unless somebody else has left something there.
+                os.rmdir(task.folder)
+        else:
+            row['recording'] = task.recorded(task.record)
+    return row
 
 
 def row_of(task: Task, flight: Flight) -> Row:

@@ -41,6 +41,7 @@ from xplane_bridge.experiments.settings import (
     PASSED,
 )
 from xplane_bridge.flights.order import CORE, Keep, Order
+from xplane_bridge.flights.recordings.written import FORMATS as FORMATS_OF_RECORDINGS
 from xplane_bridge.flights.refusals import OrderError, refusals
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario import scenario as scenarios
@@ -54,9 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         scenario = scenarios.load(scenarios.find(arguments.scenario))
         order, pace = _ordered(arguments, scenario)
+        files = _files(arguments, order)
+        order = replace(order, keep=Keep(files.recording, files.log))
         if sentences := refusals(order):
             raise OrderError(sentences)
-        files = _files(arguments, order)
         refuse_existing(files.results(), arguments.force)
     except (ScenarioError, FileExistsError) as error:
         tell(str(error))
@@ -66,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for left_out in not_judged(scenario):
             print(f'without target: {left_out}', flush=True)
     code = fly(Experiment(
-        replace(order, keep=Keep(files.recording, files.log)), files,
+        order, files,
         f'{order.scenario.name} on {order.link.host or order.sim}' + (
             f', flown by {controller.without_folders(controller.described(order.figures()))}'
             if flown_by.foreign else ''),
@@ -113,10 +115,12 @@ def _files(arguments: argparse.Namespace, order: Order) -> Files:
     prefix = arguments.output or (
         dated('_'.join(flown)) if order.link.host else
         '_'.join([*flown, f'seed{order.seed}']))
-    # Without ROS there are no messages to record, and no processes.
+    # Without ROS there are no processes.
     in_core = order.sim == CORE
+    # There it takes a part of the flight's time, and the report needs no recording.
+    record = arguments.record or ('' if in_core else 'mcap')
     return Files(
-        '' if in_core or arguments.no_record else f'{prefix}.mcap',
+        '' if arguments.no_record or not record else f'{prefix}.{record}',
         '' if arguments.no_picture else f'{prefix}.{arguments.format}', f'{prefix}.json',
         '' if in_core else f'{prefix}.log')
 
@@ -135,6 +139,9 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     add_force_option(parser)
     parser.add_argument('--no-record', action='store_true',
                         help='delete the recording after the report')
+    parser.add_argument('--record', choices=FORMATS_OF_RECORDINGS, default='',
+                        help=f'record, in {CORE} too: messages as through ROS, or a table '
+                        f'({CORE} only)')
     parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
                         help='format of the picture (%(default)s)')
     parser.add_argument('--no-picture', action='store_true', help='draw no picture')

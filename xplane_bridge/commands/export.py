@@ -33,10 +33,11 @@ from xplane_bridge.common.command_line import (
 )
 from xplane_bridge.common.plain_files import open_regular
 from xplane_bridge.common.text import counted, printable
-from xplane_bridge.export import captures, recordings, resampling, writers
+from xplane_bridge.export import captures, flights, recordings, resampling, writers
 from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
 from xplane_bridge.export.ulyssix import quality_report
 from xplane_bridge.export.ulyssix.options import named_rate
+from xplane_bridge.flights.recordings.parquet_file import is_table
 from xplane_bridge.links.captures.capture import is_capture
 from xplane_bridge.protocols.xplane_udp.data import VERSIONS
 from xplane_bridge.sessions.ulyssix import Quality, Statistics
@@ -132,6 +133,8 @@ def _tables(
         batches = captures.read(source, topics, captures.Options(
             given.protocol or '', given.version, tuple(given.names or ()),
             tuple(given.rate or ()), given.year, given.utc_offset, judge), warn)
+    elif is_table(source):
+        batches = flights.read(source, topics, warn)
     else:
         batches = recordings.read(source, topics, warn)
     batches = numbered(batches, warn)
@@ -192,7 +195,8 @@ def _parser() -> ArgumentParser:
         description='Write the topics of a recording, or the messages of a capture, '
         'for other tools: one table each, with units.')
     parser.add_argument(
-        'source', help='an MCAP file, a rosbag2 folder, or a capture (pcap, pcapng, gzipped)')
+        'source', help='an MCAP file, a rosbag2 folder, a Parquet table of a flight in core, or '
+        'a capture (pcap, pcapng, gzipped)')
     parser.add_argument('--to', required=True, choices=_FORMATS, help='the format')
     parser.add_argument(
         '--output', metavar='PATH', help='folder (csv, parquet) or file (mat, mf4) to write; '

@@ -21,9 +21,8 @@ import json
 from pathlib import Path
 import sys
 
-from xplane_bridge.campaigns.engines.isolated import NAME
 from xplane_bridge.campaigns.fly import is_complete, order_of, row_of, said
-from xplane_bridge.campaigns.plan.task import Task
+from xplane_bridge.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import Row
 from xplane_bridge.experiments.display import View
@@ -44,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def fly(task: Task, folder: Path) -> Row | None:
     """Fly a task with its files in a folder; return its row, None if not all was recorded."""
-    keep = Keep(str(folder / f'{NAME}.mcap'), str(folder / f'{NAME}.log'))
+    keep = Keep(str(folder / f'{FLIGHT}.mcap'), str(folder / f'{FLIGHT}.log'))
     try:
         with View() as view:
             flight = open_flight(order_of(task, keep), view)
@@ -58,10 +57,10 @@ def fly(task: Task, folder: Path) -> Row | None:
         if code == PASSED and not is_complete(flight):
             return None
         # Somebody will want to look at it, unless it has passed.
-        picture = '' if row['outcome'] == rows.PASSED or not task.folder else f'{NAME}.png'
+        picture = '' if row['outcome'] == rows.PASSED or not task.folder else f'{FLIGHT}.png'
         report_any(Experiment(
             flight.order,
-            Files(keep.recording, picture and str(folder / picture), str(folder / f'{NAME}.json'),
-                  keep.log),
+            Files(keep.recording, picture and str(folder / picture),
+                  str(folder / f'{FLIGHT}.json'), keep.log),
             f'{task.scenario} on {task.simulator}, seed {task.seed}'), flight, code)
     return row

@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description='Draw the flight of a recording: path, responses, attitude, '
         'commands, and latencies where they are known.')
     parser.add_argument('recording', type=Path, metavar='RECORDING',
-                        help='.mcap file, or folder of rosbag2')
+                        help='.mcap or .parquet file, or folder of rosbag2')
     parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
                         help='format of the picture (%(default)s)')
     parser.add_argument('--output', type=Path, metavar='FILE',

@@ -31,6 +31,7 @@ NaN propagates through every function; for an infinite angle the math module rai
 Formula numbers (6.1 ...) refer to docs/wire/xplane_datarefs.md, section 6.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 import math
 
@@ -149,17 +150,20 @@ def rotate_inverse(quaternion: Quaternion, vector: Vector) -> Vector:
     return rotate((w, -x, -y, -z), vector)
 
 
-def euler_to_quaternion(roll: float, pitch: float, yaw: float) -> Quaternion:
+def euler_to_quaternion(
+    roll: float, pitch: float, yaw: float, cos: Callable[[float], float] = math.cos,
+    sin: Callable[[float], float] = math.sin,
+) -> Quaternion:
     """
     Return the attitude Rz(yaw) Ry(pitch) Rx(roll), body to world, angles in radians.
 
     With X-Plane's phi, theta, psi (roll right, nose up, clockwise from north) the result is
     q_ned_frd, the same as its dataref q (1.20, 1.21). With ROS's roll, pitch (nose down) and
-    yaw (anticlockwise from east) it is q_enu_flu.
+    yaw (anticlockwise from east) it is q_enu_flu. Arrays need ``cos`` and ``sin`` of arrays.
     """
-    cr, sr = math.cos(0.5 * roll), math.sin(0.5 * roll)
-    cp, sp = math.cos(0.5 * pitch), math.sin(0.5 * pitch)
-    cy, sy = math.cos(0.5 * yaw), math.sin(0.5 * yaw)
+    cr, sr = cos(0.5 * roll), sin(0.5 * roll)
+    cp, sp = cos(0.5 * pitch), sin(0.5 * pitch)
+    cy, sy = cos(0.5 * yaw), sin(0.5 * yaw)
     return (
         cr * cp * cy + sr * sp * sy,
         sr * cp * cy - cr * sp * sy,

@@ -57,6 +57,10 @@ class OdomFrame:
         self, latitude_deg: float, longitude_deg: float, orientation: Quaternion
     ) -> Quaternion:
         """Return an orientation (FLU to ENU there) in this frame, which has a datum."""
+        return frames.multiply(self.rotation(latitude_deg, longitude_deg), orientation)
+
+    def rotation(self, latitude_deg: float, longitude_deg: float) -> Quaternion:
+        """Return what turns from east, north and up there to this frame, which has a datum."""
         # East, north and up at the aircraft differ from those at the datum.
         latitude, longitude = self._rotation_at
         if not (abs(latitude_deg - latitude) < _ROUNDED_ALIKE
@@ -66,4 +70,4 @@ class OdomFrame:
             here = self._rotation_at = (round(latitude_deg, 3), round(longitude_deg, 3))
             self._rotation = frames.enu_to_enu_rotation(
                 *here, datum.latitude_deg, datum.longitude_deg)
-        return frames.multiply(self._rotation, orientation)
+        return self._rotation

@@ -164,6 +164,8 @@ def gains_flown(order: Order) -> dict[str, str] | None:
 
 def _recorded(files: Files, flight: History) -> str:
     """Return how much was recorded, and how much was lost if the recorder reports it."""
+    if not files.log:
+        return f'{os.path.getsize(files.recording) / 1e6:.1f} MB'
     with open(files.log, encoding='utf-8') as log:
         for line in log:
             if line.startswith(f'{files.recording}: '):

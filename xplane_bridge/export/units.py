@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 
 _UNIT = re.compile(
-    r'(m/s\^2|kg/m\^3|rad/s|deg/s|m/s|rad|deg|Pa|Hz|kg|ns|K|m|s|N)(?=$|[ ,;.:)])')
+    r'(m/s\^2|kg/m\^3|rad/s\^2|kg/s|rad/s|deg/s|m/s|rad|deg|Pa|Hz|kg|ns|K|m|s|N|W)(?=$|[ ,;.:)])')
 _FIELD = re.compile(r'\s*[A-Za-z][\w/]*(?:<=\d+)?(?:\[[^\]]*\])?\s+(\w+)\s*(?:#\s*(.*))?$')
 _TYPE = re.compile(r'MSG: (\w+)/(?:msg/)?(\w+)\s*$')
 

@@ -44,10 +44,12 @@ from xplane_bridge.flights.flight import Display, Flight, State
 from xplane_bridge.flights.frames import Frames
 from xplane_bridge.flights.laws import ActionLaw, PolicyLaw
 from xplane_bridge.flights.order import FlownBy, Order
+from xplane_bridge.flights.recordings import written
+from xplane_bridge.flights.recordings.collected import Collector
 from xplane_bridge.flights.rounding import rounding_of
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.scenario.start import simulated_start
-from xplane_bridge.flights.script import Script
+from xplane_bridge.flights.script import ExperimentError, Script
 from xplane_bridge.flights.sensed import figures_of
 
 
@@ -63,6 +65,9 @@ class CoreFlight(Flight):
     vehicle: CoreVehicle
 
     def __init__(self, order: Order, display: Display, law: ControlLaw | None = None) -> None:
+        if order.keep.recording:
+            # Reported before the flight, not after it.
+            written.check(order.keep.recording)
         super().__init__(on_simulated_ground(order), display)
         self._law = law
         self._truth: Numbers | None = None
@@ -112,6 +117,8 @@ class CoreFlight(Flight):
             else None, rounding,
             initial.get('gains', ''), order.physics_rate, order.sensor_seed,
             scenario.runway is not None)
+        if order.keep.recording:
+            vehicle.collector = Collector(vehicle.aircraft)
         script = self.script = Script(scenario, vehicle, vehicle, self._display)
         script.begin = 0.0
         self._frames = Frames(
@@ -135,9 +142,24 @@ class CoreFlight(Flight):
 
     def _end(self) -> None:
         if self.state is not State.CLOSED and self.flown and not self._used:
+            self._record()
             self._used = time.process_time() - self._began
             self._display.say(
                 f'{self.flown:.1f} s flown in {self._used:.2f} s of processor time')
+
+    def _record(self) -> None:
+        """Write the recording, if one is wanted; without it the flight has failed."""
+        order = self.order
+        if not order.keep.recording:
+            return
+        try:
+            written.write(
+                order.keep.recording, self.vehicle.collected(), order.link.namespace,
+                {**order.facts(), 'flown': self.flown})
+        except OSError as error:
+            if self.error is None:
+                self.state, self.error = State.FAILED, ExperimentError(
+                    f'the recording {order.keep.recording} cannot be written: {error.strerror}')
 
 
 def law_of(flown_by: FlownBy) -> ActionLaw | None:

@@ -20,13 +20,11 @@ A protocol in between may round both (``Rounding``), and sensors may stand befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
 import math
 from typing import Any, Protocol
-
-import numpy as np
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
@@ -51,13 +49,20 @@ from xplane_bridge.conversions.odom_frame import OdomFrame
 from xplane_bridge.conversions.simulated import by_cockpit
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.flights import observed
-from xplane_bridge.flights.analysis.history import make_flight
-from xplane_bridge.flights.analysis.measured import Measured, Row, Rows, Touched
-from xplane_bridge.flights.analysis.quantities import CONTACTS, EACH_FRAME, TARGET
-from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
+from xplane_bridge.flights.analysis.measured import (
+    COMMANDS,
+    history_of,
+    Measured,
+    Row,
+    TARGETS,
+    Touched,
+)
+from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.flights.laws import ActionLaw, autopilot_of, fly_procedure
 from xplane_bridge.flights.observed import Observed
+from xplane_bridge.flights.recordings.collected import Collected, Collector
+from xplane_bridge.flights.recordings.rows import Rows
 from xplane_bridge.flights.scenario.weather import set_weather
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.flights.sensed import Sensed
@@ -65,8 +70,6 @@ from xplane_bridge.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.sensors.imu import Motion
 from xplane_bridge.sensors.specification import Figures
 
-_COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN)}
-_TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
 # The controls that no law commands.
 NO_OTHERS = (None,) * (len(CONTROLS) - len(FLOWN))
 
@@ -121,6 +124,8 @@ class CoreVehicle(FlownByLaw):
         self._sensors = sensors
         self._sensor_seed = seed if sensor_seed is None else sensor_seed
         self._sensed: Sensed | None = None
+        # Set before the first state is observed, of a flight that is recorded.
+        self.collector: Collector | None = None
         self._rounding = None if rounding is None else rounding(self.aircraft)
         self._seen: VehicleState | None = None
         # Of the observed state; None: nobody has asked yet.
@@ -157,6 +162,9 @@ class CoreVehicle(FlownByLaw):
             self._begin(kept)
         self._measured.add(self.time, kept)
         self.note_observation(self.time)
+        if self.collector is not None:
+            (_, _, altitude), position = self._place()
+            self.collector.add(self.time, self._surroundings(), altitude, position)
         if self._touched is not None:
             self._touched.add(self.time, *self.aircraft.sampler.contacts())
         if self._sensed is not None:
@@ -186,7 +194,8 @@ class CoreVehicle(FlownByLaw):
         self._local = LocalFrame(lat_deg, lon_deg, altitude)
         self._odom_frame = OdomFrame(self._local)
         if self._sensors is not None:
-            self._sensed = Sensed(self._sensors, self._sensor_seed, self._local)
+            self._sensed = Sensed(
+                self._sensors, self._sensor_seed, self._local, self.collector)
 
     def _height_of(self, kept: SampleRow | VehicleState) -> Vector:
         """Return latitude and longitude (deg), and height above the ellipsoid (m)."""
@@ -251,7 +260,8 @@ class CoreVehicle(FlownByLaw):
     @property
     def is_open_loop(self) -> bool:
         """Return whether what the law commands is the same, whatever is observed meanwhile."""
-        return super().is_open_loop and self._rounding is None and self._sensed is None
+        return super().is_open_loop and self._rounding is None and self._sensed is None and (
+            self.collector is None)
 
     def fly_on(self, command: Controls, frames: int = 1) -> None:
         """Fly frames with a command; all but the last are measured, and not looked at."""
@@ -261,6 +271,8 @@ class CoreVehicle(FlownByLaw):
         if (elevator is not None and aileron is not None and rudder is not None
                 and throttle is not None and command[len(FLOWN):] == NO_OTHERS):
             usual = elevator, aileron, rudder, throttle
+        elif self.collector is not None:
+            self.collector.command(command[len(FLOWN):])
         known = usual or [math.nan if value is None else value for value in command[:len(FLOWN)]]
         crashes = -1
         for left in range(frames - 1, -1, -1):
@@ -317,6 +329,7 @@ class CoreVehicle(FlownByLaw):
         except ValueError as error:
             raise ExperimentError(str(error)) from None
         self._sample, self._more = self.aircraft.sampler.sample(), None
+        self._note_moved()
         held = steady.commands
         return held if math.isnan(steady.throttle) else held | {'throttle': steady.throttle}
 
@@ -334,10 +347,15 @@ class CoreVehicle(FlownByLaw):
         if name == 'engine_failed':
             self.aircraft.set_failed(
                 value if isinstance(value, bool) else tuple(map(int, value)))
+            self._note_moved()
             return
         if isinstance(value, bool):
             raise ExperimentError(f'{name} works in real time only')
         set_weather(self.aircraft, name, value)
+
+    def _note_moved(self) -> None:
+        if self.collector is not None:
+            self.collector.has_moved = True
 
     def measurement(self) -> Measurement:
         """Return what the law knows of the observed state."""
@@ -356,57 +374,38 @@ class CoreVehicle(FlownByLaw):
         """Return the controls that the observed state reports."""
         if self._seen is not None:
             return self._seen.controls or Controls()
-        state = self.aircraft.state
-        return Controls(
-            state.elevator, state.aileron, state.rudder, _throttle(state), state.flaps,
-            state.gear, state.speedbrake)
+        return observed.reported_controls(self.aircraft.state)
 
     def keep_target(self) -> None:
         """Note the target of the law, which is new."""
         target = self.law.target
         self._wanted.append((self.time, target.altitude, target.heading, target.airspeed))
+        if self.collector is not None:
+            self.collector.target(target)
 
     # What is known.
 
     def last(self, name: str) -> float:
         """Return the newest value of what is measured, commanded or wanted, NaN if none."""
-        if name in _TARGETS:
-            return self._wanted[-1][1 + _TARGETS.index(name)] if self._wanted else math.nan
-        if name in _COMMANDS:
-            return self._commanded.last(_COMMANDS[name])
+        if name in TARGETS:
+            return self._wanted[-1][1 + TARGETS.index(name)] if self._wanted else math.nan
+        if name in COMMANDS:
+            return self._commanded.last(COMMANDS[name])
         return self._measured.last(name)
 
     def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
         """Return times and values of a measured quantity from ``start`` on."""
         return self._measured.since(name, start)
 
+    def collected(self) -> Collected:
+        """Return what the collector has, with all that was commanded and touched."""
+        assert self.collector is not None
+        return self.collector.collected(
+            self._measured.rows, self._commanded,
+            None if self._touched is None else self._touched.rows)
+
     def history(self) -> History:
         """Return all that was measured, commanded and wanted, as a recording would have it."""
-        times, series = self._measured.series()
-        topics = _arrivals(times, EACH_FRAME)
-        for rows, names, of in (
-            (self._commanded.rows(), tuple(_COMMANDS), ('command/controls',)),
-            (_last_of_each(self._wanted), _TARGETS, (TARGET,)),
-            (self._touched.rows.rows() if self._touched else (), CONTACTS, ()),
-        ):
-            if len(rows):
-                times, *columns = np.array(rows, dtype=np.float64).T
-                series |= {
-                    name: Series(times, column)
-                    for name, column in zip(names, columns, strict=True)}
-                topics |= _arrivals(times, of)
-        return make_flight('core', 0.0, series, topics)
-
-
-def _throttle(state: AircraftState) -> float:
-    return state.engines[0].throttle if state.engines else 0.0
-
-
-def _arrivals(times: Array, topics: Iterable[str]) -> dict[str, Arrivals]:
-    """Return the messages that these topics would have had."""
-    return dict.fromkeys(topics, Arrivals(times, np.full(len(times), math.nan)))
-
-
-def _last_of_each(rows: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
-    """Return the last row of each time."""
-    return list({row[0]: row for row in rows}.values())
+        return history_of(
+            self._measured, self._commanded, self._wanted,
+            None if self._touched is None else self._touched.rows)

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xplane_bridge.aircraft.sample import Sample, SampleRow, Surroundings
+from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.policy.observation import known, Numbers
 from xplane_bridge.control.policy.observation import Vector as Observation
@@ -159,6 +160,14 @@ def measurement_of_truth(
     return Measurement(
         phi, theta, psi, p, q, r, altitude, cas, tas, -v_down,
         math.atan2(v_east, v_north), ground_speed, east, north)
+
+
+def reported_controls(state: AircraftState) -> Controls:
+    """Return the controls that a bridge reports at once."""
+    return Controls(
+        state.elevator, state.aileron, state.rudder,
+        state.engines[0].throttle if state.engines else 0.0, state.flaps, state.gear,
+        state.speedbrake)
 
 
 # Of what a protocol left of it.

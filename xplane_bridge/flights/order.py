@@ -124,10 +124,16 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """The files that a flight through ROS leaves; an empty name omits one."""
+    """
+    The files that a flight leaves; an empty name omits one.
+
+    ``log`` is of flights through ROS only. The name of a ``recording`` ends in .mcap, in core also
+    in .parquet; there it has the ``facts`` of the flight in it, plain data by name.
+    """
 
     recording: str = ''
     log: str = ''
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def controller_log(self) -> str:
@@ -215,6 +221,11 @@ class Order:
         initial = self.scenario.initial
         return gains.chosen(
             self.model, initial.get('aircraft_path', ''), initial.get('gains', ''))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a recording says of its flight, as plain data."""
+        return {'scenario': self.scenario.name, 'aircraft': self.model, 'seed': self.seed,
+                'settings': self.figures(), **self.keep.facts}
 
     def figures(self) -> dict[str, Any]:
         """Return it by the names of the options of the command ``experiment``, for a report."""

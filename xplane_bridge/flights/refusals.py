@@ -37,6 +37,8 @@ from xplane_bridge.flights.order import (
     PLACES,
     web_parameters,
 )
+from xplane_bridge.flights.recordings.collected import MOST_SECONDS
+from xplane_bridge.flights.recordings.written import format_of, FORMATS
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, EXTERNAL
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.scenario.untargeted import at_the_controls
@@ -113,6 +115,9 @@ def _of_fleet(order: Order, strange: bool) -> Iterator[str]:
         return
     if order.sim == DIRECT:
         yield from _of_fleet_through_ros(order)
+    elif order.keep.recording:
+        yield (f'scenario {name} has several aircraft, which are recorded through ROS only: '
+               f'--sim {DIRECT} --lockstep')
     said: dict[str, list[str]] = {}
     for vehicle, one in orders.items():
         for sentence in _refusals(one, strange, False):
@@ -310,6 +315,7 @@ def _of_gains(order: Order) -> Iterator[str]:
 
 def _in_core(order: Order) -> Iterator[str]:
     default, scenario = Link(), order.scenario
+    yield from _of_recording(order)
     if unused := [name for name in ('host', 'port', 'speed', *_FAULTS)
                   if getattr(order.link, name) != getattr(default, name)]:
         yield (f'{CORE} has no link and runs as fast as possible: omit {", ".join(unused)}'
@@ -325,6 +331,20 @@ def _in_core(order: Order) -> Iterator[str]:
     if order.physics_rate not in _PHYSICS_RATES:
         yield (f'physics_rate: got {order.physics_rate!r}, expected a multiple of '
                f'{_PHYSICS_RATES.step} in {_PHYSICS_RATES.step}..{_PHYSICS_RATES.stop - 1}')
+
+
+def _of_recording(order: Order) -> Iterator[str]:
+    path, scenario = order.keep.recording, order.scenario
+    if not path:
+        return
+    if not format_of(path):
+        yield (f'the recording {path} has no format: expected a name that ends in '
+               f'.{", .".join(FORMATS)}')
+    if order.rounding:
+        yield f'flights in {CORE} are recorded without rounding'
+    if scenario.duration > MOST_SECONDS:
+        yield (f'scenario {scenario.name} lasts {scenario.duration:g} s; in {CORE} a flight of at '
+               f'most {MOST_SECONDS:g} s is recorded, as it is in memory until its end')
 
 
 def _of_actions(order: Order) -> Iterator[str]:
@@ -370,6 +390,9 @@ def _of_link(order: Order) -> Iterator[str]:
 
 def _of_time(order: Order) -> Iterator[str]:
     link, scenario = order.link, order.scenario
+    if format_of(order.keep.recording) == 'parquet':
+        yield (f'through ROS recordings are MCAP: record in {CORE} to Parquet, or export the '
+               'recording (export --to parquet)')
     if not 0.0 < link.speed < math.inf:
         yield f'speed is {link.speed}, expected above 0'
     by_step = order.flown_by.foreign or order.flown_by.actions

@@ -20,10 +20,11 @@ import math
 
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.conversions import frames
-from xplane_bridge.conversions.frames import Vector
+from xplane_bridge.conversions.frames import Quaternion, Vector
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.vehicle import Air
 from xplane_bridge.flights.observed import Observed
+from xplane_bridge.flights.recordings.collected import Collector
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.sensors.altimeter import Altimeter
 from xplane_bridge.sensors.gnss import Fix, NO_FIX
@@ -52,7 +53,10 @@ class Sensed:
     That is what autopilot_node has in lockstep behind sensors_node. ``faults`` may be set.
     """
 
-    def __init__(self, figures: Figures, seed: int, datum: LocalFrame) -> None:
+    def __init__(
+        self, figures: Figures, seed: int, datum: LocalFrame, collector: Collector | None = None
+    ) -> None:
+        """Build them; a ``collector`` keeps what they deliver."""
         imu, gnss, air = figures.imu, figures.gnss, figures.air_data
         if not (imu and imu.gyroscope and imu.tilt and imu.heading and gnss and gnss.horizontal
                 and gnss.vertical and air and air.pitot_pressure):
@@ -72,6 +76,8 @@ class Sensed:
         # Where the vehicle is by its sensors; None: nobody has asked yet, or it is not known.
         self._pose: Pose | None = None
         self._datum = datum
+        self._collector = collector
+        self._range_finder = figures.range_finder if figures.measures_height else None
         self._position = (math.nan, math.nan)
 
     def show(
@@ -84,23 +90,43 @@ class Sensed:
         ``place``: latitude and longitude in degrees, metres above the ellipsoid. Velocity: ENU.
         ``height``: above the ground, in m.
         """
-        stamp, suite = round(time * 1e9), self._suite
+        stamp, suite, collector = round(time * 1e9), self._suite, self._collector
         for fix in suite.show_position(stamp, Fix(*place)):
-            self._fix = fix.reading
-            self._altimeter.take_fix(fix.reading.altitude)
-            self._position = (
-                self._datum.geodetic_to_enu(*fix.reading[:3])[:2] if fix.reading.is_valid
-                else (math.nan, math.nan))
-        if velocity is not None:
-            suite.show_velocity(stamp, velocity)
+            self._take(fix.reading)
+            if collector is not None:
+                collector.fix(*fix)
+        for moved in [] if velocity is None else suite.show_velocity(stamp, velocity):
+            if collector is not None:
+                collector.velocity(*moved)
         for delivered in suite.show_air(stamp, air):
             self._air = delivered.reading
             self._altimeter.take_pressure(_or_nan(delivered.reading.static_pressure))
+            if collector is not None:
+                collector.air(*delivered)
         for imu in suite.show_motion(stamp, motion):
             self._imu = imu.reading
-        for at, (distance, _) in suite.show_ground(stamp, height, motion.orientation):
-            self._height, self._height_at = below(distance, self._motion.orientation), at
+        self._show_ground(stamp, height, motion.orientation)
         self._stamp, self._pose = stamp, None
+        if collector is not None and self._imu is not None:
+            # As in lockstep: for each state the newest.
+            collector.imu(stamp, self._imu, self._known_pose())
+
+    def _take(self, fix: Fix) -> None:
+        self._fix = fix
+        self._altimeter.take_fix(fix.altitude)
+        self._position = (
+            self._datum.geodetic_to_enu(*fix[:3])[:2] if fix.is_valid
+            else (math.nan, math.nan))
+
+    def _show_ground(
+        self, stamp: int, height: float, orientation: Quaternion | None
+    ) -> None:
+        collector, finder = self._collector, self._range_finder
+        for at, reading in self._suite.show_ground(stamp, height, orientation):
+            self._height, self._height_at = below(
+                reading.distance, self._motion.orientation), at
+            if collector is not None and finder is not None:
+                collector.range(at, reading, finder)
 
     def observed(self) -> Observed:
         """Return what was delivered by now, of each the newest."""

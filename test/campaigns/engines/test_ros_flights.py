@@ -15,6 +15,7 @@
 
 """Flights of a campaign through ROS: their rows, and that none of their processes is left."""
 
+from dataclasses import replace
 import hashlib
 import os
 
@@ -29,7 +30,10 @@ pytest.importorskip('rosbags', reason='reading back needs rosbags')
 pytest.importorskip('pyarrow', reason='a campaign needs pyarrow')
 
 from xplane_bridge.campaigns.engines import isolated
+from xplane_bridge.campaigns.fly import fly
 from xplane_bridge.campaigns.plan.task import Task
+from xplane_bridge.flights.recordings.files import Recording
+from xplane_bridge.flights.recordings.message_types import MessageTypes
 
 pytestmark = pytest.mark.xdist_group('flights')
 
@@ -50,16 +54,65 @@ def task(key, **given):
     return Task(**values | given)
 
 
-def test_a_flight_passes_and_leaves_nothing(tmp_path):
-    flown = task('passes', folder=str(tmp_path / 'kept'))
+def test_a_flight_passes_and_leaves_its_recording_alone(tmp_path):
+    flown = task('passes', folder=str(tmp_path / 'ros'), simulator='direct', record='mcap')
     row = isolated.fly(flown)
     assert (row['outcome'], row['reason'], row['exit']) == ('passed', '', 0)
     assert row['passed.max_abs of altitude_error at most 20'] is True
     assert row['figure.rates.imu/data.messages'] == 121
     assert len(row['trajectory']) == 64
     assert not any(name.startswith(('figure.load', 'figure.link')) for name in row)
-    assert not list(tmp_path.iterdir())
+    assert [one.name for one in (tmp_path / 'ros').iterdir()] == ['flight.mcap']
+    assert row['recording'].endswith(f'{flown.key[:12]}/flight.mcap')
     assert not running(flown.key[:8])
+    in_core = fly(replace(flown, simulator='core', folder=str(tmp_path / 'core')))
+    assert in_core['recording'] == row['recording']
+    there, here = (states_of(tmp_path / place / 'flight.mcap') for place in ('ros', 'core'))
+    # What a flight of a simulator without a protocol has.
+    assert {'fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'engines', 'datum',
+            'airframe', 'command/controls', 'autopilot/active_target'} == set(here) <= set(there)
+    for topic, (kind, messages) in here.items():
+        assert there[topic][0] == kind
+        # The commands before the first one of the flight were nobody's.
+        for at in {*messages} & {*there[topic][1]}:
+            found, wanted = there[topic][1][at], messages[at]
+            if topic == 'airframe':
+                # A difference of two heights in core.
+                assert found.pop('ground_elevation') == pytest.approx(
+                    wanted.pop('ground_elevation'), abs=1e-9)
+            assert found == wanted, (topic, at)
+        assert len({*messages} & {*there[topic][1]}) >= len(messages) - 1, topic
+
+
+def states_of(path):
+    """Return type and messages of each topic below the namespace, by the tick of their stamp."""
+    types, found = MessageTypes(), {}
+    for topic, _, data in Recording(path).messages():
+        _, _, name = topic.name.removeprefix('/').partition('/')
+        if not topic.name.startswith('/flight_'):
+            continue
+        message = types.of(topic).decode(data)
+        if hasattr(message, 'header'):
+            at = round((message.header.stamp.sec + message.header.stamp.nanosec * 1e-9) * 60.0)
+            found.setdefault(name, (topic.kind, {}))[1][at] = dict(numbers_of(message, ''))
+    first = min(found['imu/data'][1])
+    return {name: (kind, {at - first: one for at, one in messages.items()})
+            for name, (kind, messages) in found.items()}
+
+
+def numbers_of(message, prefix):
+    """Yield all of a message but its stamp, with the name of the field."""
+    for name in message.__dataclass_fields__:
+        value = getattr(message, name)
+        if hasattr(value, '__dataclass_fields__'):
+            if name != 'stamp':
+                yield from numbers_of(value, f'{prefix}{name}.')
+        elif not name.startswith('_') and not name.isupper():
+            # NaN is like NaN.
+            yield prefix + name, (
+                [*map(repr, value.tolist())] if hasattr(value, 'tolist') else
+                value if isinstance(value, str | int) else value + 0.0 if value == value
+                else 'NaN')
 
 
 def test_a_flight_over_its_limit_is_hung_and_leaves_no_process(tmp_path):

@@ -24,8 +24,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.episodes.training import manoeuvre
 from xplane_bridge.episodes.training.holding import PARAMETERS
 from xplane_bridge.episodes.training.manoeuvre import drawn, DURATION, Strayed, strayed
-from xplane_bridge.flights.analysis.history import make_flight
-from xplane_bridge.flights.analysis.series import Series
+from xplane_bridge.flights.analysis.series import make_flight, Series
 
 TIMES = np.arange(0.0, DURATION, 0.1)
 TARGETS = {'altitude': 1500.0, 'heading': np.pi / 2, 'airspeed': 51.444}

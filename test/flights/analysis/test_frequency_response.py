@@ -23,9 +23,8 @@ import yaml
 
 from xplane_bridge.flights.analysis import verdict
 from xplane_bridge.flights.analysis.frequency_response import frequency_response
-from xplane_bridge.flights.analysis.history import make_flight
 from xplane_bridge.flights.analysis.low_order import low_order
-from xplane_bridge.flights.analysis.series import Series
+from xplane_bridge.flights.analysis.series import make_flight, Series
 from xplane_bridge.flights.analysis.windows import windows
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.excitation import Excitation

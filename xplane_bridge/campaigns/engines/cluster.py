@@ -185,4 +185,7 @@ def _write(files: dict[str, bytes], folder: str) -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         # A worker has no say in where.
-        (Path(folder) / Path(name).name).write_bytes(content)
+        file = Path(folder) / Path(name).name
+        part = file.with_name(f'.{file.name}.part')
+        part.write_bytes(content)
+        part.replace(file)

@@ -21,6 +21,7 @@ common/supervisor.py. It writes its row.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 import json
 import os
@@ -31,15 +32,12 @@ import tempfile
 from typing import Any
 
 from xplane_bridge.campaigns.engines import domain
-from xplane_bridge.campaigns.plan.task import Task
+from xplane_bridge.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, Row
 from xplane_bridge.common import supervised
 
 _COMMAND = (sys.executable, '-P', '-m', 'xplane_bridge', 'fly-task')
-NAME = 'flight'
-"""How the names of its files begin."""
-
 # A starved recorder loses messages, and with them figures: then the flight is flown again.
 _TRIES = 3
 # Of the time limit; the rest is for reading the recording, and for ending hung processes.
@@ -51,8 +49,8 @@ def fly(task: Task, keep_recording: bool = True) -> Row:
     """
     Fly it and return its row; whatever goes wrong is a row as well.
 
-    Unless it passes, its log and picture are left in the task's folder, and if wanted its
-    recording.
+    Unless it passes, its log and picture are left in the task's folder, and its recording if that
+    or its task wants it.
     """
     with tempfile.TemporaryDirectory(prefix='xplane_bridge_') as scratch:
         for _ in range(_TRIES):
@@ -63,14 +61,20 @@ def fly(task: Task, keep_recording: bool = True) -> Row:
             row = task.row(
                 FAILED, f'its recording was not complete, {_TRIES} times: '
                 'this machine is too busy for so many flights at once')
-        if row['outcome'] != rows.PASSED and task.folder:
-            _keep(Path(scratch), Path(task.folder), keep_recording)
+        passed = row['outcome'] == rows.PASSED
+        recorded = bool(task.record) and not task.record_missed if passed else keep_recording
+        if task.folder:
+            suffixes = (() if passed else _KEPT) + (('.mcap',) if recorded else ())
+            kept = _keep(Path(scratch), Path(task.folder), suffixes)
+            # That of one that was killed is cut short.
+            if '.mcap' in kept and row['outcome'] not in (HUNG, CRASHED):
+                row['recording'] = task.recorded('mcap')
     return row
 
 
 def _once(task: Task, scratch: Path) -> Row | None:
     """Fly it once; None if it has to be flown again because its recording is not complete."""
-    written, output = scratch / 'row.json', scratch / f'{NAME}.out'
+    written, output = scratch / 'row.json', scratch / f'{FLIGHT}.out'
     order = scratch / 'task.json'
     written.unlink(missing_ok=True)
     order.write_text(json.dumps(asdict(task)), encoding='utf-8')
@@ -115,9 +119,14 @@ def _last_line(output: Path, scratch: Path) -> str:
     return last.replace(f'{scratch}{os.sep}', '').strip()
 
 
-def _keep(scratch: Path, folder: Path, recording: bool) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for suffix in (*_KEPT, *(('.mcap',) if recording else ())):
-        found = scratch / f'{NAME}{suffix}'
-        if found.exists():
-            shutil.copy(found, folder / found.name)
+def _keep(scratch: Path, folder: Path, suffixes: Sequence[str]) -> list[str]:
+    """Copy those files that there are, each as a whole or not at all; return their suffixes."""
+    kept = [suffix for suffix in suffixes if (scratch / f'{FLIGHT}{suffix}').exists()]
+    if kept:
+        folder.mkdir(parents=True, exist_ok=True)
+    for suffix in kept:
+        found = scratch / f'{FLIGHT}{suffix}'
+        part = folder / f'.{found.name}.part'
+        shutil.copy(found, part)
+        part.replace(folder / found.name)
+    return kept

@@ -23,7 +23,7 @@ that a plan of a hundred thousand takes no memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 import hashlib
 from itertools import product
@@ -35,8 +35,14 @@ from typing import Any
 
 from xplane_bridge.campaigns.plan import contents, parameters, sections
 from xplane_bridge.campaigns.plan.parameters import Parameter, Samples, Value
-from xplane_bridge.campaigns.plan.sections import Aircraft, Controller, Sampling, Scenario
-from xplane_bridge.campaigns.plan.task import folder_name, KEY_DIGITS, Task
+from xplane_bridge.campaigns.plan.sections import (
+    Aircraft,
+    Controller,
+    Recorded,
+    Sampling,
+    Scenario,
+)
+from xplane_bridge.campaigns.plan.task import FLIGHTS, folder_name, KEY_DIGITS, Task
 from xplane_bridge.campaigns.plan.versions import (
     installed,
     jsbsim_version,
@@ -47,7 +53,8 @@ from xplane_bridge.common import fields, plain_files, plain_yaml
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import DAY, ScenarioError
 from xplane_bridge.control.policy.load import load as load_policy
-from xplane_bridge.flights.order import CORE, flown_by_of, Link, model_of, Order
+from xplane_bridge.flights.order import CORE, flown_by_of, Keep, Link, model_of, Order
+from xplane_bridge.flights.recordings import written
 from xplane_bridge.flights.refusals import OrderError, refusals
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT
@@ -61,12 +68,7 @@ _MOST_DRAWN = 20_000_000
 _LIBRARIES = ('jsbsim', 'numpy', 'onnxruntime')
 _SECTIONS = (
     'description', 'simulators', 'controllers', 'aircraft', 'parameters', 'sampling', 'seeds',
-    'time_limit', 'require')
-
-
-FLIGHTS = 'flights'
-"""In a campaign's folder: what flights left, each by its folder_name."""
-
+    'time_limit', 'require', 'record')
 
 class PlanError(ValueError):
     """A plan cannot be used; the text says why."""
@@ -79,8 +81,8 @@ class Plan:
 
     A point is one of the parameters' values, crossed with each sample and each seed; controllers
     fly the same points, so that they can be compared. ``require`` is the pass rate that the
-    campaign is held to, ``time_limit`` a flight's (s). ``file`` is how the plan was named,
-    ``origin`` its file and ``source`` that file's bytes.
+    campaign is held to, ``time_limit`` a flight's (s); ``record`` changes no flight. ``file`` is
+    how the plan was named, ``origin`` its file and ``source`` that file's bytes.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Plan:
     seeds: Sequence[int]
     time_limit: float
     require: float
+    record: Recorded = Recorded()
 
     def __len__(self) -> int:
         """Return the number of flights."""
@@ -258,6 +261,7 @@ class Plan:
             aircraft=model_of(content.get('initial', {})),
             seed=seed, time_limit=self.time_limit, parameters=given,
             folder=os.path.join(folder, FLIGHTS, name) if folder else '',
+            record=self.record.of(flight) if folder else '', record_missed=self.record.missed,
             command=shlex.join(['xplane-bridge', 'campaign', self.file, '--flight', str(flight), *(
                 ['--output', folder] if folder and folder != self.default_folder else [])]))
 
@@ -343,7 +347,8 @@ def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
         seeds=seeds,
         time_limit=fields.number(
             top.get('time_limit', _TIME_LIMIT), 'time_limit', above=0.0, at_most=DAY),
-        require=fields.number(top.get('require', 0.0), 'require', at_least=0.0, at_most=1.0))
+        require=fields.number(top.get('require', 0.0), 'require', at_least=0.0, at_most=1.0),
+        record=sections.recorded_of(top['record']) if 'record' in top else Recorded())
 
 
 def _parameters(given: Mapping[str, Any], seeds: int) -> tuple[Parameter, ...]:
@@ -366,6 +371,9 @@ def _bound(flights: int) -> None:
 def _check(plan: Plan) -> None:
     """Raise ScenarioError for flights that are not possible, as far as the plan tells."""
     _bound(len(plan))
+    keep = Keep(f'flight.{plan.record.format}' if plan.record.format else '')
+    if keep.recording:
+        written.check(keep.recording)
     draws = (plan.sampling.count or len(plan.seeds)) * sum(
         one.is_sampled for one in plan.parameters)
     if draws > _MOST_DRAWN:
@@ -380,8 +388,8 @@ def _check(plan: Plan) -> None:
             try:
                 found = scenario.parse(flown.name, content)
                 for simulator, controller in product(plan.simulators, plan.controllers):
-                    if sentences := refusals(
-                            order_of(found, simulator, controller.flown), strange=False):
+                    order = order_of(found, simulator, controller.flown)
+                    if sentences := refusals(replace(order, keep=keep), strange=False):
                         raise OrderError(list(map(sections.in_words_of_plan, sentences)))
             except ScenarioError as error:
                 values = ', '.join(f'{name} {value}' for name, value in given.items())

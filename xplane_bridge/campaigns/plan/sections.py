@@ -31,11 +31,14 @@ from xplane_bridge.common.plain_yaml import shown
 from xplane_bridge.control.policy.contents import digest
 from xplane_bridge.control.policy.load import absolute
 from xplane_bridge.flights.order import CORE, DIRECT, goes_in_lockstep
+from xplane_bridge.flights.recordings.written import FORMATS
 from xplane_bridge.flights.scenario import flown_by as controller
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.simulators.registry import no_simulator, NO_SIMULATORS, SIMULATORS
 
 MOST_FLIGHTS = 10_000_000
+MOST_RECORDED = 10_000
+"""A minute of flight takes one or two MB."""
 # Of a list that is compared with itself.
 _MOST_ITEMS = 5000
 # Sentences about an order name options of `experiment`: what a plan calls them.
@@ -79,6 +82,23 @@ class Aircraft(NamedTuple):
     model: str
     path: str
     gains: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """
+    Which flights are recorded in which format: of the first ``at_most`` of the plan.
+
+    All of them, or with ``missed`` those that did not pass.
+    """
+
+    format: str = ''
+    missed: bool = False
+    at_most: int = MOST_RECORDED
+
+    def of(self, flight: int) -> str:
+        """Return the format of a flight's recording, '' if it is not recorded."""
+        return self.format if flight < self.at_most else ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +215,17 @@ def seeds_of(item: Any) -> Sequence[int]:
         raise ScenarioError(
             f'seeds: expected a list, or {{first: 1, count: {item}}}, got {shown(item)}')
     return each(item, 'seeds', lambda one, where: whole_number(one, where, 0, LARGEST_SEED))
+
+
+def recorded_of(item: Any) -> Recorded:
+    """Return which flights are recorded: a format, or with which flights."""
+    given = fields.mapping(item if isinstance(item, Mapping) else {'format': item}, 'record',
+                           required=('format',), optional=('flights', 'at_most'))
+    return Recorded(
+        fields.choice(given['format'], 'record.format', tuple(FORMATS)),
+        fields.choice(given.get('flights', 'all'), 'record.flights', ('all', 'missed')) == (
+            'missed'),
+        whole_number(given.get('at_most', MOST_RECORDED), 'record.at_most', 1, MOST_FLIGHTS))
 
 
 def sampling_of(item: Any, sampled: Sequence[str], seeds: int) -> Sampling:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+import os
 import re
 from typing import Any
 
@@ -26,6 +27,12 @@ from xplane_bridge.flights.scenario.flown_by import without_folders
 
 PARAMETER = 'parameter.'
 """How the names of columns begin that have a parameter of the plan."""
+
+FLIGHTS = 'flights'
+"""In a campaign's folder: what flights left, each by its folder_name."""
+
+FLIGHT = 'flight'
+"""How the names of a flight's files begin."""
 
 KEY_DIGITS = 12
 """How many of the 64 digits of a key say which flight it is."""
@@ -57,7 +64,8 @@ class Task:
     ``flown_by`` the same for any working directory. ``digest`` is that of the controller's files
     when the campaign began ('' for none). ``time_limit`` is in seconds of the wall's time,
     ``folder`` where logs and pictures of the flight may be left ('' for nowhere), and ``command``
-    flies it again.
+    flies it again. It is recorded there in the format ``record``, if there is one; with
+    ``record_missed`` that stays unless it passes.
     """
 
     flight: int
@@ -74,6 +82,14 @@ class Task:
     parameters: Mapping[str, float | str] = field(default_factory=dict)
     folder: str = ''
     command: str = ''
+    record: str = ''
+    record_missed: bool = False
+
+    def recorded(self, format: str) -> str:
+        """Return its recording as the table of its campaign names it, below that's folder."""
+        return os.path.join(FLIGHTS, folder_name({
+            'seed': self.seed, 'controller': self.controller, 'scenario': self.scenario,
+            'key': self.key}), f'{FLIGHT}.{format}')
 
     @property
     def number(self) -> int:
@@ -89,4 +105,5 @@ class Task:
             'aircraft': self.aircraft, 'seed': self.seed,
             **{f'{PARAMETER}{name}': value for name, value in self.parameters.items()},
             'outcome': outcome, 'reason': reason, 'exit': code, 'trajectory': '',
-            'version': '', 'jsbsim': '', 'seconds': 0.0, 'command': self.command, **more}
+            'version': '', 'jsbsim': '', 'seconds': 0.0, 'command': self.command,
+            'recording': '', **more}

@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from xplane_bridge.campaigns.plan.plan import FLIGHTS
-from xplane_bridge.campaigns.plan.task import folder_name, PARAMETER
+from xplane_bridge.campaigns.plan.task import FLIGHTS, folder_name, PARAMETER
 from xplane_bridge.campaigns.table.columns import Columns
 from xplane_bridge.campaigns.table.criteria import Limits
 from xplane_bridge.campaigns.table.rows import JUDGED, NOT_FLOWN, Row, VALUE

@@ -27,6 +27,7 @@ A flight as a row of a campaign's table: its columns, their types, and rows for 
 | ``trajectory`` | SHA-256 of the flown trajectory, empty if there is none |
 | ``version``, ``jsbsim`` | of this package and of JSBSim |
 | ``seconds``, ``command`` | how long it took; what flies exactly this one again |
+| ``recording`` | its recording, below the campaign's folder, empty if there is none |
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ FIGURE, VALUE, JUDGED = 'figure.', 'value.', 'passed.'
 GROUPS = (PARAMETER, FIGURE, VALUE, JUDGED)
 """How the names of the columns begin that depend on the plan."""
 
-NOT_COMPARED = ('seconds', 'command')
-"""Columns that differ between two flights of the same: how long it took, and where."""
+NOT_COMPARED = ('seconds', 'command', 'recording')
+"""Columns that differ between two flights of the same: how long it took, where, on file or not."""
 
 # Figures of the machine, and of how it was kept busy: not of the flight.
 _OF_THE_MACHINE = (
@@ -72,7 +73,7 @@ _FIRST = {
 _RESULT = {'outcome': 'string', 'reason': 'string', 'exit': 'int64'}
 _LAST = {
     'trajectory': 'string', 'version': 'string', 'jsbsim': 'string', 'seconds': 'float64',
-    'command': 'string'}
+    'command': 'string', 'recording': 'string'}
 
 
 def figures_of(figures: Mapping[str, Any]) -> Row:

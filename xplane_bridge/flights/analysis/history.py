@@ -46,11 +46,13 @@ from xplane_bridge.flights.analysis.quantities import (
     stamp_of,
     TARGET,
 )
-from xplane_bridge.flights.analysis.series import Array, Arrivals, History, Series
+from xplane_bridge.flights.analysis.series import Array, Arrivals, History, make_flight, Series
+from xplane_bridge.flights.analysis.table import load_table
+from xplane_bridge.flights.recordings import parquet_file, rosbag2
 from xplane_bridge.flights.recordings.files import beginning, Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
 from xplane_bridge.flights.recordings.topics import RecordingError
-from xplane_bridge.flights.scenario.quantities import known, QUANTITIES, TARGETS
+from xplane_bridge.flights.scenario.quantities import known, TARGETS
 from xplane_bridge.sensors.topics import SENSED, TRUTH
 
 # Stamps further than this from the recording time are a simulator's own time.
@@ -64,13 +66,10 @@ _MAX_MESSAGES = 10_000_000
 _MAX_DIAGNOSTICS = 10_000
 _LONGEST_TEXT = 1000
 
-# Between two messages no aircraft turns this far (rad): it has been placed.
-_PLACED = 0.5
-
 
 def load(path: str | Path, namespace: str | None = None, begin: float | None = None) -> History:
     """
-    Read a recording: an MCAP file from record, or a rosbag2 folder.
+    Read a recording: an MCAP file, a rosbag2 folder, or a Parquet table of a flight in core.
 
     ``namespace`` is needed if it contains several vehicles; ``begin`` is the stamp (s) that times
     are relative to: by default the scenario's start, if an experiment's .json of the same name is
@@ -78,10 +77,12 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     missing, OSError if there is no such file, and RecordingError if it is damaged or contains no
     vehicle.
     """
-    optional.require('reading a recording', 'rosbags', extra='export')
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f'there is no recording {path}')
+    if parquet_file.is_table(path):
+        return load_table(path)
+    optional.require('reading a recording', 'rosbags', extra='export')
     if begin is None:
         begin = beginning(path.with_suffix('.json'))
     recording = Recording(path)
@@ -219,42 +220,12 @@ def _flight(
     return make_flight(namespace, start, series, topics, counts, diagnostics)
 
 
-def make_flight(
-    namespace: str, begin: float, series: Mapping[str, Series], topics: Mapping[str, Arrivals],
-    counts: Mapping[str, int] | None = None, diagnostics: Mapping[str, str] | None = None,
-) -> History:
-    """Return a flight; headings, which may have jumps of a turn, are made continuous."""
-    full = {**dict.fromkeys(QUANTITIES, Series(np.empty(0), np.empty(0))), **series}
-    _join_headings(full)
-    return History(namespace, begin, full, topics, counts or {}, diagnostics or {})
-
-
 def _last_of_each(stamps: Array) -> NDArray[np.intp]:
     """Return the index of the last message of each stamp, in order of the stamps."""
     order = np.argsort(stamps, kind='stable')
     is_last = np.append(np.diff(stamps[order]) > 0.0, True)
     last: NDArray[np.intp] = order[is_last]
     return last
-
-
-def _join_headings(series: dict[str, Series]) -> None:
-    """Make the heading continuous, and the target the nearest equivalent angle."""
-    times, values = series['heading']
-    if len(times):
-        series['heading'] = Series(times, _continuous(times, values))
-        target = series['target_heading']
-        if len(target.times):
-            flown = np.interp(target.times, times, series['heading'].values)
-            turns = np.round((flown - target.values) / math.tau)
-            series['target_heading'] = Series(target.times, target.values + math.tau * turns)
-
-
-def _continuous(times: Array, values: Array) -> Array:
-    """Return a heading (rad) without jumps of a turn; it starts anew if placed before time 0."""
-    turned = np.abs(np.remainder(np.diff(values) + math.pi, math.tau) - math.pi)
-    placed = np.flatnonzero((turned > _PLACED) & (times[1:] <= 0.0))
-    first = placed[-1] + 1 if placed.size else 0
-    return np.concatenate((np.unwrap(values[:first]), np.unwrap(values[first:])))
 
 
 def error_of(flight: History, name: str) -> Series:
@@ -349,11 +320,13 @@ def latency_of(flight: History, topic: str) -> Series:
     """
     Return seconds from a topic's stamps to its recording; empty if the clocks differ.
 
+    So it is of a flight in core, which records in no time.
+
     Of command/controls only what a controller made of a state counts, the first command with the
     stamp of an imu/data: others, such as a scenario's own, have their own time.
     """
     arrivals = flight.topics.get(topic)
-    if arrivals is None or not _on_one_clock(arrivals):
+    if arrivals is None or flight.log_time == rosbag2.SIMULATED or not _on_one_clock(arrivals):
         return Series(np.empty(0), np.empty(0))
     stamps, recorded = arrivals
     if topic == _COMMAND:

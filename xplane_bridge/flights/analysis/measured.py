@@ -22,25 +22,26 @@ whoever asks for them, not in each frame of each flight.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 import math
-from struct import Struct
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from xplane_bridge.aircraft.studies.standing import strut_compression
 from xplane_bridge.common.controls import FLOWN
-from xplane_bridge.flights.analysis.series import Array, Series
+from xplane_bridge.flights.analysis.quantities import CONTACTS, EACH_FRAME, MEASURED, TARGET
+from xplane_bridge.flights.analysis.series import Array, Arrivals, History, make_flight, Series
+from xplane_bridge.flights.recordings.rows import Rows
 
-QUANTITIES = (
-    'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
-    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
-"""What is measured: SI, and latitude and longitude in degrees."""
+COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN)}
+"""What is commanded, and its column in rows of commands."""
 
-_COLUMNS = {name: column for column, name in enumerate(QUANTITIES)}
+TARGETS = ('target_altitude', 'target_heading', 'target_airspeed')
+"""What is wanted."""
+
+_COLUMNS = {name: column for column, name in enumerate(MEASURED)}
 
 Row = tuple[float, ...]
 """The quantities of a frame, in their order."""
@@ -49,63 +50,29 @@ Row = tuple[float, ...]
 Kept = TypeVar('Kept')
 
 
-class Rows:
-    """
-    Rows of plain numbers, each with a time; ``width`` is how many a row has.
-
-    They are kept in one array: objects that stay in memory drive JSBSim out of the cache.
-    """
-
-    def __init__(self, width: int) -> None:
-        self._columns = 1 + width
-        self._numbers = array('d')
-        # A fifth of the time that array.extend takes.
-        self._pack, self._append = Struct(f'{1 + width}d').pack, self._numbers.frombytes
-
-    def add(self, time: float, row: Iterable[float]) -> None:
-        """Keep the row of a time."""
-        self._append(self._pack(time, *row))
-
-    def __len__(self) -> int:
-        return len(self._numbers) // self._columns
-
-    @property
-    def times(self) -> array[float]:
-        """Return the time of each row."""
-        return self._numbers[::self._columns]
-
-    def last(self, column: int) -> float:
-        """Return the newest value of a column, NaN if there is none."""
-        return self._numbers[1 + column - self._columns] if self._numbers else math.nan
-
-    def rows(self, first: int = 0) -> Array:
-        """Return the rows from one on, each with its time in front."""
-        return np.array(self._numbers[first * self._columns:]).reshape(-1, self._columns)
-
-
 class Measured(Generic[Kept]):
     """
-    What was measured so far, by the names of QUANTITIES; ``derive`` makes a row of a frame.
+    What was measured so far, by the names of MEASURED; ``derive`` makes a row of a frame.
 
-    ``width`` is how many plain numbers are kept of a frame, 0 if it is an object. ``add`` keeps
-    what was read of a frame at a time.
+    ``width`` is how many plain numbers are kept of a frame in ``rows``, 0 if it is an object.
+    ``add`` keeps what was read of a frame at a time.
     """
 
     def __init__(self, derive: Callable[[Kept], Row], width: int = 0) -> None:
         self._derive, self._width = derive, width
-        self._rows = Rows(width)
+        self.rows = Rows(width)
         self._objects: list[Kept] = []
-        self.add: Callable[[float, Any], None] = self._rows.add if width else self._add_object
+        self.add: Callable[[float, Any], None] = self.rows.add if width else self._add_object
         # The newest row, and of how many frames it is the last.
         self._newest: tuple[int, Row] = (0, ())
 
     def _add_object(self, time: float, kept: Kept) -> None:
-        self._rows.add(time, ())
+        self.rows.add(time, ())
         self._objects.append(kept)
 
     def last(self, name: str) -> float:
         """Return the newest value, NaN if there is none."""
-        count = len(self._rows)
+        count = len(self.rows)
         if not count:
             return math.nan
         frames, row = self._newest
@@ -116,7 +83,7 @@ class Measured(Generic[Kept]):
 
     def since(self, name: str, start: float) -> tuple[Sequence[float], Sequence[float]]:
         """Return times and values from ``start`` on; headings are continuous."""
-        times = self._rows.times
+        times = self.rows.times
         first, column = bisect_left(times, start), _COLUMNS[name]
         values = [self._derive(kept)[column] for kept in self._kept(first)]
         if name == 'heading':
@@ -125,17 +92,17 @@ class Measured(Generic[Kept]):
 
     def series(self) -> tuple[Array, dict[str, Series]]:
         """Return the times, and all of it."""
-        times = np.array(self._rows.times)
+        times = np.array(self.rows.times)
         columns = np.array([*map(self._derive, self._kept(0))], dtype=np.float64).T
         return times, {
             name: Series(times, column)
-            for name, column in zip(QUANTITIES, columns, strict=True)}
+            for name, column in zip(MEASURED, columns, strict=True)}
 
     def _kept(self, first: int) -> list[Any]:
         """Return what was kept of the frames from ``first`` on."""
         if not self._width:
             return self._objects[first:]
-        return [tuple(row) for row in self._rows.rows(first)[:, 1:].tolist()]
+        return [tuple(row) for row in self.rows.rows(first)[:, 1:].tolist()]
 
 
 class Touched:
@@ -155,3 +122,34 @@ class Touched:
         """Keep what touched in a frame: how many wheels and places, and the struts (m)."""
         self.rows.add(time, (
             wheels, structure, strut_compression(compressions, self._standing)))
+
+
+def history_of(
+    measured: Measured[Any], commanded: Rows, wanted: Sequence[tuple[float, ...]],
+    touched: Rows | None,
+) -> History:
+    """Return all that was measured, commanded and wanted, as a recording would have it."""
+    times, series = measured.series()
+    topics = _arrivals(times, EACH_FRAME)
+    for rows, names, of in (
+        (commanded.rows(), tuple(COMMANDS), ('command/controls',)),
+        (last_of_each(wanted), TARGETS, (TARGET,)),
+        (touched.rows() if touched else (), CONTACTS, ()),
+    ):
+        if len(rows):
+            times, *columns = np.array(rows, dtype=np.float64).T
+            series |= {
+                name: Series(times, column)
+                for name, column in zip(names, columns, strict=True)}
+            topics |= _arrivals(times, of)
+    return make_flight('core', 0.0, series, topics)
+
+
+def _arrivals(times: Array, topics: Iterable[str]) -> dict[str, Arrivals]:
+    """Return the messages that these topics would have had."""
+    return dict.fromkeys(topics, Arrivals(times, np.full(len(times), math.nan)))
+
+
+def last_of_each(rows: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
+    """Return the last row of each time."""
+    return list({row[0]: row for row in rows}.values())

@@ -31,12 +31,18 @@ from xplane_bridge.conversions.masks import known_or_nan
 EACH_FRAME = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
 """Topics with a message for each state, as far as a simulator publishes them."""
 
+MEASURED = (
+    'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
+    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
+"""What is measured: SI, and latitude and longitude in degrees."""
+
 TARGET = 'autopilot/active_target'
 ORDERED = 'target'
 """The targets that a controller is given; those of a foreign one are complete."""
 RELAYED = 'vehicle/command/controls'
 """In lockstep with a foreign controller: what reaches the bridge."""
 
+AIRFRAME_TOPIC = 'airframe'
 CONTACTS_TOPIC = 'contacts'
 CONTACTS = ('wheels_on_ground', 'structure_on_ground', 'strut_compression')
 """

@@ -25,8 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.common.timing import ROUNDED_TIME
+from xplane_bridge.flights.scenario.quantities import QUANTITIES
 
 Array = NDArray[np.float64]
+
+# Between two messages no aircraft turns this far (rad): it has been placed.
+_PLACED = 0.5
 
 
 class Series(NamedTuple):
@@ -74,3 +78,34 @@ class History:
     counts: Mapping[str, int]
     diagnostics: Mapping[str, str] = field(default_factory=dict)
     log_time: str = ''
+
+
+def make_flight(
+    namespace: str, begin: float, series: Mapping[str, Series], topics: Mapping[str, Arrivals],
+    counts: Mapping[str, int] | None = None, diagnostics: Mapping[str, str] | None = None,
+    log_time: str = '',
+) -> History:
+    """Return a flight; headings, which may have jumps of a turn, are made continuous."""
+    full = {**dict.fromkeys(QUANTITIES, Series(np.empty(0), np.empty(0))), **series}
+    _join_headings(full)
+    return History(namespace, begin, full, topics, counts or {}, diagnostics or {}, log_time)
+
+
+def _join_headings(series: dict[str, Series]) -> None:
+    """Make the heading continuous, and the target the nearest equivalent angle."""
+    times, values = series['heading']
+    if len(times):
+        series['heading'] = Series(times, _continuous(times, values))
+        target = series['target_heading']
+        if len(target.times):
+            flown = np.interp(target.times, times, series['heading'].values)
+            turns = np.round((flown - target.values) / math.tau)
+            series['target_heading'] = Series(target.times, target.values + math.tau * turns)
+
+
+def _continuous(times: Array, values: Array) -> Array:
+    """Return a heading (rad) without jumps of a turn; it starts anew if placed before time 0."""
+    turned = np.abs(np.remainder(np.diff(values) + math.pi, math.tau) - math.pi)
+    placed = np.flatnonzero((turned > _PLACED) & (times[1:] <= 0.0))
+    first = placed[-1] + 1 if placed.size else 0
+    return np.concatenate((np.unwrap(values[:first]), np.unwrap(values[first:])))

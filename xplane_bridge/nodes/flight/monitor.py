@@ -35,8 +35,8 @@ from sensor_msgs.msg import Imu, NavSatFix
 from xplane_bridge.common.text import printable
 from xplane_bridge.conversions import frames
 from xplane_bridge.flights.analysis import series as past
-from xplane_bridge.flights.analysis.history import make_flight
 from xplane_bridge.flights.analysis.quantities import EXTRACT, stamp_of, TARGET
+from xplane_bridge.flights.analysis.series import make_flight
 from xplane_bridge.flights.scenario.quantities import QUANTITIES
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.latched import LATCHED

@@ -36,7 +36,11 @@ from xplane_bridge.common.data import folder
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.conversions.topics import VEHICLE
-from xplane_bridge.flights.analysis.quantities import CONTACTS_TOPIC, RELAYED
+from xplane_bridge.flights.analysis.quantities import (
+    AIRFRAME_TOPIC,
+    CONTACTS_TOPIC,
+    RELAYED,
+)
 from xplane_bridge.flights.order import DIRECT, Order, web_parameters
 from xplane_bridge.flights.scenario.start import fleet_start, simulated_start
 from xplane_bridge.flights.script import ExperimentError
@@ -151,10 +155,9 @@ def _start_direct(
 def _initial_of(order: Order) -> dict[str, Any]:
     """Return simulator_node's parameters of the initial state, and of what a runway needs."""
     runway = order.scenario.runway
-    given = simulated_start(order.scenario.initial, runway)
-    if runway is not None:
-        given |= peers.kept_messages(order.link.namespace, [CONTACTS_TOPIC])
-    return given
+    topics = [AIRFRAME_TOPIC, *([] if runway is None else [CONTACTS_TOPIC])]
+    return (simulated_start(order.scenario.initial, runway)
+            | peers.kept_messages(order.link.namespace, topics))
 
 
 def start_fleet(processes: Processes, order: Order, names: Sequence[str]) -> str:

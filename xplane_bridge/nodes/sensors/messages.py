@@ -25,10 +25,10 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, MagneticField, NavSatFix, NavSatStatus, Range
 
 from xplane_bridge.common.timing import SECOND_NS
+from xplane_bridge.conversions.covariances import diagonal, UNKNOWN_VARIANCE, variance
 from xplane_bridge.conversions.topics import AIR
 from xplane_bridge.conversions.vehicle import Air
 from xplane_bridge.msg import AirData
-from xplane_bridge.nodes.vehicle.covariances import diagonal, UNKNOWN_VARIANCE, variance
 from xplane_bridge.nodes.vehicle.publisher import IMU
 from xplane_bridge.nodes.vehicle.templates import Template
 from xplane_bridge.sensors.gnss import Fix, NO_FIX, Velocity

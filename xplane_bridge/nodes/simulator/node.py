@@ -36,6 +36,7 @@ from xplane_bridge.links.udp import resolve
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.nodes.common.running import run
+from xplane_bridge.nodes.simulator.airframe import AirframeTopic
 from xplane_bridge.nodes.simulator.contacts import ContactsTopic
 from xplane_bridge.nodes.simulator.direct import diagnose, DIRECT, Direct
 from xplane_bridge.nodes.simulator.parameters import SimulatorParameters
@@ -93,6 +94,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._message = Clock()
         self._properties = PropertyTopics(self, given.topics())
         self._contacts = ContactsTopic(self) if given.contacts else None
+        self._airframe = AirframeTopic(self, given)
         self._seen = (time.monotonic(), self._elapsed)
         try:
             self.server.start()
@@ -248,6 +250,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._properties.publish(world)
         if self._contacts is not None:
             self._contacts.publish(world)
+        self._airframe.publish(world)
         for direct in self._direct:
             direct.publish(world)
 

@@ -31,6 +31,7 @@ from std_msgs.msg import Header
 from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.covariances import diagonal, UNKNOWN_VARIANCE, variance
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
 from xplane_bridge.conversions.odom_frame import OdomFrame
@@ -42,7 +43,6 @@ from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode, CaptureP
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.vehicle.controls import CommandParameters, control_numbers
-from xplane_bridge.nodes.vehicle.covariances import diagonal, UNKNOWN_VARIANCE, variance
 from xplane_bridge.nodes.vehicle.engines import fill_engines
 from xplane_bridge.nodes.vehicle.plausibility import make_gate
 from xplane_bridge.nodes.vehicle.templates import Template

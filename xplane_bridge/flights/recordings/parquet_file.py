@@ -1,0 +1,252 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The time series of a flight in this process as one Parquet table, a row for each frame. No ROS.
+
+Columns are the package's quantities, SI and radians, with their units in the metadata; latitude
+and longitude are in degrees. Null: there is nothing of that in the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+import json
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xplane_bridge.aircraft.sample import Airframe, ENGINE
+from xplane_bridge.common import optional, plain_files
+from xplane_bridge.common.controls import CONTROLS
+from xplane_bridge.common.text import printable
+from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.topics import AIR
+from xplane_bridge.flights.recordings.collected import Collected
+from xplane_bridge.flights.recordings.derived import ground_elevation, load_factor, specific_force
+from xplane_bridge.flights.recordings.topics import RecordingError
+
+Array = NDArray[np.float64]
+
+FACTS = b'xplane_bridge'
+"""The key of the file's metadata with the facts of the flight, as JSON."""
+
+MAGIC = b'PAR1'
+
+# Of a table that is read: rows, and columns. A day of frames is half of that.
+_MOST_ROWS = 10_000_000
+_MOST_COLUMNS = 1000
+_MOST_CELLS = 400_000_000
+_LONGEST_FACTS = 1024 * 1024
+# The contacts, in their order.
+_CONTACTS = ('wheels_on_ground', 'structure_on_ground', 'strut_compression')
+_TARGETS = ('altitude', 'heading', 'airspeed', 'course', 'climb_rate')
+_STATE = {
+    'latitude': 'lat_deg', 'longitude': 'lon_deg', 'altitude': 'altitude', 'east': 'east',
+    'north': 'north', 'up': 'up', 'roll': 'phi', 'pitch': 'theta', 'heading': 'psi',
+    'roll_rate': 'p', 'pitch_rate': 'q', 'yaw_rate': 'r', 'roll_acceleration': 'p_dot',
+    'pitch_acceleration': 'q_dot', 'yaw_acceleration': 'r_dot', 'velocity_north': 'v_north',
+    'velocity_east': 'v_east', 'velocity_down': 'v_down', 'airspeed': 'cas',
+    'true_airspeed': 'tas', 'angle_of_attack': 'alpha', 'sideslip': 'beta',
+    'static_pressure': 'static_pressure', 'dynamic_pressure': 'qbar',
+    'temperature': 'temperature', 'density': 'density', 'wind_north': 'wind_north',
+    'wind_east': 'wind_east', 'wind_down': 'wind_down', 'turbulence_north': 'turbulence_north',
+    'turbulence_east': 'turbulence_east', 'turbulence_down': 'turbulence_down',
+    **{name: {'brake_left': 'left_brake', 'brake_right': 'right_brake'}.get(name, name)
+       for name in CONTROLS},
+    **{name: name for name in Airframe._fields[:6]}, 'mass': 'mass', 'fuel': 'fuel',
+    'height_above_ground': 'altitude_agl'}
+_FORCE = ('specific_force_forward', 'specific_force_left', 'specific_force_up')
+_SENSED = {
+    'fix': ('latitude', 'longitude', 'altitude'),
+    'fix_velocity': ('velocity_east', 'velocity_north', 'velocity_up'),
+    'air_data': ('airspeed', *AIR[1:], 'wind_east', 'wind_north', 'wind_up'),
+    'odom': ('east', 'north', 'up'), 'range': ('range',)}
+# By the end of a column's name, the first that fits; what has none is a ratio or a count.
+_UNITS = (
+    ('latitude', 'deg'), ('longitude', 'deg'), ('ground_elevation', 'm'), ('roll_rate', 'rad/s'),
+    ('pitch_rate', 'rad/s'), ('yaw_rate', 'rad/s'), ('_acceleration', 'rad/s^2'),
+    ('climb_rate', 'm/s'), ('airspeed', 'm/s'), ('velocity_north', 'm/s'),
+    ('velocity_east', 'm/s'), ('velocity_down', 'm/s'), ('velocity_up', 'm/s'),
+    ('wind_north', 'm/s'), ('wind_east', 'm/s'), ('wind_down', 'm/s'), ('wind_up', 'm/s'),
+    ('turbulence_north', 'm/s'), ('turbulence_east', 'm/s'), ('turbulence_down', 'm/s'),
+    *((name, 'm/s^2') for name in _FORCE), ('pressure', 'Pa'), ('temperature', 'K'),
+    ('density', 'kg/m^3'), ('deflection', 'rad'), ('mass', 'kg'), ('fuel', 'kg'),
+    ('height_above_ground', 'm'), ('rpm', '1/min'), ('power', 'W'), ('thrust', 'N'),
+    ('fuel_flow', 'kg/s'), ('altitude', 'm'), ('east', 'm'), ('north', 'm'), ('up', 'm'),
+    ('range', 'm'), ('heading', 'rad'), ('course', 'rad'), ('roll', 'rad'), ('pitch', 'rad'),
+    ('angle_of_attack', 'rad'), ('sideslip', 'rad'), ('time', 's'))
+
+
+class Table(NamedTuple):
+    """A table that was read: columns with NaN for null, their units, and the flight's facts."""
+
+    columns: Mapping[str, Array]
+    units: Mapping[str, str]
+    facts: Mapping[str, Any]
+
+
+@cache
+def unit_of(name: str) -> str:
+    """Return the unit of a column, '' for a ratio or a count."""
+    return next((unit for end, unit in _UNITS if name == end or (
+        name.endswith(end if end.startswith('_') else f'_{end}'))), '')
+
+
+def columns_of(flown: Collected) -> dict[str, Array | tuple[Array, NDArray[np.bool_]]]:
+    """Return all columns by name; those that have nulls with a mask of where."""
+    return dict(_columns(flown))
+
+
+def _columns(flown: Collected) -> Iterator[tuple[str, Any]]:
+    state = flown.frames
+    times = state['time']
+    yield 'time', times
+    for name, own in _STATE.items():
+        yield name, state[own]
+    yield from zip(_FORCE, specific_force(flown), strict=True)
+    yield 'load_factor', load_factor(flown)
+    yield 'ground_elevation', ground_elevation(flown)
+    for number, engine in enumerate(flown.engines):
+        for name in ENGINE:
+            yield f'engine_{number}_{name}', engine[name]
+    yield from _placed('command_', CONTROLS, times, flown.commands)
+    yield from _in_force(times, flown.targets)
+    if len(flown.contacts):
+        yield from _placed('', _CONTACTS, times, flown.contacts)
+    for topic, rows in flown.sensed.items():
+        # Behind times and stamps.
+        found = np.delete(rows, 1, axis=1)
+        if topic == 'imu/data':
+            yield from _sensed_motion(times, found)
+        else:
+            yield from _placed('sensed_', _SENSED[topic], times, found)
+
+
+def _sensed_motion(times: Array, rows: Array) -> Iterator[tuple[str, Any]]:
+    euler = np.array([frames.quaternion_to_euler((w, x, y, z))
+                      for w, x, y, z in rows[:, 1:5].tolist()])
+    heading = np.array([frames.yaw_to_heading(yaw) for yaw in euler[:, 2].tolist()])
+    rates, force = rows[:, 5:8] * (1.0, -1.0, -1.0), rows[:, 8:11]
+    yield from _placed(
+        'sensed_', ('roll', 'pitch', 'heading', 'roll_rate', 'pitch_rate', 'yaw_rate', *_FORCE),
+        times, np.column_stack((
+            rows[:, 0], euler[:, 0], -euler[:, 1], heading, rates, force)))
+
+
+def _placed(
+    prefix: str, names: Sequence[str], times: Array, rows: Array
+) -> Iterator[tuple[str, Any]]:
+    """Yield columns of rows that not every frame has: null in all others, and where unknown."""
+    at = np.searchsorted(times, rows[:, 0])
+    for number, name in enumerate(names, 1):
+        values = np.full(len(times), np.nan)
+        values[at] = rows[:, number]
+        missing = np.isnan(values)
+        yield prefix + name, (values, missing) if missing.any() else values
+
+
+def _in_force(times: Array, targets: Array) -> Iterator[tuple[str, Any]]:
+    """Yield the targets in force: null before the first one, and what is not held."""
+    since = np.searchsorted(targets[:, 0], times, 'right') - 1
+    for number, name in enumerate(_TARGETS, 1):
+        values = np.full(len(times), np.nan)
+        if len(targets):
+            values = np.where(since < 0, np.nan, targets[since, number])
+        yield f'target_{name}', (values, np.isnan(values))
+
+
+def write(stream: BinaryIO, flown: Collected, facts: str) -> None:
+    """Write a table with the facts of its flight."""
+    import pyarrow
+    from pyarrow import parquet
+    fields, arrays = [], []
+    for name, content in _columns(flown):
+        values, missing = content if isinstance(content, tuple) else (content, None)
+        unit = unit_of(name)
+        fields.append(pyarrow.field(
+            name, pyarrow.float64(), metadata={'unit': unit} if unit else None))
+        arrays.append(pyarrow.array(values, mask=missing))
+    schema = pyarrow.schema(fields, metadata={
+        FACTS: facts, 'units': json.dumps(
+            {one.name: unit_of(one.name) for one in fields if unit_of(one.name)})})
+    parquet.write_table(
+        pyarrow.Table.from_arrays(arrays, schema=schema), stream, compression='zstd',
+        use_dictionary=False, write_statistics=False)
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file is Parquet; OSError if it cannot be read."""
+    if not path.is_file():
+        return False
+    with plain_files.open_regular(path) as stream:
+        return stream.read(len(MAGIC)) == MAGIC
+
+
+def read(path: Path) -> Table:
+    """
+    Read a table.
+
+    Raises ImportError without pyarrow, OSError if there is no such file, and RecordingError for
+    one that is no recording of a flight.
+    """
+    optional.require('reading a Parquet recording', 'pyarrow', extra='export')
+    from pyarrow import ArrowException, parquet
+    try:
+        file = parquet.ParquetFile(path)
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+        _check(path, schema, rows)
+        found = file.read()
+        columns = {
+            name: np.asarray(found[name].cast('float64').to_numpy(), dtype=np.float64)
+            for name in schema.names}
+    except ArrowException as error:
+        raise RecordingError(
+            f'{path} is not read as a recording: {printable(str(error), 200)}') from None
+    try:
+        facts = json.loads((schema.metadata or {})[FACTS])
+        assert isinstance(facts, dict)
+    except (AssertionError, KeyError, ValueError, RecursionError):
+        raise RecordingError(f'{path} is not read as a recording: its metadata have no facts of a '
+                             f'flight ({FACTS.decode()})') from None
+    times = columns['time']
+    if not len(times) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+        raise RecordingError(f'{path} is not read as a recording: expected times that increase')
+    return Table(columns, {
+        name: (schema.field(name).metadata or {}).get(b'unit', b'').decode(errors='replace')
+        for name in schema.names}, facts)
+
+
+def _check(path: Path, schema: Any, rows: int) -> None:
+    """Raise RecordingError for columns or rows that no recording has."""
+    from pyarrow import types
+    names = schema.names
+    wrong = ''
+    if 'time' not in names:
+        wrong = 'it has no column time'
+    elif rows > _MOST_ROWS or len(names) > _MOST_COLUMNS or rows * len(names) > _MOST_CELLS:
+        wrong = (f'it has {rows} rows of {len(names)} columns, expected at most {_MOST_ROWS} of '
+                 f'{_MOST_COLUMNS}, and {_MOST_CELLS} numbers')
+    elif len(set(names)) < len(names):
+        wrong = 'two of its columns have the same name'
+    elif len((schema.metadata or {}).get(FACTS, b'')) > _LONGEST_FACTS:
+        wrong = f'the facts of its flight have more than {_LONGEST_FACTS} bytes'
+    elif other := next((one for one in schema if not (
+            types.is_floating(one.type) or types.is_integer(one.type))), None):
+        wrong = f'column {printable(other.name, 60)!r} has no numbers'
+    if wrong:
+        raise RecordingError(f'{path} is not read as a recording: {wrong}')
