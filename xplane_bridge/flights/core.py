@@ -117,7 +117,7 @@ class CoreFlight(Flight):
             else None, rounding,
             initial.get('gains', ''), order.physics_rate, order.sensor_seed,
             scenario.runway is not None)
-        if order.keep.recording:
+        if order.keep.recording or scenario.needs_more():
             vehicle.collector = Collector(vehicle.aircraft)
         script = self.script = Script(scenario, vehicle, vehicle, self._display)
         script.begin = 0.0

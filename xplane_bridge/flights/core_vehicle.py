@@ -408,4 +408,5 @@ class CoreVehicle(FlownByLaw):
         """Return all that was measured, commanded and wanted, as a recording would have it."""
         return history_of(
             self._measured, self._commanded, self._wanted,
-            None if self._touched is None else self._touched.rows)
+            None if self._touched is None else self._touched.rows,
+            None if self.collector is None else self.collected())

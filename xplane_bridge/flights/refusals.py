@@ -335,16 +335,18 @@ def _in_core(order: Order) -> Iterator[str]:
 
 def _of_recording(order: Order) -> Iterator[str]:
     path, scenario = order.keep.recording, order.scenario
-    if not path:
-        return
-    if not format_of(path):
+    needed = scenario.needs_more()
+    if path and not format_of(path):
         yield (f'the recording {path} has no format: expected a name that ends in '
                f'.{", .".join(FORMATS)}')
+    if not path and not needed:
+        return
+    what = '' if path else f'criteria on {", ".join(dict.fromkeys(needed))}: '
     if order.rounding:
-        yield f'flights in {CORE} are recorded without rounding'
+        yield f'{what}flights in {CORE} are recorded without rounding'
     if scenario.duration > MOST_SECONDS:
-        yield (f'scenario {scenario.name} lasts {scenario.duration:g} s; in {CORE} a flight of at '
-               f'most {MOST_SECONDS:g} s is recorded, as it is in memory until its end')
+        yield (f'{what}scenario {scenario.name} lasts {scenario.duration:g} s; in {CORE} a flight '
+               f'of at most {MOST_SECONDS:g} s is recorded, as it is in memory until its end')
 
 
 def _of_actions(order: Order) -> Iterator[str]:
@@ -383,6 +385,9 @@ def _of_link(order: Order) -> Iterator[str]:
             yield str(error)
     elif link.port or link.web:
         yield '--port and --web need --host; a simulator of this package takes a free port'
+    if order.link.host and (needed := scenario.needs_airframe()):
+        yield (f'{", ".join(dict.fromkeys(needed))}: only simulators of this package say that of '
+               'their aircraft; omit the criteria, or --host')
     if not order.simulator.reports_controls and scenario.needs_controls():
         yield (f'{order.sim} does not report its controls, so scenario {scenario.name} cannot be '
                f'evaluated by {", ".join(dict.fromkeys(scenario.needs_controls()))}')

@@ -31,6 +31,7 @@ _NUMBER = r'([-+]?[\d.]+(?:e[-+]?\d+)?)(%?)'
 # Of a fleet, whose it is.
 _VEHICLE = re.compile(r'\A[a-z]\w*: ')
 _QUANTITY = re.compile(r'\w+ of (\w+) ')
+_EXPRESSION = re.compile(r'\w+ of \(.*\)(?: in (\S+))? (?:from|to|at) ')
 # Of figures, by how their names end or begin; of steps, by what is expected.
 _UNITS = (
     ('s', re.compile(r'.*: settles to|latency\.|controller\.latency\.|\S*longest_gap |'
@@ -83,6 +84,8 @@ def criterion_unit(criterion: str) -> str:
     criterion = _VEHICLE.sub('', criterion)
     if found := _QUANTITY.match(criterion):
         return unit_of(found[1])
+    if found := _EXPRESSION.match(criterion):
+        return found[1] or ''
     return next((unit for unit, form in _UNITS if form.match(criterion)), '')
 
 

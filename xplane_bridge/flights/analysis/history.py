@@ -36,11 +36,15 @@ from numpy.typing import NDArray
 from xplane_bridge.common import optional
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.text import printable
+from xplane_bridge.conversions.expressions.expression import Expression
 from xplane_bridge.conversions.frames import wrap_angle
+from xplane_bridge.flights.analysis.motion import at, derived, held, over_ground
 from xplane_bridge.flights.analysis.quantities import (
-    CONTACTS_TOPIC,
+    AIRFRAME_TOPIC,
     EXTRACT,
     is_release,
+    MOVED,
+    OF_SIMULATOR,
     ORDERED,
     RELAYED,
     stamp_of,
@@ -52,7 +56,7 @@ from xplane_bridge.flights.recordings import parquet_file, rosbag2
 from xplane_bridge.flights.recordings.files import beginning, Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
 from xplane_bridge.flights.recordings.topics import RecordingError
-from xplane_bridge.flights.scenario.quantities import known, TARGETS
+from xplane_bridge.flights.scenario.quantities import DERIVED, known, TARGETS
 from xplane_bridge.sensors.topics import SENSED, TRUTH
 
 # Stamps further than this from the recording time are a simulator's own time.
@@ -205,7 +209,7 @@ def _flight(
         raise RecordingError(f'the recording has no message on {_IMU} below {namespace}')
     for topic, (stamps, recorded) in topics.items():
         if np.isnan(stamps).any() or (
-                topic == CONTACTS_TOPIC and abs(stamps[0] - imu.stamps[0]) > _SAME_CLOCK):
+                topic in OF_SIMULATOR and abs(stamps[0] - imu.stamps[0]) > _SAME_CLOCK):
             # Targets in older recordings have no stamp, and contacts may have simulated time: the
             # newest state's is used.
             newest = np.searchsorted(imu.recorded, recorded, 'right') - 1
@@ -215,8 +219,11 @@ def _flight(
     for topic, found in numbers.items():
         order = _last_of_each(topics[topic].stamps)
         times = topics[topic].stamps[order] - start
-        for at, name in enumerate(rows[topic].names, 2):
-            series[name] = Series(times, found[order, at])
+        for column, name in enumerate(rows[topic].names, 2):
+            series[name] = Series(times, found[order, column])
+    if MOVED[0] in series:
+        series |= over_ground(series)
+    topics.pop(AIRFRAME_TOPIC, None)
     return make_flight(namespace, start, series, topics, counts, diagnostics)
 
 
@@ -248,18 +255,36 @@ def error_of(flight: History, name: str) -> Series:
 
 def quantity(flight: History, name: str) -> Series:
     """
-    Return a quantity by name: one of the flight's series, or altitude_error etc.
+    Return a quantity by name: one of the flight's series, altitude_error etc., or of DERIVED.
 
-    A name that ends in _deg is in degrees. Raises KeyError for unknown ones.
+    A name that ends in _deg is in degrees. What was not measured is empty. Raises KeyError for
+    unknown ones.
     """
     plain = name.removesuffix('_deg')
     if plain.removesuffix('_error') in TARGETS and plain.endswith('_error'):
         found = error_of(flight, plain.removesuffix('_error'))
-    elif plain in flight.series:
-        found = flight.series[plain]
+    elif plain in DERIVED:
+        found = derived(flight.series, plain)
+    elif plain in flight.series or plain in known():
+        found = flight.series.get(plain, Series(np.empty(0), np.empty(0)))
     else:
         raise KeyError(f'there is no quantity {name!r}: expected one of {", ".join(known())}')
     return Series(found.times, np.degrees(found.values)) if plain != name else found
+
+
+def expressed(flight: History, expression: Expression) -> Series:
+    """
+    Return an expression of quantities at the times of the first one in it.
+
+    Others are taken between their two nearest values in proportion, targets and commands as they
+    were last told. Times at which one of them is not known are left out.
+    """
+    found = {name: quantity(flight, name) for name in expression.names}
+    times = next(iter(found.values())).times
+    values = {name: (held if name.startswith(('target_', 'command_')) else at)(series, times)
+              for name, series in found.items()}
+    is_known = ~np.any([np.isnan(one) for one in values.values()], axis=0)
+    return Series(times, expression(values)).where(is_known)
 
 
 def statistic(series: Series, kind: str) -> float:

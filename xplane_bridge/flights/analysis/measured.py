@@ -33,7 +33,10 @@ from xplane_bridge.aircraft.studies.standing import strut_compression
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.flights.analysis.quantities import CONTACTS, EACH_FRAME, MEASURED, TARGET
 from xplane_bridge.flights.analysis.series import Array, Arrivals, History, make_flight, Series
+from xplane_bridge.flights.recordings.collected import Collected
+from xplane_bridge.flights.recordings.parquet_file import columns_of
 from xplane_bridge.flights.recordings.rows import Rows
+from xplane_bridge.flights.scenario.quantities import AIRFRAME, MOTION
 
 COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN)}
 """What is commanded, and its column in rows of commands."""
@@ -126,10 +129,18 @@ class Touched:
 
 def history_of(
     measured: Measured[Any], commanded: Rows, wanted: Sequence[tuple[float, ...]],
-    touched: Rows | None,
+    touched: Rows | None, collected: Collected | None = None,
 ) -> History:
-    """Return all that was measured, commanded and wanted, as a recording would have it."""
+    """
+    Return all that was measured, commanded and wanted, as a recording would have it.
+
+    What was ``collected`` to be recorded has more quantities: see scenario.quantities.
+    """
     times, series = measured.series()
+    if collected is not None:
+        columns: Any = columns_of(collected)
+        series |= {name: Series(collected.frames['time'], columns[name])
+                   for name in (*MOTION, *AIRFRAME)}
     topics = _arrivals(times, EACH_FRAME)
     for rows, names, of in (
         (commanded.rows(), tuple(COMMANDS), ('command/controls',)),

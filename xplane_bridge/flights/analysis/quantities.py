@@ -27,6 +27,7 @@ from typing import Any
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.masks import known_or_nan
+from xplane_bridge.flights.scenario.quantities import AIRFRAME
 
 EACH_FRAME = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
 """Topics with a message for each state, as far as a simulator publishes them."""
@@ -43,7 +44,16 @@ RELAYED = 'vehicle/command/controls'
 """In lockstep with a foreign controller: what reaches the bridge."""
 
 AIRFRAME_TOPIC = 'airframe'
+MOVED = tuple(f'moved_{axis}' for axis in ('forward', 'left', 'up'))
+"""Velocity over ground in body axes, as odom has it."""
+
+_AIR = ('true_airspeed', 'static_pressure', 'dynamic_pressure', 'temperature', 'density')
+_PLAIN_AIRFRAME = tuple(
+    name for name in AIRFRAME if not name.startswith('turbulence') and '_acceleration' not in name)
 CONTACTS_TOPIC = 'contacts'
+OF_SIMULATOR = (CONTACTS_TOPIC, AIRFRAME_TOPIC)
+"""Topics of a simulator itself, whose stamps may be of another clock than the bridge's."""
+
 CONTACTS = ('wheels_on_ground', 'structure_on_ground', 'strut_compression')
 """
 Series that only a simulated flight with a runway has: how many wheels and how many places of the
@@ -55,7 +65,6 @@ POLICY_TARGET = 'policy/target'
 """Where the autopilot below a policy receives its targets: target is what the policy holds."""
 
 
-
 def _of_fix(message: Any) -> dict[str, float]:
     return {'latitude': message.latitude, 'longitude': message.longitude,
             'altitude': message.altitude}
@@ -65,20 +74,27 @@ def _of_imu(message: Any) -> dict[str, float]:
     orientation = message.orientation
     roll, pitch, yaw = frames.quaternion_to_euler(
         (orientation.w, orientation.x, orientation.y, orientation.z))
-    rates = message.angular_velocity
+    rates, force = message.angular_velocity, message.linear_acceleration
+    # Imu.msg: -1 marks what is not measured.
+    scale = math.nan if message.linear_acceleration_covariance[0] == -1.0 else 1.0
     return {'roll': roll, 'pitch': -pitch, 'heading': frames.yaw_to_heading(yaw),
-            'roll_rate': rates.x, 'pitch_rate': -rates.y, 'yaw_rate': -rates.z}
+            'roll_rate': rates.x, 'pitch_rate': -rates.y, 'yaw_rate': -rates.z,
+            'specific_force_forward': scale * force.x, 'specific_force_left': scale * force.y,
+            'specific_force_up': scale * force.z}
 
 
 def _of_odom(message: Any) -> dict[str, float]:
-    position = message.pose.pose.position
-    return {'east': position.x, 'north': position.y}
+    position, moved = message.pose.pose.position, message.twist.twist.linear
+    return {'east': position.x, 'north': position.y, 'up': position.z,
+            **dict(zip(MOVED, (moved.x, moved.y, moved.z), strict=True))}
 
 
 def _of_air_data(message: Any) -> dict[str, float]:
-    speed = message.indicated_airspeed
+    speed, wind = message.indicated_airspeed, message.wind
     return {'airspeed': message.true_airspeed if math.isnan(speed) else speed,
-            'angle_of_attack': message.angle_of_attack, 'sideslip': message.sideslip}
+            'angle_of_attack': message.angle_of_attack, 'sideslip': message.sideslip,
+            **{name: getattr(message, name) for name in _AIR},
+            'wind_north': wind.y, 'wind_east': wind.x, 'wind_down': -wind.z}
 
 
 def _of_controls(message: Any) -> dict[str, float]:
@@ -102,6 +118,14 @@ def _of_contacts(message: Any) -> dict[str, float]:
         message.wheels, message.structure, message.strut_compression)), strict=True))
 
 
+def _of_airframe(message: Any) -> dict[str, float]:
+    turning, gusts = message.angular_acceleration, message.turbulence
+    return {**{name: getattr(message, name) for name in _PLAIN_AIRFRAME},
+            'roll_acceleration': turning.x, 'pitch_acceleration': -turning.y,
+            'yaw_acceleration': -turning.z, 'turbulence_north': gusts.y,
+            'turbulence_east': gusts.x, 'turbulence_down': -gusts.z}
+
+
 # Topic, below the vehicle's namespace -> quantities in its messages, in SI units and radians.
 EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
     'fix': _of_fix,
@@ -114,6 +138,7 @@ EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
     ORDERED: _of_target,
     RELAYED: _of_command,
     CONTACTS_TOPIC: _of_contacts,
+    AIRFRAME_TOPIC: _of_airframe,
 }
 
 

@@ -51,6 +51,10 @@ class Series(NamedTuple):
             np.searchsorted(self.times, end, 'right'))
         return Series(self.times[low:high], self.values[low:high])
 
+    def where(self, wanted: NDArray[np.bool_]) -> Series:
+        """Return the part of which a mask of shape (n,) is true."""
+        return Series(self.times[wanted], self.values[wanted])
+
 
 class Arrivals(NamedTuple):
     """A topic: stamps and times of recording, seconds since the epoch of each, shape (n,)."""

@@ -33,7 +33,7 @@ from xplane_bridge.flights.analysis.quantities import (
 from xplane_bridge.flights.analysis.series import Arrivals, History, make_flight, Series
 from xplane_bridge.flights.recordings import parquet_file, rosbag2
 from xplane_bridge.flights.recordings.topics import RecordingError
-from xplane_bridge.flights.scenario.quantities import TARGETS
+from xplane_bridge.flights.scenario.quantities import AIRFRAME, MOTION, TARGETS
 
 
 def load_table(path: Path) -> History:
@@ -64,6 +64,8 @@ def load_table(path: Path) -> History:
         for name in found:
             series[name] = Series(times[known], columns[name][known])
         topics |= dict.fromkeys(of, Arrivals(times[known], np.full(known.sum(), math.nan)))
+    series |= {name: Series(times, columns[name])
+               for name in (*MOTION, *AIRFRAME) if name in columns}
     if 'heading' not in series:
         raise RecordingError('the table has no heading, so it is of no flight')
     return make_flight('core', 0.0, series, topics, log_time=rosbag2.SIMULATED)

@@ -26,7 +26,7 @@ import numpy as np
 from xplane_bridge.common.text import known
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.flights.analysis.history import quantity, statistic
+from xplane_bridge.flights.analysis.history import expressed, quantity, statistic
 from xplane_bridge.flights.analysis.response import step_response, StepResponse
 from xplane_bridge.flights.analysis.series import History, Series
 from xplane_bridge.flights.scenario.criteria import Criterion
@@ -165,9 +165,10 @@ def _judge(
         begin = 0.0 if math.isnan(criterion.begin) else criterion.begin
         # What happens at the end does not belong to what was before, however that is rounded.
         end = flown if math.isnan(criterion.end) else criterion.end - ROUNDED_TIME
-        value = statistic(
-            quantity(flight, criterion.name).between(begin, end), criterion.statistic
-        ) if end <= flown else math.nan
+        series = (expressed(flight, criterion.expression) if criterion.expression
+                  else quantity(flight, criterion.name))
+        value = (statistic(series.between(begin, end), criterion.statistic) if end <= flown
+                 else math.nan)
     else:
         value = figure(figures, criterion.name)
     # NaN satisfies no limit.
@@ -200,7 +201,10 @@ def describe(criterion: Criterion) -> str:
     limits = [f'{words} {limit:g}' for words, limit in (
         ('at least', criterion.at_least), ('at most', criterion.at_most))
         if not math.isnan(limit)]
-    what = f'{criterion.statistic} of {criterion.name}' if criterion.statistic else criterion.name
+    name = criterion.name
+    if criterion.expression is not None:
+        name = f'({name})' + (f' in {criterion.unit}' if criterion.unit else '')
+    what = f'{criterion.statistic} of {name}' if criterion.statistic else name
     window = [f'{word} {time:g} s' for word, time in (
         ('from', criterion.begin), ('to', criterion.end)) if not math.isnan(time)]
     return ' '.join([what, *window, ' and '.join(limits)])

@@ -22,7 +22,6 @@ and longitude are in degrees. Null: there is nothing of that in the row.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 import json
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -39,6 +38,7 @@ from xplane_bridge.conversions.topics import AIR
 from xplane_bridge.flights.recordings.collected import Collected
 from xplane_bridge.flights.recordings.derived import ground_elevation, load_factor, specific_force
 from xplane_bridge.flights.recordings.topics import RecordingError
+from xplane_bridge.flights.scenario.quantities import unit_of
 
 Array = NDArray[np.float64]
 
@@ -76,20 +76,6 @@ _SENSED = {
     'fix_velocity': ('velocity_east', 'velocity_north', 'velocity_up'),
     'air_data': ('airspeed', *AIR[1:], 'wind_east', 'wind_north', 'wind_up'),
     'odom': ('east', 'north', 'up'), 'range': ('range',)}
-# By the end of a column's name, the first that fits; what has none is a ratio or a count.
-_UNITS = (
-    ('latitude', 'deg'), ('longitude', 'deg'), ('ground_elevation', 'm'), ('roll_rate', 'rad/s'),
-    ('pitch_rate', 'rad/s'), ('yaw_rate', 'rad/s'), ('_acceleration', 'rad/s^2'),
-    ('climb_rate', 'm/s'), ('airspeed', 'm/s'), ('velocity_north', 'm/s'),
-    ('velocity_east', 'm/s'), ('velocity_down', 'm/s'), ('velocity_up', 'm/s'),
-    ('wind_north', 'm/s'), ('wind_east', 'm/s'), ('wind_down', 'm/s'), ('wind_up', 'm/s'),
-    ('turbulence_north', 'm/s'), ('turbulence_east', 'm/s'), ('turbulence_down', 'm/s'),
-    *((name, 'm/s^2') for name in _FORCE), ('pressure', 'Pa'), ('temperature', 'K'),
-    ('density', 'kg/m^3'), ('deflection', 'rad'), ('mass', 'kg'), ('fuel', 'kg'),
-    ('height_above_ground', 'm'), ('rpm', '1/min'), ('power', 'W'), ('thrust', 'N'),
-    ('fuel_flow', 'kg/s'), ('altitude', 'm'), ('east', 'm'), ('north', 'm'), ('up', 'm'),
-    ('range', 'm'), ('heading', 'rad'), ('course', 'rad'), ('roll', 'rad'), ('pitch', 'rad'),
-    ('angle_of_attack', 'rad'), ('sideslip', 'rad'), ('time', 's'))
 
 
 class Table(NamedTuple):
@@ -98,13 +84,6 @@ class Table(NamedTuple):
     columns: Mapping[str, Array]
     units: Mapping[str, str]
     facts: Mapping[str, Any]
-
-
-@cache
-def unit_of(name: str) -> str:
-    """Return the unit of a column, '' for a ratio or a count."""
-    return next((unit for end, unit in _UNITS if name == end or (
-        name.endswith(end if end.startswith('_') else f'_{end}'))), '')
 
 
 def columns_of(flown: Collected) -> dict[str, Array | tuple[Array, NDArray[np.bool_]]]:

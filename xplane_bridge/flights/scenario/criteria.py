@@ -24,6 +24,9 @@ from typing import Any
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.text import did_you_mean
+from xplane_bridge.conversions.expressions.dimensions import check
+from xplane_bridge.conversions.expressions.expression import Expression
 from xplane_bridge.flights.scenario.fleet import (
     ANY_TWO,
     Fleet,
@@ -31,9 +34,10 @@ from xplane_bridge.flights.scenario.fleet import (
     SEPARATION,
     subject_of,
 )
-from xplane_bridge.flights.scenario.quantities import known
+from xplane_bridge.flights.scenario.quantities import is_known, known, unit_of
 
 STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'last', 'change')
+_RATIO = 'dimensionless'
 FIGURES = (
     'duration', 'tracking', 'activity', 'rates', 'latency', 'link', 'route', 'controller', 'load',
     'steps', 'windows', 'runway')
@@ -45,9 +49,10 @@ class Criterion:
     """
     Inclusive limits of a statistic of a quantity in a window, or of a figure.
 
-    ``name`` is a quantity of quantities.py with its unit (``_deg`` is in degrees), or, without
-    ``statistic``, a figure's dotted name. An omitted end of the window is NaN; the frame at
-    ``end`` is not in it, the one at ``begin`` is.
+    ``name`` is a quantity of quantities.py with its unit (``_deg`` is in degrees), the text of an
+    ``expression`` of them, which is in ``unit``, or, without ``statistic``, a figure's dotted
+    name. An omitted end of the window is NaN; the frame at ``end`` is not in it, the one at
+    ``begin`` is.
     """
 
     name: str
@@ -56,15 +61,25 @@ class Criterion:
     end: float
     at_least: float
     at_most: float
+    expression: Expression | None = None
+    unit: str = ''
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Return the names of the quantities in it; none of a figure."""
+        if self.expression is not None:
+            return self.expression.names
+        return (self.name,) if self.statistic else ()
 
 
 def parse(item: Any, where: str, duration: float) -> Criterion:
     """Return a criterion of a file; ScenarioError says what is wrong with it."""
     given = fields.mapping(item, where, optional=(
-        'quantity', 'statistic', 'from', 'to', 'figure', 'at_least', 'at_most'))
+        'quantity', 'expression', 'unit', 'statistic', 'from', 'to', 'figure', 'at_least',
+        'at_most'))
     limits = _limits(given, where)
     if 'figure' in given:
-        for key in ('quantity', 'statistic', 'from', 'to'):
+        for key in ('quantity', 'expression', 'unit', 'statistic', 'from', 'to'):
             if key in given:
                 raise ScenarioError(f'{where}: "{key}" belongs to a quantity, not to a figure')
         name = fields.text(given['figure'], f'{where}.figure')
@@ -73,15 +88,47 @@ def parse(item: Any, where: str, duration: float) -> Criterion:
                 f'{where}.figure: there is no figure {shown(name)}: expected one that begins with '
                 f'{", ".join(FIGURES)}')
         return Criterion(name, '', math.nan, math.nan, *limits)
-    if 'quantity' not in given or 'statistic' not in given:
-        raise ScenarioError(f'{where}: expected a figure, or a quantity with its statistic')
-    statistic = fields.choice(given['statistic'], f'{where}.statistic', STATISTICS)
-    name = fields.text(given['quantity'], f'{where}.quantity')
-    if name.removesuffix('_deg') not in known():
+    if ('quantity' in given) == ('expression' in given) or 'statistic' not in given:
         raise ScenarioError(
-            f'{where}.quantity: there is no quantity {shown(name)}: expected one of '
-            f'{", ".join(known())}, with _deg for degrees')
-    return Criterion(name, statistic, *_window(given, where, duration), *limits)
+            f'{where}: expected a figure, or a quantity or an expression with its statistic')
+    statistic = fields.choice(given['statistic'], f'{where}.statistic', STATISTICS)
+    window = _window(given, where, duration)
+    if 'expression' in given:
+        return _of_expression(given, where, statistic, window, limits)
+    if 'unit' in given:
+        raise ScenarioError(f'{where}: "unit" belongs to an expression; a quantity has its own')
+    name = fields.text(given['quantity'], f'{where}.quantity')
+    if not is_known(name):
+        raise ScenarioError(f'{where}.quantity: {_no_quantity(name)}')
+    return Criterion(name, statistic, *window, *limits)
+
+
+def _of_expression(
+    given: Mapping[str, Any], where: str, statistic: str, window: tuple[float, float],
+    limits: tuple[float, float],
+) -> Criterion:
+    """Return a criterion on an expression, whose unit is stated, and that of its quantities."""
+    text = ' '.join(fields.text(given['expression'], f'{where}.expression').split())
+    if 'unit' not in given:
+        raise ScenarioError(
+            f"{where}: state the unit that the expression is in; unit: '' is that of a ratio")
+    unit = fields.text(given['unit'], f'{where}.unit').strip()
+    try:
+        found = Expression(text)
+        for name in found.names:
+            if not is_known(name):
+                raise ScenarioError(_no_quantity(name))
+        check(found.tree, {name: unit_of(name) or _RATIO for name in found.names}, unit or _RATIO)
+    except (ValueError, ImportError) as error:
+        raise ScenarioError(f'{where}.expression: {error}') from None
+    return Criterion(text, statistic, *window, *limits, found, unit)
+
+
+def _no_quantity(name: str) -> str:
+    if is_known(name.removesuffix('_deg')):
+        return f'{shown(name)} is no angle, so it is never in degrees'
+    return (f'there is no quantity {shown(name)}{did_you_mean(name, known())}; '
+            'docs/reference/scenarios.md lists them')
 
 
 def over_two(

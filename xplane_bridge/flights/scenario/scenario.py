@@ -48,6 +48,7 @@ from xplane_bridge.flights.scenario.events import (
 from xplane_bridge.flights.scenario.events import parse as parse_event
 from xplane_bridge.flights.scenario.excitation import Excitation
 from xplane_bridge.flights.scenario.fleet import contents_of, Fleet, fleet_of, names_of
+from xplane_bridge.flights.scenario.quantities import AIRFRAME, needs_more
 from xplane_bridge.flights.scenario.runway import PROCEDURES
 from xplane_bridge.flights.scenario.weather import WEATHER
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
@@ -139,7 +140,17 @@ class Scenario:
     def needs_controls(self) -> list[str]:
         """Return which of its criteria need the reported controls."""
         return [criterion.name for criterion in self.criteria
-                if criterion.statistic and criterion.name in CONTROLS]
+                if criterion.statistic and any(one in CONTROLS for one in criterion.quantities)]
+
+    def needs_more(self) -> list[str]:
+        """Return which quantities of its criteria need more than what is kept of each flight."""
+        return [one for criterion in self.criteria for one in criterion.quantities
+                if needs_more(one)]
+
+    def needs_airframe(self) -> list[str]:
+        """Return which quantities of its criteria only simulators of this package say."""
+        return [one for criterion in self.criteria for one in criterion.quantities
+                if one.removesuffix('_deg') in AIRFRAME]
 
 
 def find(name: str) -> str:

@@ -66,4 +66,4 @@ def _is_target(event: Event) -> bool:
 def _needs_target(criterion: Criterion) -> bool:
     if not criterion.statistic:
         return criterion.name.split('.')[0] in _OF_FIGURES
-    return criterion.name.removesuffix('_deg') in _OF_TARGETS
+    return any(name.removesuffix('_deg') in _OF_TARGETS for name in criterion.quantities)
