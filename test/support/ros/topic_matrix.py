@@ -42,7 +42,8 @@ NODES = {
 }
 COMMON = ('fix', 'datum', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls', 'engines',
           '/clock', 'command/controls', 'command/engines')
-PAGES = {name: f'peers/{name.removesuffix("_node")}.md' for name in NODES}
+PAGES = {name: f'peers/{name.removesuffix("_node")}.md' for name in NODES} | {
+    'simulator_node': 'jsbsim_node.md'}
 BEGIN, END = '<!-- topics begin -->', '<!-- topics end -->'
 # Common to every node, belonging to ROS itself, or (tf) absent unless tf2_msgs is installed.
 IGNORED = ('/diagnostics', '/tf', '/parameter_events', '/rosout', '~/transition_event')

@@ -134,13 +134,13 @@ def _of_the_law(flown: Collected) -> Iterator[TopicMessages]:
         times, *values = flown.commands.T
         yield _messages('command/controls', 'xplane_bridge/msg/FlightControls', {},
                         _nanoseconds(times), _masked(
-                            CONTROLS, values, [1 << bit for bit in range(len(CONTROLS))], 0.0))
+                            CONTROLS, values, [1 << bit for bit in range(len(CONTROLS))]))
     if len(flown.targets):
         times, *values = flown.targets.T
         yield _messages(
             'autopilot/active_target', 'xplane_bridge/msg/AutopilotTarget', {},
             _nanoseconds(times), _masked(
-                [*TARGET_BITS], values, [*TARGET_BITS.values()], np.nan), latched=True)
+                [*TARGET_BITS], values, [*TARGET_BITS.values()]), latched=True)
     if len(flown.contacts):
         times, *values = flown.contacts.T
         yield _messages(
@@ -238,13 +238,12 @@ def _nanoseconds(seconds: Array) -> NDArray[np.int64]:
 
 
 def _masked(
-    names: Sequence[str], values: Sequence[Array], bits: Sequence[int], unset: float
+    names: Sequence[str], values: Sequence[Array], bits: Sequence[int]
 ) -> Numbers:
     known = [~np.isnan(value) for value in values]
     return {
         'fields': sum(bit * one.astype(np.int64) for bit, one in zip(bits, known, strict=True)),
-        **{name: np.where(one, value, unset)
-           for name, value, one in zip(names, values, known, strict=True)}}
+        **dict(zip(names, values, strict=True))}
 
 
 def _of_each(flown: Collected, names: Sequence[str]) -> Numbers:
