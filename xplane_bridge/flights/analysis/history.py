@@ -38,7 +38,13 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.text import printable
 from xplane_bridge.conversions.expressions.expression import Expression
 from xplane_bridge.conversions.frames import wrap_angle
-from xplane_bridge.flights.analysis.motion import at, derived, held, over_ground
+from xplane_bridge.flights.analysis.motion import (
+    at,
+    derived,
+    held,
+    over_ground,
+    reversals,
+)
 from xplane_bridge.flights.analysis.quantities import (
     AIRFRAME_TOPIC,
     EXTRACT,
@@ -316,7 +322,8 @@ def figures(flight: History, end: float = math.nan) -> dict[str, Any]:
     Return the figures of a flight from its start to ``end`` (s), as plain numbers by name.
 
     tracking: rms and largest error of each target while there was one (rad, m, m/s). activity of
-    each command: standard deviation, and travel (the sum of all movements) per second. rates: for
+    each command: standard deviation, travel (the sum of all movements) per second, and reversals
+    per second, from one movement of at least LEAST_MOVEMENT to one the other way. rates: for
     each topic, the number of messages with distinct stamps, their rate in the stamps' clock, and
     the longest gap (s). latency (s), if stamps are receive times: from the datagram in the kernel
     to the recorder, and to the recorder through the autopilot; see latency_of(). link: the
@@ -369,11 +376,12 @@ def _duration(flight: History, end: float) -> float:
 
 def _activity(command: Series) -> dict[str, float]:
     values = command.values[np.isfinite(command.values)]
-    if len(values) < 2:
-        return {'std': math.nan, 'travel': math.nan}
-    seconds = float(command.times[-1] - command.times[0])
+    seconds = float(command.times[-1] - command.times[0]) if len(values) > 1 else 0.0
+    if not seconds:
+        return {'std': math.nan, 'travel': math.nan, 'reversals': math.nan}
     return {'std': float(values.std()),
-            'travel': float(np.abs(np.diff(values)).sum()) / seconds if seconds else math.nan}
+            'travel': float(np.abs(np.diff(values)).sum()) / seconds,
+            'reversals': reversals(values) / seconds}
 
 
 def _rate(times: Array, end: float) -> dict[str, float]:

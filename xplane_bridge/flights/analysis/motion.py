@@ -28,6 +28,7 @@ What follows from how an aircraft moved: velocity over ground, path, load factor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+import math
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ from xplane_bridge.flights.analysis.series import Array, Series
 
 _AXES = ('north', 'east', 'down')
 _BODY = ('forward', 'left', 'up')
+LEAST_MOVEMENT = 0.02
+"""The least movement of a command that counts as one, 1 being its full deflection."""
 _NOTHING = Series(np.empty(0), np.empty(0))
 
 
@@ -74,6 +77,20 @@ def held(series: Series, times: Array) -> Array:
         return np.full(len(times), np.nan)
     since = np.searchsorted(series.times, times + ROUNDED_TIME, 'right') - 1
     return np.where(since < 0, np.nan, series.values[since])
+
+
+def reversals(values: Array, least: float = LEAST_MOVEMENT) -> int:
+    """Return how often a command of shape (n,) turns round; less than ``least`` is no movement."""
+    turning = np.flatnonzero(np.diff(np.sign(np.diff(values))) != 0.0) + 1
+    count, direction, extreme = 0, 0.0, float(values[0])
+    for value in (*values[turning].tolist(), float(values[-1])):
+        moved = value - extreme
+        if direction * moved > 0.0:
+            extreme = value
+        elif abs(moved) >= least:
+            count += bool(direction)
+            direction, extreme = math.copysign(1.0, moved), value
+    return count
 
 
 def _orientation(series: Mapping[str, Series], times: Array) -> Any:
