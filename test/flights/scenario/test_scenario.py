@@ -130,10 +130,10 @@ def test_shipped_scenarios_are_understood(path):
         found, sim='core' if found.vehicles or found.runway else 'xpc'))
 
 
-def test_ten_scenarios_ship():
+def test_eleven_scenarios_ship():
     assert [path.stem for path in SHIPPED] == [
         'circuit', 'crossing', 'engine_out', 'formation', 'frequency_response', 'identification',
-        'link_loss', 'racetrack', 'steps', 'turbulence']
+        'link_loss', 'racetrack', 'robustness', 'steps', 'turbulence']
 
 
 BLOCKED = """
@@ -221,7 +221,7 @@ def test_the_example_in_the_document_is_one():
         (pages / name).read_text().split('```yaml\n')[1].split('```')[0]
         for name in ('scenarios.md', 'test_inputs.md'))
     found = parsed(first)
-    assert len(found.events) == 6
+    assert len(found.events) == 7
     assert found.route is not None
     found = parsed(inputs)
     assert [event.action for event in found.events if event.lasts] == [
