@@ -27,6 +27,7 @@ from xplane_bridge.control.gains import Gains, scaled
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
 from xplane_bridge.control.runway import performance
+from xplane_bridge.flights.analysis.linear import not_judged
 from xplane_bridge.flights.order import (
     CORE,
     DIRECT,
@@ -86,6 +87,8 @@ def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
     yield from _of_sensors(order)
     yield from _of_plant(order, own_law)
     yield from _of_runway(order, own_law)
+    yield from not_judged(order.scenario, order.link.host, is_autopilot=not (
+        own_law or order.flown_by.foreign or order.flown_by.actions))
     if not own_law and not broken and (strange or not order.flown_by.policy):
         yield from _of_gains(order)
     if not 0 <= order.seed <= LARGEST_SEED:
@@ -385,9 +388,6 @@ def _of_link(order: Order) -> Iterator[str]:
             yield str(error)
     elif link.port or link.web:
         yield '--port and --web need --host; a simulator of this package takes a free port'
-    if order.link.host and (needed := scenario.needs_airframe()):
-        yield (f'{", ".join(dict.fromkeys(needed))}: only simulators of this package say that of '
-               'their aircraft; omit the criteria, or --host')
     if not order.simulator.reports_controls and scenario.needs_controls():
         yield (f'{order.sim} does not report its controls, so scenario {scenario.name} cannot be '
                f'evaluated by {", ".join(dict.fromkeys(scenario.needs_controls()))}')

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.analysis import verdict
+from xplane_bridge.flights.analysis.linear import linear_figures
 from xplane_bridge.flights.analysis.runway import figures as runway_figures
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.analysis.verdict import FlownStep, Judgement
@@ -77,6 +78,7 @@ def _figures(
         }
     if script.scenario.runway is not None:
         figures['runway'] = runway_figures(history, script.scenario.runway, script.flown)
+    figures |= linear_figures(script.scenario)
     if script.account is not None:
         figures['controller'] = script.account.figures(script.begin)
     # What else runs on this machine shows in the latencies.

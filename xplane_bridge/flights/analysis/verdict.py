@@ -59,7 +59,8 @@ class Judgement:
     form: str = '{:.4g}'
 
     def __str__(self) -> str:
-        return f'{self.criterion}: {known(self.value, self.form, "never")}'
+        unknown = 'never' if math.isnan(self.value) else 'without limit'
+        return f'{self.criterion}: {known(self.value, self.form, unknown)}'
 
 
 @dataclass(frozen=True, slots=True)
