@@ -25,6 +25,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.flights.analysis.history import quantity
 from xplane_bridge.flights.analysis.linear import linear_figures
+from xplane_bridge.flights.laws import autopilot_of
 from xplane_bridge.flights.order import FlownBy, Link, Order
 from xplane_bridge.flights.refusals import refusals
 from xplane_bridge.flights.scenario.quantities import AIRFRAME, DERIVED, MOTION
@@ -42,21 +43,25 @@ def scenario(*criteria, **initial):
         'criteria': [*criteria]})
 
 
+def figures_of(found):
+    return linear_figures(found, autopilot_of)
+
+
 def test_a_delay_of_the_plant_is_taken_from_the_delay_margin():
     """However its margin was found: so much more, and no more, it may have."""
-    whole = linear_figures(scenario(MARGIN))['margins']
-    late = linear_figures(scenario(MARGIN, plant={'command_delay': 0.05}))['margins']
+    whole = figures_of(scenario(MARGIN))['margins']
+    late = figures_of(scenario(MARGIN, plant={'command_delay': 0.05}))['margins']
     assert 0.05 < whole['elevator']['delay'] < 1.0
     # Of the elevator's loop while those of the others are closed, whose delay grows as well.
     assert late['elevator']['delay'] == pytest.approx(whole['elevator']['delay'] - 0.05, abs=0.02)
     assert late['disk'] < whole['disk']
-    assert not linear_figures(scenario({'quantity': 'roll', 'statistic': 'max', 'at_most': 1.0}))
+    assert not figures_of(scenario({'quantity': 'roll', 'statistic': 'max', 'at_most': 1.0}))
 
 
 def test_more_gain_of_a_rate_loop_is_taken_from_its_gain_margin():
     """All gains of the elevator's inmost law by the same factor are a factor on its loop."""
     factor = 1.5
-    plain, more = (linear_figures(scenario(MARGIN, plant=plant))['margins']['elevator']['gain']
+    plain, more = (figures_of(scenario(MARGIN, plant=plant))['margins']['elevator']['gain']
                    for plant in ({}, {'gains.pitch_rate_to_elevator': factor,
                                       'gains.pitch_rate_to_elevator_integral': factor}))
     assert plain - more == pytest.approx(20.0 * math.log10(factor), abs=1e-3)

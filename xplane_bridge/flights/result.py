@@ -29,6 +29,7 @@ from xplane_bridge.flights.analysis.runway import figures as runway_figures
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.analysis.verdict import FlownStep, Judgement
 from xplane_bridge.flights.analysis.windows import Window, windows
+from xplane_bridge.flights.laws import autopilot_of
 from xplane_bridge.flights.scenario.events import Event
 from xplane_bridge.flights.script import Script
 
@@ -78,7 +79,7 @@ def _figures(
         }
     if script.scenario.runway is not None:
         figures['runway'] = runway_figures(history, script.scenario.runway, script.flown)
-    figures |= linear_figures(script.scenario)
+    figures |= linear_figures(script.scenario, autopilot_of)
     if script.account is not None:
         figures['controller'] = script.account.figures(script.begin)
     # What else runs on this machine shows in the latencies.

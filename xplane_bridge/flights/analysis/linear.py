@@ -27,7 +27,7 @@ They are of the linear model about the trim in which the scenario begins, with i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -37,10 +37,10 @@ from xplane_bridge.aircraft.plant import Plant
 from xplane_bridge.aircraft.studies.linearize import linearize
 from xplane_bridge.aircraft.studies.modes import levels, modes_of
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.tuning.linear_model import LinearModel
 from xplane_bridge.control.tuning.robustness import robustness
 from xplane_bridge.control.tuning.tune import Limits
-from xplane_bridge.flights.laws import autopilot_of
 from xplane_bridge.flights.scenario.scenario import Scenario
 from xplane_bridge.flights.scenario.start import simulated_start
 
@@ -78,9 +78,13 @@ def wanted(scenario: Scenario) -> list[str]:
     return [name for name in (MARGINS, HANDLING) if name in names]
 
 
-def linear_figures(scenario: Scenario) -> dict[str, Any]:
+def linear_figures(
+    scenario: Scenario, autopilot: Callable[..., Cascade]
+) -> dict[str, Any]:
     """
     Return the figures that its criteria are about, by name.
+
+    ``autopilot`` is laws.autopilot_of, which returns one of an aircraft.
 
     Raises ValueError if it does not begin in steady flight.
     """
@@ -94,7 +98,7 @@ def linear_figures(scenario: Scenario) -> dict[str, Any]:
         given['altitude_msl'], given['airspeed'], plant.without_actuators())
     found: dict[str, Any] = {}
     if MARGINS in needed:
-        gains = autopilot_of(
+        gains = autopilot(
             initial.get('model', DEFAULT_MODEL), initial.get('aircraft_path', ''),
             initial.get('gains', ''), plant.gains).gains
         usual = Limits()
