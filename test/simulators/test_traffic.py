@@ -18,6 +18,7 @@ import math
 
 import pytest
 
+from xplane_bridge.aircraft.terrain import Airfield
 from xplane_bridge.simulators.traffic import OtherAircraft
 
 
@@ -35,3 +36,15 @@ def test_straight_flight_is_the_same_to_the_last_bit_as_any_other(heading, throt
     assert straight == any_other
     assert straight.speed == pytest.approx(20.0 + 60.0 * throttle, abs=4.1)
     assert math.hypot(straight.lat_deg - 47.26, straight.lon_deg - 11.34) > 0.003
+
+
+@pytest.mark.parametrize('elevation', [0.0, 1500.0])
+@pytest.mark.parametrize('yoke_pitch', [0.0, -1.0])
+def test_traffic_keeps_above_the_ground_of_another_airfield(elevation, yoke_pitch):
+    other = OtherAircraft(
+        47.4, 8.5, elevation + 3.0, 0.0, 50.0, airfield=Airfield(47.4, 8.5, elevation))
+    other.yoke_pitch = yoke_pitch
+    other.advance(1.0 / 60.0, 300)
+    assert other.altitude_msl == elevation + (2.0 if yoke_pitch else 3.0)
+    other.place(altitude_msl=elevation - 50.0)
+    assert other.altitude_msl == elevation + 2.0

@@ -53,7 +53,6 @@ _HEIGHT_ABOVE_GROUND = 2.0
 # Where the user's aircraft is parked, the others are this far above it.
 _HEIGHT_OVER_PARKED = 500.0
 _SPEED_OVER_PARKED = 50.0
-_CLEAR = terrain.HIGHEST + _HEIGHT_ABOVE_GROUND
 
 
 @dataclass(slots=True)
@@ -64,7 +63,7 @@ class OtherAircraft:
     lat_deg and lon_deg are geodetic, altitude_msl in m; phi, theta, psi are roll, pitch and true
     heading in rad; speed is true and over ground, in m/s. The yoke is -1..1 with X-Plane's signs
     (+ nose up, right, right); throttle and the rest are 0..1, speedbrake up to 1.5. gear,
-    flaps and speedbrake are shown but change nothing.
+    flaps and speedbrake are shown but change nothing. The ground is flat around ``airfield``.
     """
 
     lat_deg: float
@@ -82,9 +81,12 @@ class OtherAircraft:
     flaps: float = 0.0
     speedbrake: float = 0.0
     lights: dict[str, int] = field(default_factory=dict)
+    airfield: terrain.Airfield = terrain.HOME
+    _clear: float = field(init=False, repr=False, default=0.0)
 
     def __post_init__(self) -> None:
-        """Set the throttle to hold the speed."""
+        """Set the throttle to hold the speed; find the height that is above all ground."""
+        self._clear = max(terrain.HIGHEST, self.airfield.elevation) + _HEIGHT_ABOVE_GROUND
         if not self.throttle:
             self.throttle = [(self.speed - SLOWEST) / (FASTEST - SLOWEST)] * 16
 
@@ -149,7 +151,7 @@ class OtherAircraft:
                     (across + altitude) * math.cos(math.radians(lat_deg)))), 360.0)
             lat_deg = there if -MAX_LAT_DEG <= there <= MAX_LAT_DEG else clamp(
                 there, -MAX_LAT_DEG, MAX_LAT_DEG)
-            if not _CLEAR <= altitude <= MAX_ALTITUDE:
+            if not self._clear <= altitude <= MAX_ALTITUDE:
                 self.lat_deg, self.lon_deg = lat_deg, lon_deg
                 self._limit_altitude()
         self.lat_deg, self.lon_deg, self.speed = lat_deg, lon_deg, speed
@@ -210,8 +212,9 @@ class OtherAircraft:
 
     def _limit_altitude(self) -> None:
         """Stay above the ground, which is looked up near it only: 19 aircraft fly each frame."""
-        if self.altitude_msl < _CLEAR:
-            lowest = terrain.elevation_m(self.lat_deg, self.lon_deg) + _HEIGHT_ABOVE_GROUND
+        if self.altitude_msl < self._clear:
+            lowest = _HEIGHT_ABOVE_GROUND + terrain.elevation_around(
+                self.airfield, self.lat_deg, self.lon_deg)
             self.altitude_msl = max(self.altitude_msl, lowest)
         self.altitude_msl = min(self.altitude_msl, MAX_ALTITUDE)
 
@@ -251,8 +254,9 @@ def formation(
     others = []
     for n in range(1, count + 1):
         lat, lon = moved(state.lat_deg, state.lon_deg, state.psi, 0.0, abreast(n))
-        lowest = terrain.elevation_around(airfield, lat, lon) + 2.0
-        others.append(OtherAircraft(lat, lon, max(altitude, lowest), state.psi, speed))
+        lowest = terrain.elevation_around(airfield, lat, lon) + _HEIGHT_ABOVE_GROUND
+        others.append(OtherAircraft(
+            lat, lon, max(altitude, lowest), state.psi, speed, airfield=airfield))
     return others
 
 
