@@ -17,7 +17,8 @@
 import json
 import struct
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 import pytest
 
 from xplane_bridge.protocols.ardupilot_json import decode, encode, Report, Servos
@@ -53,7 +54,8 @@ def test_any_bytes_are_a_frame_or_refused(data):
         servos = decode(data)
     except ProtocolError:
         return
-    assert len(servos.pwm) in (16, 32) and servos.rate > 0
+    assert len(servos.pwm) in (16, 32)
+    assert servos.rate > 0
 
 
 @pytest.mark.parametrize(('data', 'sentence'), [
@@ -68,7 +70,9 @@ def test_malformed_frames_are_refused_with_a_sentence(data, sentence):
 
 def test_a_report_is_one_line_between_line_feeds():
     data = encode(REPORT)
-    assert data[:1] == data[-1:] == b'\n' and data.count(b'\n') == 2 and b' ' not in data
+    assert data[:1] == data[-1:] == b'\n'
+    assert data.count(b'\n') == 2
+    assert b' ' not in data
     assert json.loads(data) == {
         'timestamp': 0.5, 'imu': {'gyro': [0.1, 0.2, 0.3], 'accel_body': [1.0, 2.0, -9.8]},
         'position': [3.0, 4.0, -5.0], 'attitude': [0.01, 0.02, 0.03],
