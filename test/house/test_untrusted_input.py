@@ -83,14 +83,14 @@ def test_nodes_bind_what_the_page_says(name, ros, bound):
     assert set(bound) == wanted
 
 
-@pytest.mark.parametrize('name', ['xpc', 'xplane_udp', 'fdmdata'])
+@pytest.mark.parametrize('name', ['xpc', 'xplane_udp', 'fdmdata', 'ardupilot'])
 def test_simulators_bind_what_the_page_says(name):
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     from xplane_bridge.protocols.registry import PROTOCOLS
     from xplane_bridge.simulators.faults import Faults
-    from xplane_bridge.simulators.registry import load
+    from xplane_bridge.simulators.registry import load, WITHOUT_NODE
 
-    module = load(PROTOCOLS[name])
+    module = load((PROTOCOLS | WITHOUT_NODE)[name])
     parser = ArgumentParser()
     module.add_options(parser)
     frontend = module.make_frontend(parser.parse_args([]), Faults())

@@ -44,7 +44,7 @@ from xplane_bridge.protocols.registry import PeerProtocol, PROTOCOLS
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.flown import beside, fly_beside
-from xplane_bridge.simulators.registry import load, SIMULATORS
+from xplane_bridge.simulators.registry import load, SIMULATORS, WITHOUT_NODE
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
 
@@ -54,7 +54,7 @@ _START = Initial()
 _ALL = 'all'
 _TOGETHER = tuple(name for name, protocol in PROTOCOLS.items() if protocol.has_usual_place)
 # A simulator of X-Plane's own UDP has its version in its name; the protocol's name has any.
-_SPOKEN = {one.name: one.protocol for one in SIMULATORS.values()}
+_SPOKEN = {one.name: one.protocol for one in SIMULATORS.values()} | WITHOUT_NODE
 _VERSIONS = {one.name: one.version for one in SIMULATORS.values() if one.version is not None}
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast, Protocol, TYPE_CHECKING
 
-from xplane_bridge.protocols import xplane_udp
+from xplane_bridge.protocols import ardupilot_json, xplane_udp
 from xplane_bridge.protocols.registry import DATA_PORT, PeerProtocol, PROTOCOLS
 
 if TYPE_CHECKING:
@@ -113,6 +113,11 @@ SIMULATORS = {
                   has_traffic=False),
     )
 }
+WITHOUT_NODE = {
+    'ardupilot': PeerProtocol('ardupilot', "the physics that ArduPilot's SITL flies (JSON)",
+                              ardupilot_json.PORT, has_usual_place=False),
+}
+"""Simulators to which other programs connect, and no node of this package."""
 _VERSIONS = ', '.join(one.name for one in SIMULATORS.values() if one.version is not None)
 NO_SIMULATORS = {
     'xplane': f'has no version: choose one of {_VERSIONS}',

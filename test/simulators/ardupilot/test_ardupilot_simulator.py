@@ -1,0 +1,166 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The physics behind ArduPilot's SITL, flown by a stand-in for it that knows the facts only."""
+
+from contextlib import closing
+import json
+import socket
+import struct
+
+import pytest
+
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.commands.simulator import main
+from xplane_bridge.protocols.ardupilot_json import Servos
+from xplane_bridge.simulators.ardupilot import ArdupilotFrontend, Channels, Physics
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.world import World
+
+DEADLINE = 60.0
+RATE = 120
+
+
+def frame(count, *pwm, rate=RATE):
+    return struct.pack('<HHI16H', 18458, rate, count, *pwm, *(16 - len(pwm)) * (0,))
+
+
+class Sitl:
+    """Keeps the wings level and the nose a little up, one frame for each answer."""
+
+    def __init__(self, address):
+        self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.link.settimeout(DEADLINE)
+        self.link.connect(address)
+        self.pwm = (1500, 1500, 1700, 1500)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.link.close()
+
+    def ask(self, data):
+        self.link.send(data)
+        return self.link.recv(65536)
+
+    def fly(self, counts):
+        answers = []
+        for count in counts:
+            answers.append(self.ask(frame(count, *self.pwm)))
+            found = json.loads(answers[-1])
+            roll, pitch, _ = found['attitude']
+            self.pwm = (round(1500 - 400 * roll), round(1500 + 600 * (0.05 - pitch)), 1700, 1500)
+        return answers
+
+
+def flight(counts):
+    frontend = ArdupilotFrontend(UdpEndpoint())
+    with running(frontend), Sitl(frontend.endpoints[0].address) as sitl:
+        return sitl.fly(counts)
+
+
+def test_two_runs_in_lockstep_are_equal_to_the_bit():
+    first, second = flight(range(360)), flight(range(360))
+    assert first == second
+    last = json.loads(first[-1])
+    assert last['timestamp'] == pytest.approx(3.0)
+    assert abs(last['attitude'][0]) < 0.2
+    assert 'no_lockstep' not in last
+
+
+def test_malformed_frames_and_strangers_are_passed_over_until_the_peer_is_silent():
+    frontend = ArdupilotFrontend(UdpEndpoint())
+    frontend.open(World(Aircraft()), 0.0)
+    address = frontend.endpoints[0].address
+    with closing(frontend), Sitl(address) as sitl, Sitl(address) as stranger:
+        sitl.link.send(b'nonsense')
+        sitl.link.send(frame(0))
+        stranger.link.send(frame(9))
+        frontend.frame(0.1)
+        assert (frontend.malformed, frontend.strangers, frontend.sent) == (1, 1, 1)
+        first = sitl.link.recv(65536)
+        sitl.link.send(frame(1))
+        frontend.frame(0.9)
+        assert json.loads(sitl.link.recv(65536))['timestamp'] == pytest.approx(2 / RATE)
+        stranger.link.send(frame(0))
+        frontend.frame(2.0)
+        assert stranger.link.recv(65536) == first
+
+
+def physics():
+    return Physics(World(Aircraft()), Channels())
+
+
+def answered(one, count, *pwm, rate=RATE):
+    return one.answer(Servos(rate, count, (*pwm, *(16 - len(pwm)) * (0,))))
+
+
+def test_a_repeated_frame_is_answered_again_and_time_stands():
+    one = physics()
+    assert answered(one, 0) == answered(one, 0)
+    assert one.world.flight_time == pytest.approx(1 / RATE)
+
+
+def test_lost_frames_are_flown_but_never_more_than_a_second():
+    one = physics()
+    for count, time in ((0, 1 / RATE), (3, 4 / RATE), (2**32 - 1, 4 / RATE + 1.0)):
+        assert json.loads(answered(one, count))['timestamp'] == pytest.approx(time)
+
+
+def test_a_falling_count_puts_the_aircraft_back_and_time_begins_again():
+    one = physics()
+    first = answered(one, 0, 1500, 1500, 1700, 1500)
+    for count in range(1, 60):
+        answered(one, count, 2000, 1500, 1700, 1500)
+    assert answered(one, 0, 1500, 1500, 1700, 1500) == first
+    assert one.restarts == 1
+
+
+def test_the_owners_frames_do_not_move_it():
+    one = physics()
+    before = answered(one, 0)
+    one.world.advance(1.0)
+    assert one.line() == before
+
+
+@pytest.mark.parametrize(('pwm', 'controls'), [
+    ((2000, 1000, 1250, 1750), {'aileron': 1.0, 'elevator': -1.0, 'throttle': 0.25,
+                                'rudder': 0.5}),
+    ((65535, 1, 65535, 0), {'aileron': 1.0, 'elevator': -1.0, 'throttle': 1.0})])
+def test_channels_move_controls_and_no_signal_moves_none(pwm, controls):
+    assert Channels().controls(pwm) == controls
+
+
+def test_channels_are_reversed_and_beyond_the_frame_ignored():
+    channels = Channels(
+        {'elevator': 1, 'flaps': 2, 'rudder': 20}, frozenset({'elevator', 'flaps'}))
+    assert channels.controls((2000, 1250) + 14 * (0,)) == {'elevator': -1.0, 'flaps': 0.75}
+
+
+def test_in_real_time_it_says_so():
+    frontend = ArdupilotFrontend(UdpEndpoint(), lockstep=False)
+    with running(frontend), Sitl(frontend.endpoints[0].address) as sitl:
+        assert json.loads(sitl.ask(frame(0)))['no_lockstep'] == 1
+        earlier, later = (json.loads(sitl.link.recv(65536))['timestamp'] for _ in range(2))
+        assert later > earlier
+
+
+def test_the_command_runs_it(capsys):
+    assert main(['ardupilot', '--port', '0', '--duration', '0.2', '--flaps-channel', '5',
+                 '--reverse', 'elevator']) == 0
+    assert capsys.readouterr().out.startswith("physics of ArduPilot's SITL (JSON) of a c172p on ")

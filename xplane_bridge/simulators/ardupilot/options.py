@@ -1,0 +1,58 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The options of ``simulator ardupilot``, and the frontend they describe."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from xplane_bridge.common.command_line import whole
+from xplane_bridge.protocols import ardupilot_json
+from xplane_bridge.simulators import options
+from xplane_bridge.simulators.ardupilot.frontend import ArdupilotFrontend
+from xplane_bridge.simulators.ardupilot.physics import Channels
+from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.faults import Faults
+
+_DEFAULTS = {'aileron': 1, 'elevator': 2, 'throttle': 3, 'rudder': 4, 'flaps': 0}
+
+
+def _channel(text: str) -> int:
+    return whole(text, 'a channel, 1..32, or 0 for none', 0, 32)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of this frontend."""
+    options.add_host(parser)
+    parser.add_argument('--port', type=options.port, default=ardupilot_json.PORT,
+                        help='UDP port for frames of SITL; 0 takes a free one (%(default)s)')
+    parser.add_argument('--no-lockstep', action='store_true',
+                        help='fly in real time, and tell SITL not to wait for answers')
+    for name, number in _DEFAULTS.items():
+        parser.add_argument(f'--{name}-channel', type=_channel, default=number, metavar='N',
+                            help=f'channel that moves the {name}; 0 for none (%(default)s)')
+    parser.add_argument('--reverse', nargs='+', choices=tuple(_DEFAULTS), default=[],
+                        metavar='CONTROL', help='controls whose channels are reversed: '
+                        f'{", ".join(_DEFAULTS)}')
+
+
+def make_frontend(arguments: Namespace, faults: Faults) -> ArdupilotFrontend:
+    """Return the frontend that the options describe."""
+    numbers = {name: getattr(arguments, f'{name}_channel') for name in _DEFAULTS}
+    return ArdupilotFrontend(
+        UdpEndpoint(arguments.host, arguments.port, faults),
+        Channels({name: number for name, number in numbers.items() if number},
+                 frozenset(arguments.reverse)),
+        not arguments.no_lockstep)

@@ -1,0 +1,127 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The physics that SITL flies, without sockets: servo outputs in, reports out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+import math
+
+from xplane_bridge.aircraft.geometry import LocalFrame
+from xplane_bridge.protocols.ardupilot_json import encode, Report, Servos
+from xplane_bridge.simulators.world import World
+
+# ArduPlane's outputs by default; it has no default for flaps.
+_CHANNELS = {'aileron': 1, 'elevator': 2, 'throttle': 3, 'rudder': 4}
+_CENTRE, _REACH = 1500.0, 500.0
+_LOWEST, _RANGE = 1000.0, 1000.0
+_FROM_LOWEST = ('throttle', 'flaps')
+# A gap in the frame count is flown at once, but not more of it.
+_LONGEST_GAP = 1.0
+# Steeper, a range finder that looks along the body's down sees no ground.
+_LEAST_COSINE = 0.1
+
+
+@dataclass(frozen=True)
+class Channels:
+    """
+    Which channel (1..32) moves which control, and the names of those that are reversed.
+
+    1000 to 2000 microseconds are -1..1, for throttle and flaps 0..1; more is the right wing down,
+    nose up, nose right.
+    """
+
+    numbers: Mapping[str, int] = field(default_factory=lambda: dict(_CHANNELS))
+    reversed: frozenset[str] = frozenset()
+
+    def controls(self, pwm: tuple[int, ...]) -> dict[str, float]:
+        """Return the controls that these pulse widths set: those with a signal."""
+        return {
+            name: self._value(name, float(pwm[number - 1]))
+            for name, number in self.numbers.items()
+            if number <= len(pwm) and pwm[number - 1] != 0}
+
+    def _value(self, name: str, pulse: float) -> float:
+        if name in self.reversed:
+            pulse = 2.0 * _CENTRE - pulse
+        if name in _FROM_LOWEST:
+            return min(max((pulse - _LOWEST) / _RANGE, 0.0), 1.0)
+        return min(max((pulse - _CENTRE) / _REACH, -1.0), 1.0)
+
+
+class Physics:
+    """
+    A world that advances with the frames of SITL, or with real time without ``lockstep``.
+
+    In lockstep the world is paused, so that its owner's frames do not move it.
+    """
+
+    def __init__(self, world: World, channels: Channels, lockstep: bool = True) -> None:
+        self.world, self.channels, self.lockstep = world, channels, lockstep
+        self.restarts = 0
+        self._count: int | None = None
+        self._answer = b''
+        world.paused = lockstep
+        state = world.aircraft.state
+        self._home = LocalFrame(state.lat_deg, state.lon_deg)
+        self._ground = state.terrain_msl
+
+    def answer(self, servos: Servos) -> bytes:
+        """Return the line that answers a frame in lockstep; a repeated one has the same answer."""
+        if servos.count == self._count:
+            return self._answer
+        missed = self.take(servos)
+        self.world.paused = False
+        self.world.advance(min(missed / servos.rate, max(_LONGEST_GAP, 1.0 / servos.rate)))
+        self.world.paused = True
+        self._answer = self.line()
+        return self._answer
+
+    def take(self, servos: Servos) -> int:
+        """
+        Move the controls as a frame says; return how many frames there were since the last.
+
+        A count that falls is a restart of SITL: the flight restarts too.
+        """
+        if self._count is not None and servos.count < self._count:
+            self.restart()
+        missed = 1 if self._count is None else servos.count - self._count
+        self._count = servos.count
+        self.world.aircraft.set_controls(**self.channels.controls(servos.pwm))
+        return missed
+
+    def restart(self) -> None:
+        """Put the aircraft back to its start; time begins again, and any frame may be next."""
+        self.restarts += 1
+        self.world.reset_flight()
+        self._count = None
+
+    def line(self) -> bytes:
+        """Return the report of the state now, as a line."""
+        s = self.world.aircraft.state
+        east, up, south = self._home.to_local(s.lat_deg, s.lon_deg, s.altitude_msl)
+        cosine = math.cos(s.phi) * math.cos(s.theta)
+        return encode(Report(
+            timestamp=self.world.flight_time,
+            gyro=(s.p, s.q, s.r),
+            accel_body=(s.f_x, s.f_y, s.f_z),
+            position=(-south, east, self._ground - up),
+            attitude=(s.phi, s.theta, s.psi),
+            velocity=(s.v_north, s.v_east, s.v_down),
+            latitude=s.lat_deg, longitude=s.lon_deg, altitude=s.altitude_msl,
+            airspeed=s.tas, wind_direction=s.beta, wind_speed=s.tas,
+            rng_1=s.altitude_agl / cosine if cosine > _LEAST_COSINE else None,
+        ), self.lockstep)
