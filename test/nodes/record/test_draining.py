@@ -55,7 +55,7 @@ def test_a_topic_that_does_not_go_on_while_its_node_does_is_waited_for(flows, be
     assert is_behind(flows, END) is behind
 
 
-@pytest.mark.parametrize('ticked, wait', [(0.2, 0.3), (0.4, 0.5)])
+@pytest.mark.parametrize(('ticked', 'wait'), [(0.2, 0.3), (0.4, 0.5)])
 def test_one_without_processor_time_waits_for_what_is_sent_again(monkeypatch, ticked, wait):
     now = 100.0
     monkeypatch.setattr(draining, 'time', SimpleNamespace(monotonic=lambda: now))
