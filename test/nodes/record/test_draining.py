@@ -14,9 +14,12 @@
 
 """When a recorder waits for what was published before its end and has not arrived."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from xplane_bridge.nodes.record.draining import Flow, is_behind
+from xplane_bridge.nodes.record import draining
+from xplane_bridge.nodes.record.draining import Flow, is_behind, Quiet
 
 END = 1_800_000_000_000_000_000
 
@@ -50,3 +53,12 @@ ON = flow(-17, -1, 16)
 ])
 def test_a_topic_that_does_not_go_on_while_its_node_does_is_waited_for(flows, behind):
     assert is_behind(flows, END) is behind
+
+
+@pytest.mark.parametrize(('ticked', 'wait'), [(0.2, 0.3), (0.4, 0.5)])
+def test_one_without_processor_time_waits_for_what_is_sent_again(monkeypatch, ticked, wait):
+    now = 100.0
+    monkeypatch.setattr(draining, 'time', SimpleNamespace(monotonic=lambda: now))
+    quiet = Quiet(sent_again=0.5)
+    now += ticked
+    assert quiet.until() == pytest.approx(now + wait)

@@ -41,7 +41,7 @@ from xplane_bridge.nodes.flight import bridges as peers
 from xplane_bridge.nodes.flight.controllers import ControlledVehicle
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Announced, Processes, RECORDER_PATIENCE
-from xplane_bridge.nodes.flight.simulation import start_simulation
+from xplane_bridge.nodes.flight.simulation import sent_again, start_simulation
 from xplane_bridge.nodes.flight.started import Started, wait_for
 from xplane_bridge.nodes.flight.vehicle import Vehicle
 
@@ -178,7 +178,9 @@ def recorder(path: str, namespace: str) -> list[str]:
     if ros2 and not missing_of_rosbag2():
         return [ros2, 'bag', 'record', '--storage', 'mcap', '--output', path, '--regex',
                 f'^({namespace}/.*|/diagnostics|/clock|/tf|/tf_static)$']
-    return ['record', '--output', path, '--namespace', namespace]
+    soon = sent_again()
+    return ['record', '--output', path, '--namespace', namespace,
+            *([] if soon is None else ['--sent-again', f'{soon:g}'])]
 
 
 def missing_of_rosbag2() -> list[str]:

@@ -52,7 +52,11 @@ from xplane_bridge.sensors.topics import moved_truth, SENSED
 
 _START_TIMEOUT = 30.0
 _TICK = 0.02
-
+# The first is read by Fast DDS up to 2, the other since 3.
+_PROFILES = {'FASTRTPS_DEFAULT_PROFILES_FILE': 'fastdds2.xml',
+             'FASTDDS_DEFAULT_PROFILES_FILE': 'fastdds3.xml'}
+# Some heartbeats of these.
+_SENT_AGAIN = 0.5
 
 
 class Pausing(Protocol):
@@ -96,11 +100,18 @@ def observing(
 
 
 def _find_each_other_soon() -> None:
-    """Shorten the middleware's discovery, here and in all processes of flights."""
-    profile = str(folder('discovery') / 'fastdds.xml')
-    # The first is read by releases up to 2, the other since 3. What the user has set stays.
-    for name in ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE'):
-        os.environ.setdefault(name, profile)
+    """Let the middleware repeat what was lost soon, here and in all processes of flights."""
+    # What the user has set stays.
+    for name, profile in _PROFILES.items():
+        os.environ.setdefault(name, str(folder('discovery') / profile))
+
+
+def sent_again() -> float | None:
+    """Return within how many s what was lost is sent again; None by a profile of the user."""
+    for name, profile in _PROFILES.items():
+        if os.environ.get(name) != str(folder('discovery') / profile):
+            return None
+    return _SENT_AGAIN
 
 
 def _spin(executor: SingleThreadedExecutor, stop: Future, monitor: Pausing) -> None:

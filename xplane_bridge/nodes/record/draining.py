@@ -67,9 +67,14 @@ def is_behind(flows: Collection[tuple[str, Flow]], asked: int) -> bool:
 
 
 class Quiet:
-    """How long nothing may arrive for everything to count as received: longer if starved."""
+    """
+    How long nothing may arrive for everything to count as received: longer if starved.
 
-    def __init__(self) -> None:
+    What was dropped then is sent again within ``sent_again`` s.
+    """
+
+    def __init__(self, sent_again: float = SENT_AGAIN) -> None:
+        self._sent_again = sent_again
         self._ticked = time.monotonic()
         self._starved_at = -math.inf
 
@@ -84,4 +89,4 @@ class Quiet:
         """Return the end of the quiet that begins now, on the monotonic clock."""
         self.tick()
         starved = self._ticked - self._starved_at < LONGEST
-        return self._ticked + (SENT_AGAIN if starved else _QUIET)
+        return self._ticked + (max(self._sent_again, _QUIET) if starved else _QUIET)

@@ -39,6 +39,7 @@ from xplane_bridge.common.command_line import (
     add_force_option,
     program,
     refuse_existing,
+    seconds,
     without_ros_arguments,
 )
 from xplane_bridge.common.signals import call_on_signal
@@ -96,12 +97,13 @@ class Recorder:
 
     ``topics`` limits it to these names; relative ones are in the namespace. log_time is when the
     middleware received a message, publish_time when it was published. Use as a context manager:
-    leaving it completes the file. Raises FileExistsError if there is one, unless ``force`` is set.
+    leaving it completes the file. ``sent_again`` is within how many s the middleware sends again
+    what was lost. Raises FileExistsError if there is one, unless ``force`` is set.
     """
 
     def __init__(
         self, node: Node, path: str, namespace: str = '/', topics: Sequence[str] = (),
-        force: bool = False,
+        force: bool = False, sent_again: float = draining.SENT_AGAIN,
     ) -> None:
         try:
             from mcap.writer import Writer
@@ -134,7 +136,8 @@ class Recorder:
         self._add_metadata()
         self._flushed = self._began = time.monotonic()
         self._is_told = False
-        self._quiet = draining.Quiet()
+        self._sent_again = sent_again
+        self._quiet = draining.Quiet(sent_again)
         self._timer = node.create_timer(draining.TICK_PERIOD, self._tick)
         self.discover()
 
@@ -177,7 +180,7 @@ class Recorder:
                     time.monotonic() < began + draining.LONGEST):
                 deadline = self._quiet.until()
             elif left == 0.0:
-                if time.monotonic() > began + draining.SENT_AGAIN or not self._is_behind(called):
+                if time.monotonic() > began + self._sent_again or not self._is_behind(called):
                     return
                 deadline = self._quiet.until()
 
@@ -372,6 +375,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('-o', '--output', required=True, help='file to write, such as flight.mcap')
     add_force_option(parser)
     parser.add_argument('-n', '--namespace', default='/', help='namespace whose topics to record')
+    parser.add_argument(
+        '--sent-again', type=seconds, default=draining.SENT_AGAIN, metavar='SECONDS',
+        help='within that time the middleware sends again what was lost (default: %(default)s)')
     parser.add_argument('topics', nargs='*',
                         help='topics to record; by default all of the namespace')
     argv = list(sys.argv[1:] if argv is None else argv)
@@ -390,7 +396,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A second signal, from launch or an impatient user, must not leave the file open.
         call_on_signal(lambda: stop.set_result(None), finish=True)
         with Recorder(
-            node, arguments.output, arguments.namespace, arguments.topics, arguments.force
+            node, arguments.output, arguments.namespace, arguments.topics, arguments.force,
+            arguments.sent_again,
         ) as recorder:
             print(f'recording to {arguments.output}', flush=True)
             spin_until(executor, stop, lambda: _PAUSE)
