@@ -66,7 +66,8 @@ def _correlations(residuals: Sequence[Array]) -> Array:
     """
     Return the correlations of outputs at lags 0, 1 ... (lags, outputs, outputs).
 
-    Of output i at a time with output j that many samples later, tapered to zero (Bartlett), so that it is one of a process.
+    Of output i at a time with output j that many samples later, tapered to zero (Bartlett): so
+    they are those of some process.
     """
     outputs = residuals[0].shape[1]
     lags = max(1, round(_LAGS * min(map(len, residuals))))

@@ -58,9 +58,10 @@ ERRORS: Mapping[str, tuple[str, float]] = {
 FORCES = ('specific_force_x', 'specific_force_y', 'specific_force_z')
 OUTPUTS = ('true_airspeed', 'angle_of_attack', 'sideslip', 'roll', 'pitch')
 
-# Standard deviations of the outputs to begin with, and the smallest (m/s, rad).
+# Standard deviations of the outputs to begin with, and the smallest (m/s, rad): below that it is
+# the integration that differs, and no sensor.
 _FIRST = np.array([0.5, 0.01, 0.01, 0.01, 0.01])
-_LEAST = np.array([1e-3, 1e-5, 1e-5, 1e-5, 1e-5])
+_LEAST = np.array([0.02, 3e-4, 3e-4, 3e-4, 3e-4])
 _PASSES = 5
 _STATES = 5
 # A vane or a pitot tube that is so far from what the others say is in another unit, or broken.
@@ -89,7 +90,7 @@ class Compatibility:
 class _Reconstruction:
     """All manoeuvres side by side, padded to the longest."""
 
-    def __init__(self, parts: Sequence[Flight]) -> None:
+    def __init__(self, parts: Sequence[Flight], step: float) -> None:
         self.lengths = [len(part.times) for part in parts]
         longest = max(self.lengths)
 
@@ -97,9 +98,7 @@ class _Reconstruction:
             return np.stack([np.concatenate((
                 one, np.repeat(one[-1:], longest - len(one), axis=0))) for one in of], axis=1)
 
-        inputs = [np.stack([part.filled(name) for name in (*FORCES, *RATES)], axis=1)
-                  for part in parts]
-        self.inputs = padded([np.concatenate((middles(one), one[-1:])) for one in inputs])
+        self.inputs = padded([_inputs(part, step) for part in parts])
         self.steps = padded([np.append(np.diff(part.times), 0.0) for part in parts])
         self.measured = padded([
             np.stack([part.values.get(name, np.full(len(part.times), np.nan))
@@ -161,6 +160,20 @@ class _Reconstruction:
             states[..., 4] + thetas[:, 12]), axis=-1)
 
 
+def _inputs(part: Flight, step: float) -> Array:
+    """
+    Return the mean specific forces and angular rates from each time to the next (n, 6).
+
+    A simulator integrates the attitude by Euler's method: by the rates where each step begins.
+    """
+    values = np.stack([part.filled(name) for name in (*FORCES, *RATES)], axis=1)
+    found = middles(values)
+    if step:
+        parts = max(1, round(float(np.median(np.diff(part.times))) / step))
+        found[:, 3:] = values[:-1, 3:] + (parts - 1) / (2 * parts) * np.diff(values[:, 3:], axis=0)
+    return np.concatenate((found, values[-1:]))
+
+
 def flow(states: Array) -> tuple[Array, Array, Array]:
     """Return airspeed, angle of attack and sideslip of u, v, w in the last axis."""
     u, v, w = states[..., 0], states[..., 1], states[..., 2]
@@ -184,13 +197,16 @@ def _slopes(x: Array, given: Array) -> Array:
     return found
 
 
-def check_compatibility(parts: Sequence[Flight], airframe: Airframe) -> Compatibility:
+def check_compatibility(
+    parts: Sequence[Flight], airframe: Airframe, step: float = 0.0
+) -> Compatibility:
     """
     Return the errors of the sensors and the corrected manoeuvres of a flight.
 
-    Raises IdentificationError where a sensor contradicts the others by far.
+    ``step``: of the simulator whose flight it was (s), 0 for a real aircraft. Raises
+    IdentificationError where a sensor contradicts the others by far.
     """
-    every = _Reconstruction(parts)
+    every = _Reconstruction(parts, step)
     theta = np.concatenate((np.zeros(len(ERRORS)), every.starts.ravel()))
     likely = np.concatenate((
         [size for _, size in ERRORS.values()], np.full(every.starts.size, np.inf)))

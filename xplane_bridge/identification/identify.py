@@ -95,8 +95,8 @@ def identify(
     ``step`` is that of the simulator (s), 0 for a real aircraft; ``unseen`` are flights to
     validate the models on. Raises IdentificationError for flights of which nothing can be said.
     """
-    checked = [_checked(flight, airframe) for flight in flights]
-    validated = [_checked(flight, airframe) for flight in unseen]
+    checked = [_checked(flight, airframe, step) for flight in flights]
+    validated = [_checked(flight, airframe, step) for flight in unseen]
     forms: dict[str, Identified] = {}
     refused: dict[str, str] = {}
     for form in FORMS:
@@ -120,7 +120,7 @@ def identify(
     return Identification(airframe, checked, forms, refused)
 
 
-def _checked(flight: Flight, airframe: Airframe) -> Compatibility:
+def _checked(flight: Flight, airframe: Airframe, step: float) -> Compatibility:
     check(flight)
     found = manoeuvres(flight)
     if not found:
@@ -130,7 +130,7 @@ def _checked(flight: Flight, airframe: Airframe) -> Compatibility:
     parts = [flight.part(one) for one in found]
     for part in parts:
         check_manoeuvre(part)
-    return check_compatibility(parts, airframe)
+    return check_compatibility(parts, airframe, step)
 
 
 def _of_form(

@@ -48,8 +48,10 @@ def draw_manoeuvre(found: Identified, at: int, path: str | PathLike[str]) -> Non
     fit, motion = found.fit, found.motions[at]
     names = fit.form.outputs
     figure, rows = pyplot().subplots(
-        len(names) + 1, 2, figsize=(11.0, 2.1 * (len(names) + 1)), sharex=True,
-        layout='constrained')
+        len(names) + 1, 2, figsize=(11.0, 2.1 * (len(names) + 1)), sharex=True)
+    figure.subplots_adjust(
+        left=0.09, right=0.985, top=1.0 - 0.08 / len(names), bottom=0.22 / (len(names) + 1),
+        hspace=0.18, wspace=0.16)
     times = motion.times
     for row, name in enumerate(names):
         measured = motion.output(fit.form, name)
@@ -75,8 +77,10 @@ def draw_compatibility(found: Compatibility, path: str | PathLike[str]) -> None:
     """Draw the reconstructed over the measured signals. Raises ImportError, OSError."""
     count = len(found.motions)
     figure, rows = pyplot().subplots(
-        len(OUTPUTS), count, figsize=(max(6.0, 3.6 * count), 9.0), sharex='col', squeeze=False,
-        layout='constrained')
+        len(OUTPUTS), count, figsize=(max(6.0, 3.6 * count), 9.0), sharex='col', squeeze=False)
+    figure.subplots_adjust(
+        left=0.9 / max(6.0, 3.6 * count), right=0.99, top=0.96, bottom=0.06, hspace=0.15,
+        wspace=0.25)
     for column, (motion, reconstructed) in enumerate(
             zip(found.motions, found.reconstructed, strict=True)):
         for row, name in enumerate(OUTPUTS):
