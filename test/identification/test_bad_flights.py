@@ -107,6 +107,14 @@ def test_without_excitation_there_is_no_estimate():
         identify([flight(elevator=at(0.0, 99.0, 0.0))], synthetic.AIRFRAME)
 
 
+def test_more_than_fits_in_memory_is_refused():
+    whole = flight()
+    many = Flight(whole.source, whole.times, whole.values, (
+        Manoeuvre('doublet_elevator', 0.5, 5.0),) * 31)
+    with pytest.raises(IdentificationError, match='31 manoeuvres with .* expected at most 30'):
+        identify([many], synthetic.AIRFRAME)
+
+
 def test_without_a_vane_there_is_no_estimate():
     with pytest.raises(IdentificationError, match='nothing was measured of angle_of_attack'):
         identify([flight(angle_of_attack=at(0.0, 99.0, np.nan))], synthetic.AIRFRAME)

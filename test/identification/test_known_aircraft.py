@@ -20,9 +20,10 @@ import pytest
 import yaml
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
-pyarrow = pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+pytest.importorskip('pyarrow', reason='pyarrow is not installed')
 pytest.importorskip('matplotlib', reason='matplotlib is not installed')
 
+import pyarrow
 from pyarrow import parquet
 
 from xplane_bridge.commands import identify as command

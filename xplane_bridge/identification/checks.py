@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from xplane_bridge.common.text import counted
 from xplane_bridge.identification.equation_error import Regression
 from xplane_bridge.identification.equations import Form, GRAVITY, Motion, RATES
 from xplane_bridge.identification.output_error import Fit
@@ -39,6 +40,8 @@ _GAP, _SHORTEST_GAP = 5.0, 0.25
 _SILENT = 1.0
 _FEWEST_SAMPLES, _SLOWEST = 50, 8.0
 _MOST_SAMPLES = 2_000_000
+# Of all manoeuvres together; each takes memory for each parameter.
+_MOST_MANOEUVRES, _MOST_AT_ONCE = 30, 60_000
 # A control is at its limit from here on, for so many samples.
 _LIMIT, _CLIPPED = 0.999, 3
 # Of the variance of an angular rate.
@@ -77,6 +80,16 @@ def check(flight: Flight) -> None:
         raise IdentificationError(
             f'{flight.source}: specific_force_z is {force:.2g} m/s^2 in the middle of the flight, '
             f'expected about {GRAVITY:.1f}: is it in g, or without gravity?')
+
+
+def check_size(parts: Sequence[Flight]) -> None:
+    """Raise IdentificationError for more than is identified at a time, in memory."""
+    count = sum(len(part.times) for part in parts)
+    if len(parts) > _MOST_MANOEUVRES or count > _MOST_AT_ONCE:
+        raise IdentificationError(
+            f'{parts[0].source}: {counted(len(parts), "manoeuvre")} with {count} samples, '
+            f'expected at most {_MOST_MANOEUVRES} with {_MOST_AT_ONCE}: choose some, or fewer '
+            'samples per second')
 
 
 def check_manoeuvre(part: Flight) -> None:

@@ -33,6 +33,7 @@ from xplane_bridge.identification.checks import (
     check_flow,
     check_manoeuvre,
     check_regression,
+    check_size,
 )
 from xplane_bridge.identification.compatibility import check_compatibility, Compatibility
 from xplane_bridge.identification.equation_error import equation_error, Regression
@@ -51,9 +52,10 @@ from xplane_bridge.identification.validation import Agreement, agreement
 IDENTIFIABLE = 0.1
 """A derivative whose standard deviation is a larger part of it is not identifiable."""
 
-# The effect of a control is not the same both ways if this many standard deviations say so; and
-# that can be seen only if its magnitude is not the control itself.
-_CERTAIN = 5.0
+# The effect of a control is not the same both ways if this many standard deviations say so, and it
+# differs by this part. It can be seen only if the control's magnitude is not the control itself.
+_CERTAIN = 10.0
+_DIFFERENT = 0.02
 _SIDED = 0.9
 
 
@@ -96,6 +98,7 @@ def identify(
     validate the models on. Raises IdentificationError for flights of which nothing can be said.
     """
     checked = [_checked(flight, airframe, step) for flight in flights]
+    check_size([raw for each in checked for raw in each.raw])
     validated = [_checked(flight, airframe, step) for flight in unseen]
     forms: dict[str, Identified] = {}
     refused: dict[str, str] = {}
@@ -128,6 +131,7 @@ def _checked(flight: Flight, airframe: Airframe, step: float) -> Compatibility:
             f'{flight.source}: elevator, aileron and rudder hardly move from '
             f'{flight.times[0]:.1f} s to {flight.times[-1]:.1f} s: no excitation, no estimate')
     parts = [flight.part(one) for one in found]
+    check_size(parts)
     for part in parts:
         check_manoeuvre(part)
     return check_compatibility(parts, airframe, step)
@@ -171,17 +175,23 @@ def _identified(
         again = equation_error(wider, motions)
         if not again.collinearity.is_too_much:
             fit = output_error(wider, motions, again, step)
-            kept = [name for name in sided if any(
-                abs(one.value) > _CERTAIN * one.deviation
-                and one.bound <= IDENTIFIABLE * 2.0
-                for derivative, one in fit.derivatives.items()
-                if derivative.regressor == f'{name}{MAGNITUDE}')]
+            kept = [name for name in sided if _acts_otherwise(fit, name)]
             form = form._replace(
                 controls=(*form.controls, *(f'{name}{MAGNITUDE}' for name in kept)))
             start = equation_error(form, motions)
     fit = output_error(form, motions, start, step, others)
     check_fit(motions, fit)
     return Identified(motions, start, fit)
+
+
+def _acts_otherwise(fit: Fit, name: str) -> bool:
+    """Return whether a control certainly does not act the same both ways."""
+    for derivative, one in fit.derivatives.items():
+        if derivative.regressor == f'{name}{MAGNITUDE}':
+            mean = fit.derivatives[derivative._replace(regressor=name)].value
+            if one.bound <= 1.0 / _CERTAIN and abs(one.value) > _DIFFERENT * abs(mean):
+                return True
+    return False
 
 
 def _is_two_sided(motions: Sequence[Motion], name: str) -> bool:

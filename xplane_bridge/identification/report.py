@@ -62,7 +62,7 @@ def _form(name: str, found: Identified, truth: Truth) -> list[str]:
     unclear: list[Sequence[str]] = []
     for derivative, one in fit.derivatives.items():
         if not found.is_identifiable(derivative):
-            unclear.append((str(derivative), f'{100.0 * min(one.bound, 9.99):.0f} %'))
+            unclear.append((str(derivative), f'{100.0 * min(one.bound, 9.99):.3g} %'))
             continue
         slope = truth.get(derivative)
         rows.append((

@@ -60,13 +60,17 @@ def of_core(flight: CoreFlight) -> tuple[Flight, float]:
         if np.isfinite((window.begin, window.until)).all())
     return Flight(
         scenario, np.array(times),
-        _signals(np.array(observed)) | dict(zip(
+        _signals(np.array(observed), flight.vehicle.has_sensors) | dict(zip(
             CONTROLS, np.array(controls, dtype=np.float64).T, strict=True)),
         manoeuvres, flight.order.model), 1.0 / flight.order.physics_rate
 
 
-def _signals(observed: Array) -> dict[str, Array]:
-    """Return the signals of observations (n, SIZE): forward, left, up is turned."""
+def _signals(observed: Array, sensed: bool) -> dict[str, Array]:
+    """
+    Return the signals of observations (n, SIZE): forward, left, up is turned.
+
+    A sensor whose values are all those of the frame before has delivered none.
+    """
     def column(name: str) -> Array:
         found: Array = observed[:, INDEX[name]]
         return found
@@ -83,4 +87,10 @@ def _signals(observed: Array) -> dict[str, Array]:
         # What no sensor measures is 0 in an observation.
         if name in OPTIONAL and not found[name].any():
             found[name][:] = np.nan
+    if sensed:
+        for together in ([name for name in found if name not in _AIR], _AIR):
+            steps = np.diff(np.stack([found[name] for name in together]), axis=1)
+            same = ~np.nan_to_num(steps).any(axis=0)
+            for name in together:
+                found[name][1:][same] = np.nan
     return found

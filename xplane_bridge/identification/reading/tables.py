@@ -16,10 +16,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,8 @@ from xplane_bridge.identification.signals import (
 )
 
 FORMATS = ('.csv', '.parquet')
-_MOST_BYTES = 512 * 1024 * 1024
-_MOST_VALUES = 50_000_000
+_MOST_BYTES = 128 * 1024 * 1024
+_MOST_VALUES = 20_000_000
 _OPTIONS = ('column', 'unit', 'scale', 'value')
 _TIME = 'time'
 
@@ -102,7 +102,7 @@ def of_table(path: Path, entries: Mapping[str, Entry] | None = None, model: str 
         absent = [name for name in SIGNALS if name not in entries and name not in OPTIONAL]
         if absent:
             raise IdentificationError(f'{path}: the map has no {", ".join(absent)}')
-    table = _read(path)
+    table = _read(path, [entry.column for entry in entries.values() if entry.column])
     names = [printable(name, 60) for name in table.column_names]
     columns: dict[str, Array] = {}
     for name, entry in entries.items():
@@ -125,24 +125,39 @@ def of_table(path: Path, entries: Mapping[str, Entry] | None = None, model: str 
     return Flight(str(path), times - times[0], columns, model=model)
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, columns: Sequence[str]) -> Any:
     from pyarrow import ArrowException
-    try:
-        if path.suffix == '.parquet':
-            from pyarrow import parquet
-            with plain_files.open_regular(path) as stream:
-                file = parquet.ParquetFile(stream)
-                _bound(path, file.metadata.num_rows, file.metadata.num_columns)
-                return file.read()
-        from pyarrow import csv
-        text = plain_files.read(path, _MOST_BYTES)
-        lines = b'\n'.join(line for line in text.split(b'\n') if not line.startswith(b'#'))
-        table = csv.read_csv(BytesIO(lines))
-    except (ArrowException, ValueError) as error:
-        raise IdentificationError(
-            f'{path} is not read as a table: {printable(str(error), 300)}') from None
+    with plain_files.open_regular(path) as stream:
+        try:
+            if path.suffix == '.parquet':
+                return _of_parquet(path, stream, columns)
+            table = _of_csv(path, stream)
+        # pyarrow has an OSError for damaged files.
+        except (ArrowException, OSError, ValueError) as error:
+            if isinstance(error, IdentificationError):
+                raise
+            raise IdentificationError(
+                f'{path} is not read as a table: {printable(str(error), 300)}') from None
     _bound(path, table.num_rows, table.num_columns)
     return table
+
+
+def _of_parquet(path: Path, stream: BinaryIO, columns: Sequence[str]) -> Any:
+    from pyarrow import parquet
+    file = parquet.ParquetFile(stream)
+    _bound(path, file.metadata.num_rows, file.metadata.num_columns)
+    # Of the others nothing is unpacked.
+    there = {*file.schema_arrow.names}
+    return file.read(columns=[name for name in columns if name in there])
+
+
+def _of_csv(path: Path, stream: BinaryIO) -> Any:
+    from pyarrow import csv
+    text = stream.read(_MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES:
+        raise IdentificationError(f'{path} has more than {_MOST_BYTES} bytes')
+    return csv.read_csv(BytesIO(
+        b'\n'.join(line for line in text.split(b'\n') if not line.startswith(b'#'))))
 
 
 def _bound(path: Path, rows: int, columns: int) -> None:
