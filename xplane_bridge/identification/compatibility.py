@@ -16,8 +16,8 @@
 Data compatibility: accelerometers, gyros, vanes and airspeed should tell of the same motion.
 
 Specific forces and angular rates are integrated along the kinematic equations, and what comes out
-is compared with the measured airspeed, flow angles and attitude. Biases of accelerometers and
-gyros, scale factors and biases of the vanes, the scale factor of the airspeed, and how the sensor
+is compared with the measured airspeed, flow angles and attitude. Biases and scale factors
+of accelerometers, gyros and vanes, the scale factor of the airspeed, and how the sensor
 of attitude is mounted are estimated, such that both agree. Klein and Morelli, Aircraft System
 Identification, AIAA 2006, chapter 10.
 
@@ -47,6 +47,12 @@ ERRORS: Mapping[str, tuple[str, float]] = {
     'roll_rate_bias': ('rad/s', 0.02),
     'pitch_rate_bias': ('rad/s', 0.02),
     'yaw_rate_bias': ('rad/s', 0.02),
+    'specific_force_x_scale': ('', 0.01),
+    'specific_force_y_scale': ('', 0.01),
+    'specific_force_z_scale': ('', 0.01),
+    'roll_rate_scale': ('', 0.01),
+    'pitch_rate_scale': ('', 0.01),
+    'yaw_rate_scale': ('', 0.01),
     'true_airspeed_scale': ('', 0.03),
     'angle_of_attack_scale': ('', 0.1),
     'angle_of_attack_bias': ('rad', 0.05),
@@ -55,6 +61,7 @@ ERRORS: Mapping[str, tuple[str, float]] = {
     'roll_bias': ('rad', 0.01),
     'pitch_bias': ('rad', 0.01),
 }
+_AT = {name: at for at, name in enumerate(ERRORS)}
 FORCES = ('specific_force_x', 'specific_force_y', 'specific_force_z')
 OUTPUTS = ('true_airspeed', 'angle_of_attack', 'sideslip', 'roll', 'pitch')
 
@@ -130,11 +137,11 @@ class _Reconstruction:
         """Return u, v, w, roll, pitch for a batch of parameters: (n, manoeuvres, batch, 5)."""
         x = thetas[:, len(ERRORS):].reshape(len(thetas), -1, _STATES).transpose(1, 0, 2)
         x = np.ascontiguousarray(x.transpose(2, 0, 1))
-        biases = thetas[:, :6]
+        biases, scales = thetas[:, :6], 1.0 + thetas[:, 6:12]
         found = np.empty((len(self.inputs), *x.shape))
         for at, (inputs, steps) in enumerate(zip(self.inputs, self.steps, strict=True)):
             found[at] = x
-            given = (inputs[:, None, :] - biases).transpose(2, 0, 1)
+            given = ((inputs[:, None, :] - biases) / scales).transpose(2, 0, 1)
             h = steps[:, None]
             x = x + h * _slopes(x + 0.5 * h * _slopes(x, given), given)
         return found.transpose(0, 2, 3, 1)
@@ -153,11 +160,12 @@ class _Reconstruction:
     def outputs(states: Array, thetas: Array) -> Array:
         """Return the OUTPUTS as the sensors would show them (n, manoeuvres, batch, 5)."""
         speed, alpha, beta = flow(states)
-        scale = thetas[:, 6], thetas[:, 7], thetas[:, 9]
+        error = {name: thetas[:, at] for name, at in _AT.items()}
         return np.stack((
-            speed * (1.0 + scale[0]), alpha * (1.0 + scale[1]) + thetas[:, 8],
-            beta * (1.0 + scale[2]) + thetas[:, 10], states[..., 3] + thetas[:, 11],
-            states[..., 4] + thetas[:, 12]), axis=-1)
+            speed * (1.0 + error['true_airspeed_scale']),
+            alpha * (1.0 + error['angle_of_attack_scale']) + error['angle_of_attack_bias'],
+            beta * (1.0 + error['sideslip_scale']) + error['sideslip_bias'],
+            states[..., 3] + error['roll_bias'], states[..., 4] + error['pitch_bias']), axis=-1)
 
 
 def _inputs(part: Flight, step: float) -> Array:
@@ -284,14 +292,12 @@ def _refuse_wrong_scales(parts: Sequence[Flight], errors: Mapping[str, Estimate]
 def _corrected(
     part: Flight, errors: Mapping[str, float], states: Array, airframe: Airframe
 ) -> Motion:
-    bias = {name: errors[f'{name}_bias'] for name in (*FORCES, *RATES)}
-    filled = {name: part.filled(name) - bias.get(name, 0.0) for name in part.values
-              if part.has(name)}
-    measured = {name: values - bias.get(name, 0.0) for name, values in part.values.items()}
-    for name in ('angle_of_attack', 'sideslip', 'true_airspeed'):
-        if name in measured:
-            offset = errors.get(f'{name}_bias', 0.0)
-            measured[name] = (measured[name] - offset) / (1.0 + errors[f'{name}_scale'])
+    def right(name: str, values: Array) -> Array:
+        bias, scale = errors.get(f'{name}_bias', 0.0), errors.get(f'{name}_scale', 0.0)
+        return (values - bias) / (1.0 + scale)
+
+    filled = {name: right(name, part.filled(name)) for name in part.values if part.has(name)}
+    measured = {name: right(name, values) for name, values in part.values.items()}
     speed, alpha, beta = flow(states)
     filled |= {'true_airspeed': speed, 'angle_of_attack': alpha, 'sideslip': beta,
                'roll': states[:, 3], 'pitch': states[:, 4]}

@@ -54,8 +54,8 @@ IDENTIFIABLE = 0.1
 
 # The effect of a control is not the same both ways if this many standard deviations say so, and it
 # differs by this part. It can be seen only if the control's magnitude is not the control itself.
-_CERTAIN = 10.0
-_DIFFERENT = 0.02
+_CERTAIN = 4.0
+_DIFFERENT = 0.04
 _SIDED = 0.9
 
 
