@@ -41,6 +41,7 @@ WRITERS = {
     # A capture is never written over.
     'export/ulyssix/record.py': {'links/captures/writing.py', 'export/ulyssix/files.py'},
     'commands/tune.py': {'commands/tune.py'},
+    'commands/identify.py': {'commands/identify.py', 'common/drawing.py'},
     'commands/train.py': {'commands/train.py', 'episodes/training/picture.py'},
 }
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of

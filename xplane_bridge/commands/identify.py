@@ -23,6 +23,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import Path
 import sys
 
@@ -65,14 +66,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
     prefix = given.output or str(given.recording[0].with_suffix('')) + '_identified'
     try:
-        refuse_existing([f'{prefix}.yaml'], given.force)
+        refuse_existing([f'{prefix}.yaml', *_pictures(prefix, given.format)], given.force)
         found, truth = _identified(given)
         for line in lines(found, truth):
             print(line)
         Path(f'{prefix}.yaml').write_text(yaml.safe_dump(
             as_mapping(found, truth), sort_keys=False), encoding='utf-8')
         written = [f'{prefix}.yaml', *([] if given.no_pictures else _draw(
-            found, prefix, given.format, given.force))]
+            found, prefix, given.format))]
     except (ImportError, OSError, ValueError) as error:
         print(f'identify: {error}', file=sys.stderr, flush=True)
         return NOT_IDENTIFIED
@@ -137,20 +138,24 @@ def _reached(found: Identification) -> dict[str, tuple[float, float]]:
     return reached
 
 
-def _draw(found: Identification, prefix: str, form: str, force: bool) -> list[str]:
+def _pictures(prefix: str, form: str) -> list[Path]:
+    """Return the pictures of that name that are there: how many there will be is not known yet."""
+    name = Path(prefix)
+    return sorted(name.parent.glob(f'{escape(name.name)}_*.{form}'))
+
+
+def _draw(found: Identification, prefix: str, form: str) -> list[str]:
     from xplane_bridge.identification.picture import draw_compatibility, draw_manoeuvre
     manoeuvres = [
         (one, at, f'{prefix}_{name}_{at + 1}.{form}') for name, one in found.forms.items()
         for at in range(len(one.motions))]
     sensors = [(one, f'{prefix}_sensors_{at + 1}.{form}')
                for at, one in enumerate(found.compatibility)]
-    paths = [*(path for _, path in sensors), *(path for _, _, path in manoeuvres)]
-    refuse_existing(paths, force)
     for each, path in sensors:
         draw_compatibility(each, path)
     for one, at, path in manoeuvres:
         draw_manoeuvre(one, at, path)
-    return paths
+    return [*(path for _, path in sensors), *(path for _, _, path in manoeuvres)]
 
 
 def _parser() -> ArgumentParser:
