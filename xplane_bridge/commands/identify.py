@@ -30,6 +30,7 @@ import sys
 import numpy as np
 import yaml
 
+from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
     number,
@@ -67,6 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     prefix = given.output or str(given.recording[0].with_suffix('')) + '_identified'
     try:
         refuse_existing([f'{prefix}.yaml', *_pictures(prefix, given.format)], given.force)
+        if not given.no_pictures:
+            optional.require('drawing', 'matplotlib', extra='fly')
         found, truth = _identified(given)
         for line in lines(found, truth):
             print(line)
