@@ -32,6 +32,7 @@ _WITHOUT_ROS = {
     'train': 'commands.train',
     'simulator': 'commands.simulator',
     'linearize': 'commands.linearize',
+    'identify': 'commands.identify',
     'tune': 'commands.tune',
     'export': 'commands.export',
     'dissect': 'commands.dissect',

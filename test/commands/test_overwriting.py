@@ -42,6 +42,7 @@ WRITERS = {
     'export/ulyssix/record.py': {'links/captures/writing.py', 'export/ulyssix/files.py'},
     'commands/linearize.py': {'aircraft/studies/envelope_table.py', 'common/drawing.py'},
     'commands/tune.py': {'commands/tune.py'},
+    'commands/identify.py': {'commands/identify.py', 'common/drawing.py'},
     'commands/train.py': {'commands/train.py', 'episodes/training/picture.py'},
 }
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of

@@ -26,6 +26,7 @@ from xplane_bridge.campaigns.plan import plan
 from xplane_bridge.common import plain_yaml
 from xplane_bridge.conversions.ulyssix import reading
 from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.identification.reading import tables as tables_of_flights
 
 BLOCKS = {place(page, block.number): block for page in PAGES for block in blocks(page)}
 # Arguments of the nodes' launch files, or of rclpy, that are no parameters of ours.
@@ -78,6 +79,9 @@ def test_a_file_on_a_page_is_read_as_it_stands(name, tmp_path, monkeypatch):
         plan.load(str(file))
     elif 'events' in content:
         scenario.load(str(file))
+    elif 'specific_force_z' in content:
+        pytest.importorskip('pint', reason='maps need pint')
+        tables_of_flights.load_map(str(file))
     else:
         pytest.importorskip('pint', reason='maps need pint')
         reading.load(str(file))

@@ -24,6 +24,7 @@ COUNT = int(os.environ.get('FUZZ_FILES', '20'))
 # Packages without which a kind of file is not read at all.
 NEEDED = {'policy': ('onnxruntime',), 'aircraft': ('jsbsim',), 'plan': ('jsbsim',),
           'mcap': ('mcap', 'rosbags'), 'bag': ('mcap', 'rosbags'),
+          'table': ('pyarrow', 'scipy'),
           'campaign': ('jsbsim', 'pyarrow', 'matplotlib', 'pandas')}
 
 

@@ -46,6 +46,7 @@ BELOW_NODES = {
 ALLOWED = {
     'common': set(),
     **BELOW_NODES,
+    'identification': {'conversions', 'control', 'sensors', 'aircraft', 'flights'},
     'nodes': {*BELOW_NODES, 'action', 'msg', 'srv'},
     'places': {'control', 'simulators', 'flights'},
     'experiments': {'conversions', 'control', 'sensors', 'simulators', 'flights', 'places'},
@@ -53,7 +54,8 @@ ALLOWED = {
     'campaigns': {'control', 'simulators', 'flights', 'places', 'experiments'},
     'export': {'protocols', 'links', 'conversions', 'sessions', 'flights'},
     'commands': {
-        *BELOW_NODES, 'nodes', 'places', 'experiments', 'episodes', 'campaigns', 'export'},
+        *BELOW_NODES, 'nodes', 'places', 'experiments', 'episodes', 'campaigns', 'export',
+        'identification'},
     # It imports a command by its name.
     '__main__': set(),
 }

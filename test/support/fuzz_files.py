@@ -237,10 +237,43 @@ class Campaign:
         return told.getvalue().strip()
 
 
+class Table(Plain):
+    """A table of a flight for identify, which reads its manoeuvres too."""
+
+    def __init__(self):
+        super().__init__('', [], None)
+
+    def seeds(self, folder):
+        """Return the same flight as CSV and as Parquet, each marked by its first byte."""
+        import pyarrow
+        from pyarrow import csv, parquet
+        import synthetic
+        exact = synthetic.longitudinal(seconds=3.0).measured
+        table = pyarrow.table({'time': exact.times, **exact.values})
+        csv.write_csv(table, folder / 'seed.csv')
+        parquet.write_table(table, folder / 'seed.parquet')
+        return [b'c' + (folder / 'seed.csv').read_bytes(),
+                b'p' + (folder / 'seed.parquet').read_bytes()]
+
+    def read(self, data, folder):
+        """Identify from one mutant; return what is told to people."""
+        import synthetic
+
+        from xplane_bridge.identification.identify import identify
+        from xplane_bridge.identification.reading.tables import of_table
+        path = folder / f'mutant.{"csv" if data[:1] == b"c" else "parquet"}'
+        path.write_bytes(data[1:])
+        try:
+            identify([of_table(path)], synthetic.AIRFRAME)
+        except ValueError as error:
+            return printable(str(error), LONGEST_LINE)
+        return ''
+
+
 KINDS = {
     'scenario': _scenario, 'plan': _plan, 'map': _map, 'gains': _gains, 'sensors': _sensors,
     'policy': _policy, 'aircraft': Aircraft, 'mcap': Recording, 'bag': Bag,
-    'campaign': Campaign}
+    'campaign': Campaign, 'table': Table}
 
 
 def run(kind, seed, count, folder):

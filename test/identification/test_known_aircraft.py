@@ -1,0 +1,132 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A flight of JSBSim's c172p, whose derivatives are known, from the recording to the model."""
+
+import re
+
+import pytest
+import yaml
+
+pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
+pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+pytest.importorskip('matplotlib', reason='matplotlib is not installed')
+
+import pyarrow
+from pyarrow import parquet
+
+from xplane_bridge.commands import identify as command
+from xplane_bridge.flights.core import CoreFlight
+from xplane_bridge.flights.flight import Silent
+from xplane_bridge.flights.order import Order
+from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.identification.reading.core import of_core
+
+# The ailerons stay on one side of where their effect changes, beside the roll trim of 0.033.
+SCENARIO = """
+duration: 60.0
+initial: {altitude: 1500.0, heading_deg: 90.0, airspeed: 51.444}
+events:
+  - {at: 0.2, engage: true}
+  - {at: 5.0, 3211: {axis: elevator, amplitude: 0.03}, for: 3.5, free: 6.0}
+  - {at: 15.0, engage: true}
+  - {at: 24.0, 3211: {axis: aileron, amplitude: 0.025}, for: 3.5, free: 7.0}
+  - {at: 35.0, engage: true}
+  - {at: 47.0, doublet: {axis: rudder, amplitude: 0.1}, for: 2.0, free: 11.0}
+criteria:
+  - {quantity: airspeed, statistic: min, at_least: 40.0}
+"""
+# Steps of JSBSim per second: at 120 its own flow angle of a step before makes C_m_q 3 % larger.
+RATE = 480
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory):
+    """Return a folder with a table of a flight, and what the command wrote of it."""
+    path = tmp_path_factory.mktemp('identified')
+    (path / 'inputs.yaml').write_text(SCENARIO)
+    order = Order(scenario.load(str(path / 'inputs.yaml')), physics_rate=RATE)
+    with CoreFlight(order, Silent()) as flight:
+        found, step = of_core(flight)
+    assert step == 1.0 / RATE
+    assert [one.name for one in found.manoeuvres] == [
+        '3211_elevator', '3211_aileron', 'doublet_rudder']
+    parquet.write_table(
+        pyarrow.table({'time': found.times, **found.values}), path / 'flight.parquet')
+    return path
+
+
+def identify(folder, *options):
+    return command.main([
+        str(folder / 'flight.parquet'), '--model', 'c172p', '--simulation-step', str(1.0 / RATE),
+        *options])
+
+
+def test_ideal_sensors_give_what_jsbsim_has(folder, capsys):
+    assert identify(folder) == command.IDENTIFIED
+    said = capsys.readouterr().out
+    assert re.search(r'C_m_q +-1[89]\.\d+ +0\.\d+ +-19\.\S+ +.* sigma', said)
+    assert re.search(r'not identifiable \(standard .* 10 %\): C_Y_delta_a \(\d+ %\)', said)
+    assert {one.name for one in folder.glob('*.png')} == {
+        f'flight_identified_{name}.png'
+        for name in ('sensors_1', 'longitudinal_1', 'lateral_1', 'lateral_2')}
+    model = yaml.safe_load((folder / 'flight_identified.yaml').read_text())
+    assert model['not_identified'] == {}
+    found = {
+        name: one for form in model['forms'].values() for name, one in form['derivatives'].items()
+        if 'estimate' in one}
+    assert {'C_L_alpha', 'C_m_alpha', 'C_m_q', 'C_m_delta_e', 'C_Y_beta', 'C_l_beta', 'C_l_p',
+            'C_l_delta_a', 'C_n_beta', 'C_n_r', 'C_n_delta_r'} <= found.keys()
+    # Within 2 %, or what the flight can tell if that is less.
+    assert {name: one for name, one in found.items() if not (
+        one['jsbsim']['low'] - allowed(one) <= one['estimate'] <= one['jsbsim']['high'] + allowed(
+            one))} == {}
+
+
+def allowed(one):
+    return max(0.02 * abs(one['jsbsim']['value']), one['two_sigma'])
+
+
+def test_nothing_is_overwritten_without_being_told(folder, capsys):
+    (folder / 'flight_identified.yaml').touch()
+    assert identify(folder) == command.NOT_IDENTIFIED
+    assert re.search(
+        r'identified.yaml(, .* and .*)? exist.*; --force overwrites', capsys.readouterr().err)
+
+
+def test_what_cannot_be_read_is_said_in_a_sentence(tmp_path, capsys):
+    path = tmp_path / 'flight.csv'
+    path.write_text('time\n0.0\n')
+    assert command.main([str(path)]) == command.NOT_IDENTIFIED
+    assert "there is no column 'roll' for roll" in capsys.readouterr().err
+    assert command.main([str(tmp_path / 'none.mcap')]) == command.NOT_IDENTIFIED
+    assert 'there is no recording' in capsys.readouterr().err
+
+
+def test_an_aircraft_has_to_be_named(folder, capsys):
+    assert command.main([
+        str(folder / 'flight.parquet'), '--output', str(folder / 'other')
+    ]) == command.NOT_IDENTIFIED
+    assert 'of which aircraft? Expected --model, or --airframe' in capsys.readouterr().err
+
+
+def test_an_airframe_is_read_with_its_mistakes(folder, tmp_path, capsys):
+    path = tmp_path / 'frame.yaml'
+    path.write_text(
+        '{mass: 852.0, i_xx: 2061.0, i_yy: -1.0, i_zz: 3419.0, i_xz: -22.0, wing_area: 16.2, '
+        'wing_span: 10.9, chord: 1.49}')
+    assert command.main([
+        str(folder / 'flight.parquet'), '--airframe', str(path), '--output', str(folder / 'other')
+    ]) == command.NOT_IDENTIFIED
+    assert 'i_yy: expected above 0, got -1' in capsys.readouterr().err

@@ -1,0 +1,196 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+identify: the derivatives of an aircraft, with error bounds, from recorded flights.
+
+    identify flight.mcap --model c172p --output c172p_flight
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from glob import escape
+from pathlib import Path
+import sys
+
+import numpy as np
+import yaml
+
+from xplane_bridge.common import optional
+from xplane_bridge.common.command_line import (
+    add_force_option,
+    number,
+    program,
+    refuse_existing,
+    without_ros_arguments,
+)
+from xplane_bridge.common.drawing import FORMATS
+from xplane_bridge.common.text import counted
+from xplane_bridge.identification import airframe as airframes
+from xplane_bridge.identification.identify import Identification, identify
+from xplane_bridge.identification.reading import tables
+from xplane_bridge.identification.reading.topics import of_recording
+from xplane_bridge.identification.report import as_mapping, lines, Truth
+from xplane_bridge.identification.signals import CONTROLS, Flight
+from xplane_bridge.identification.truth import Known
+
+IDENTIFIED, NOT_IDENTIFIED = 0, 2
+# Longer than any flight: nothing is written for it.
+_LONGEST_STEP = 0.1
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Flights to identify from and to validate on, and the step of their simulator."""
+
+    flights: list[Flight]
+    unseen: list[Flight]
+    step: float
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; 0 if a model was identified, 2 if not."""
+    given = _parser().parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
+    prefix = given.output or str(given.recording[0].with_suffix('')) + '_identified'
+    try:
+        refuse_existing([f'{prefix}.yaml', *_pictures(prefix, given.format)], given.force)
+        if not given.no_pictures:
+            optional.require('drawing', 'matplotlib', extra='fly')
+        found, truth = _identified(given)
+        for line in lines(found, truth):
+            print(line)
+        Path(f'{prefix}.yaml').write_text(yaml.safe_dump(
+            as_mapping(found, truth), sort_keys=False), encoding='utf-8')
+        written = [f'{prefix}.yaml', *([] if given.no_pictures else _draw(
+            found, prefix, given.format))]
+    except (ImportError, OSError, ValueError) as error:
+        print(f'identify: {error}', file=sys.stderr, flush=True)
+        return NOT_IDENTIFIED
+    print(f'\nwritten: {written[0]}' + (
+        f' and {counted(len(written) - 1, "picture")}' if len(written) > 1 else ''))
+    return IDENTIFIED
+
+
+def _identified(given: Namespace) -> tuple[Identification, Truth | None]:
+    flights = _flights(given)
+    model = given.model or next((one.model for one in flights.flights if one.model), '')
+    truth: Truth | None = None
+    if given.airframe:
+        airframe = airframes.load(given.airframe)
+    elif not model:
+        raise ValueError('of which aircraft? Expected --model, or --airframe with its mass, '
+                         'inertia and reference sizes')
+    known = _known(model, flights.flights[0], given.aircraft_path) if model else None
+    if not given.airframe:
+        assert known is not None
+        airframe = known.airframe
+    found = identify(flights.flights, airframe, flights.step, flights.unseen)
+    if known is not None:
+        truth = known.derivatives(_reached(found))
+    return found, truth
+
+
+def _flights(given: Namespace) -> _Given:
+    entries = tables.load_map(given.columns) if given.columns else None
+    steps: list[float] = []
+
+    def read(path: Path) -> Flight:
+        if path.suffix in tables.FORMATS:
+            return tables.of_table(path, entries, given.model)
+        flight, step = of_recording(path, given.namespace)
+        steps.append(step)
+        return replace(flight, model=given.model or flight.model)
+
+    flights = [read(path) for path in given.recording]
+    unseen = [read(path) for path in given.validate]
+    step = given.simulation_step
+    return _Given(flights, unseen, max(steps, default=0.0) if step is None else step)
+
+
+def _known(model: str, flight: Flight, aircraft_path: str) -> Known:
+    """Return the aircraft in steady flight as fast and as high as it was flown."""
+    for name in ('true_airspeed', 'density'):
+        if not flight.has(name):
+            raise ValueError(f'{flight.source}: nothing was measured of {name}')
+    return Known(model, float(np.nanmedian(flight.values['true_airspeed'])),
+                 float(np.nanmedian(flight.values['density'])), aircraft_path)
+
+
+def _reached(found: Identification) -> dict[str, tuple[float, float]]:
+    """Return how far angle of attack and controls went from where each manoeuvre began."""
+    reached = {}
+    for name in ('angle_of_attack', *CONTROLS):
+        both = np.concatenate([
+            motion[name] - motion[name][0] for each in found.compatibility
+            for motion in each.motions])
+        reached[name] = (float(both.min()), float(both.max()))
+    return reached
+
+
+def _pictures(prefix: str, form: str) -> list[Path]:
+    """Return the pictures of that name that are there: how many there will be is not known yet."""
+    name = Path(prefix)
+    return sorted(name.parent.glob(f'{escape(name.name)}_*.{form}'))
+
+
+def _draw(found: Identification, prefix: str, form: str) -> list[str]:
+    from xplane_bridge.identification.picture import draw_compatibility, draw_manoeuvre
+    manoeuvres = [
+        (one, at, f'{prefix}_{name}_{at + 1}.{form}') for name, one in found.forms.items()
+        for at in range(len(one.motions))]
+    sensors = [(one, f'{prefix}_sensors_{at + 1}.{form}')
+               for at, one in enumerate(found.compatibility)]
+    for each, path in sensors:
+        draw_compatibility(each, path)
+    for one, at, path in manoeuvres:
+        draw_manoeuvre(one, at, path)
+    return [*(path for _, path in sensors), *(path for _, _, path in manoeuvres)]
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        program('identify'),
+        description='Identify the derivatives of an aircraft, with error bounds, from recorded '
+        'flights with test inputs: a table, a YAML model, and a picture of each manoeuvre.')
+    parser.add_argument('recording', type=Path, nargs='+', metavar='RECORDING',
+                        help='.mcap file, folder of rosbag2, .csv or .parquet')
+    parser.add_argument('--model', default='', help='a JSBSim aircraft, such as c172p: its mass, '
+                        "inertia, sizes, and its own derivatives beside the estimates (default: "
+                        "the experiment's)")
+    parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
+                        help="folder of your own aircraft, laid out as JSBSim's")
+    parser.add_argument('--airframe', default='', metavar='FILE',
+                        help='YAML file with mass, inertia and reference sizes, in SI')
+    parser.add_argument('--columns', default='', metavar='FILE',
+                        help='YAML file that says which column of a table is which signal')
+    parser.add_argument('--validate', type=Path, nargs='+', default=[], metavar='RECORDING',
+                        help='flights that the model is to foretell')
+    parser.add_argument('--simulation-step', metavar='S', default=None,
+                        type=lambda text: number(
+                            text, f'0 to {_LONGEST_STEP:g} s',
+                            lambda step: 0.0 <= step <= _LONGEST_STEP),
+                        help="step of the JSBSim that flew, 0 for a real aircraft (default: "
+                        "1/120 s for experiments on this package's simulators, else 0)")
+    parser.add_argument('--namespace', default=None, metavar='NS',
+                        help='namespace of the vehicle, if a recording has several')
+    parser.add_argument('--output', default='', metavar='PREFIX',
+                        help="beginning of the names of what is written (the first recording's)")
+    parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
+                        help='format of the pictures (%(default)s)')
+    parser.add_argument('--no-pictures', action='store_true', help='draw no pictures')
+    add_force_option(parser)
+    return parser

@@ -1,0 +1,205 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What makes an estimate impossible: each is a sentence with the signal and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from xplane_bridge.common.text import counted
+from xplane_bridge.identification.equation_error import Regression
+from xplane_bridge.identification.equations import Form, GRAVITY, Motion, RATES
+from xplane_bridge.identification.output_error import Fit
+from xplane_bridge.identification.signals import (
+    Array,
+    CONTROLS,
+    Flight,
+    IdentificationError,
+    OPTIONAL,
+    SIGNALS,
+)
+from xplane_bridge.identification.validation import agreement
+
+# A gap is so many times as long as usual, and at least so long (s).
+_GAP, _SHORTEST_GAP = 5.0, 0.25
+# Seconds without a sample of a signal that others have.
+_SILENT = 1.0
+_FEWEST_SAMPLES, _SLOWEST = 50, 8.0
+_MOST_SAMPLES = 2_000_000
+# Of all manoeuvres together; each takes memory for each parameter.
+_MOST_MANOEUVRES, _MOST_AT_ONCE = 30, 60_000
+# A control is at its limit from here on, for so many samples.
+_LIMIT, _CLIPPED = 0.999, 3
+# Of the variance of an angular rate.
+_DESCRIBED = 0.5
+# By how much angular rates and attitude may differ, and from which change (rad) on that is seen.
+_SAME, _SEEN = 0.35, 0.02
+
+
+def check(flight: Flight) -> None:
+    """Raise IdentificationError for a flight whose times, gaps or units are not what they say."""
+    times = flight.times
+    missing = [name for name in SIGNALS if name not in OPTIONAL and not flight.has(name)]
+    if missing:
+        raise IdentificationError(
+            f'{flight.source}: nothing was measured of {", ".join(missing)}')
+    if not _FEWEST_SAMPLES <= len(times) <= _MOST_SAMPLES:
+        raise IdentificationError(
+            f'{flight.source}: expected {_FEWEST_SAMPLES} to {_MOST_SAMPLES} samples, got '
+            f'{len(times)}')
+    steps = np.diff(times)
+    if not np.isfinite(times).all() or (steps <= 0.0).any():
+        at = int(np.argmax(~(steps > 0.0)))
+        raise IdentificationError(
+            f'{flight.source}: the clock goes from {times[at]:.3f} s to {times[at + 1]:.3f} s: '
+            'expected times that increase')
+    usual = float(np.median(steps))
+    if usual > 1.0 / _SLOWEST:
+        raise IdentificationError(
+            f'{flight.source}: {1.0 / usual:.1f} samples per second, expected at least '
+            f'{_SLOWEST:g}')
+    for name in SIGNALS:
+        if flight.has(name):
+            _check_magnitude(flight, name)
+    force = float(np.nanmedian(np.abs(flight.values['specific_force_z'])))
+    if force < 0.3 * GRAVITY:
+        raise IdentificationError(
+            f'{flight.source}: specific_force_z is {force:.2g} m/s^2 in the middle of the flight, '
+            f'expected about {GRAVITY:.1f}: is it in g, or without gravity?')
+
+
+def check_size(parts: Sequence[Flight]) -> None:
+    """Raise IdentificationError for more than is identified at a time, in memory."""
+    count = sum(len(part.times) for part in parts)
+    if len(parts) > _MOST_MANOEUVRES or count > _MOST_AT_ONCE:
+        raise IdentificationError(
+            f'{parts[0].source}: {counted(len(parts), "manoeuvre")} with {count} samples, '
+            f'expected at most {_MOST_MANOEUVRES} with {_MOST_AT_ONCE}: choose some, or fewer '
+            'samples per second')
+
+
+def check_manoeuvre(part: Flight) -> None:
+    """Raise IdentificationError for a manoeuvre with gaps, clipped controls or wrong rates."""
+    times = part.times
+    steps = np.diff(times)
+    if len(times) < _FEWEST_SAMPLES:
+        raise IdentificationError(
+            f'{_of(part)}: {len(times)} samples, expected at least {_FEWEST_SAMPLES}')
+    longest = int(np.argmax(steps))
+    if steps[longest] > max(_GAP * float(np.median(steps)), _SHORTEST_GAP):
+        raise IdentificationError(
+            f'{_of(part)}: a gap of {steps[longest]:.2f} s in all signals at '
+            f'{times[longest]:.2f} s')
+    for name in SIGNALS:
+        if not part.has(name):
+            if name in OPTIONAL:
+                continue
+            raise IdentificationError(f'{_of(part)}: nothing was measured of {name}')
+        known = times[np.isfinite(part.values[name])]
+        edges = np.concatenate((times[:1], known, times[-1:]))
+        silent = int(np.argmax(np.diff(edges)))
+        if edges[silent + 1] - edges[silent] > _SILENT:
+            raise IdentificationError(
+                f'{_of(part)}: {name} has a gap of {edges[silent + 1] - edges[silent]:.2f} s at '
+                f'{edges[silent]:.2f} s')
+    for name in CONTROLS:
+        at_limit = np.flatnonzero(np.abs(part.filled(name)) >= _LIMIT)
+        if len(at_limit) >= _CLIPPED:
+            raise IdentificationError(
+                f'{_of(part)}: {name} is at its limit at {times[at_limit[0]]:.2f} s: what was '
+                'commanded is not what the surface did')
+    _check_rates(part)
+
+
+def check_regression(form: Form, motions: Sequence[Motion], found: Regression) -> None:
+    """Raise IdentificationError where the regressors of a form cannot be told apart."""
+    alike = found.collinearity
+    if alike.is_too_much:
+        first, last = motions[0].times[0], motions[-1].times[-1]
+        raise IdentificationError(
+            f'{form.name}: {alike.pair[0]} and {alike.pair[1]} move alike from {first:.1f} s to '
+            f'{last:.1f} s (correlation {alike.correlation:.2f}, condition number '
+            f'{alike.condition:.0f}): no derivative can be told from the others; fly inputs of '
+            'different shape on each control, with the controller off')
+
+
+def check_flow(form: Form, motion: Motion) -> None:
+    """Raise IdentificationError where nothing measured the flow angle of a form."""
+    if not motion.measured.has(form.states[0]):
+        raise IdentificationError(
+            f'{_of(motion.measured)}: nothing was measured of {form.states[0]}: without it no '
+            f'{form.name} derivative can be told from the errors of the other sensors')
+
+
+def check_fit(motions: Sequence[Motion], fit: Fit) -> None:
+    """Raise IdentificationError for a model that does not describe what was flown."""
+    for at, name in enumerate(fit.form.states):
+        # A vane may show more noise than motion.
+        if name not in RATES:
+            continue
+        found = agreement(
+            [motion.output(fit.form, name) for motion in motions],
+            [outputs[:, at] for outputs in fit.outputs])
+        if not found.r_squared > _DESCRIBED:
+            raise IdentificationError(
+                f'{fit.form.name}: the model explains {100.0 * found.r_squared:.0f} % of '
+                f'{name} from {motions[0].times[0]:.1f} s on, expected more than '
+                f'{100.0 * _DESCRIBED:.0f} %: too little excitation, gusts, or a wrong signal')
+
+
+def _of(part: Flight) -> str:
+    return f'{part.source}, {part.manoeuvres[0].name}' if part.manoeuvres else part.source
+
+
+def _check_magnitude(flight: Flight, name: str) -> None:
+    values = np.abs(flight.values[name])
+    at = int(np.nanargmax(values))
+    signal = SIGNALS[name]
+    if not values[at] <= signal.largest * (1.0 + 1e-9):
+        unit = f' {signal.unit}' if signal.unit else ''
+        raise IdentificationError(
+            f'{flight.source}: {name} is {values[at]:.4g} at {flight.times[at]:.2f} s, expected '
+            f'at most {signal.largest:.3g}{unit}'
+            + (f': is it in {signal.usual}?' if signal.usual else ''))
+
+
+def _check_rates(part: Flight) -> None:
+    """Compare the angular rates with the attitude: a wrong unit, sign or clock is seen there."""
+    roll, pitch = np.unwrap(part.filled('roll')), part.filled('pitch')
+    p, q, r = (part.filled(name) for name in ('roll_rate', 'pitch_rate', 'yaw_rate'))
+    turning = q * np.sin(roll) + r * np.cos(roll)
+    for name, rate, angle in (
+        ('roll_rate', p + np.tan(pitch) * turning, roll),
+        ('pitch_rate', q * np.cos(roll) - r * np.sin(roll), pitch),
+    ):
+        turned = _bent(part.times, np.concatenate((
+            (0.0,), np.cumsum(0.5 * (rate[1:] + rate[:-1]) * np.diff(part.times)))))
+        seen = _bent(part.times, angle)
+        if max(float(np.abs(seen).max()), float(np.abs(turned).max())) < _SEEN:
+            continue
+        ratio = float(turned @ seen) / max(float(seen @ seen), 1e-12)
+        if abs(ratio - 1.0) > _SAME:
+            raise IdentificationError(
+                f'{_of(part)}: {name} turns {ratio:.3g} times as far as the attitude does from '
+                f'{part.times[0]:.1f} s to {part.times[-1]:.1f} s: expected rad/s, forward, '
+                'right, down')
+
+
+def _bent(times: Array, values: Array) -> Array:
+    """Return what is left of values without a straight line: a bias of a rate is none of it."""
+    found: Array = values - np.polyval(np.polyfit(times, values, 1), times)
+    return found

@@ -1,0 +1,144 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Equation error: the coefficients at each time, regressed on states and controls.
+
+Least squares of C_L, C_m and so on, which follow from specific forces and angular accelerations.
+Noise in the regressors biases it, so it is only the start of the output error; but it shows
+whether the data can tell the derivatives from each other. Klein and Morelli, Aircraft System
+Identification, AIAA 2006, chapter 5 and section 5.6 on collinearity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from xplane_bridge.identification.equations import (
+    Derivative,
+    Form,
+    held_control,
+    inverse_inertia,
+    LONGITUDINAL,
+    Motion,
+    system,
+)
+from xplane_bridge.identification.signals import Array
+
+CORRELATED = 0.95
+"""Two regressors that are so much alike cannot be told apart in practice (the book's 0.9)."""
+CONDITION = 50.0
+"""The condition number of the regressors, each of unit length, above which they are collinear."""
+
+# An angular acceleration is the slope of a straight line through so many seconds of a rate.
+_SMOOTHED = 0.15
+# Regressors at so few times show nothing.
+_LEAST_SAMPLES = 30
+
+
+class Collinearity(NamedTuple):
+    """The condition number of the regressors, and the two most alike with their correlation."""
+
+    condition: float
+    pair: tuple[str, str]
+    correlation: float
+
+    @property
+    def is_too_much(self) -> bool:
+        """Return whether derivatives cannot be told apart."""
+        return self.condition > CONDITION or abs(self.correlation) > CORRELATED
+
+
+NO_COLLINEARITY = Collinearity(1.0, ('', ''), 0.0)
+
+
+class Regression(NamedTuple):
+    """The derivatives by least squares, and how much alike their regressors are."""
+
+    derivatives: Mapping[Derivative, float]
+    constants: Sequence[Array]
+    collinearity: Collinearity
+
+
+def equation_error(form: Form, motions: Sequence[Motion], delay: float = 0.0) -> Regression:
+    """Return the derivatives that fit all manoeuvres; each has constants of its own (c,)."""
+    names = (*form.states, *form.controls)
+    tables, sides = [], []
+    for motion in motions:
+        tables.append(np.stack([_regressor(motion, name, form, delay) for name in names], axis=1))
+        sides.append(_coefficients(form, motion))
+    means = [table.mean(axis=0) for table in tables]
+    table = np.concatenate([one - mean for one, mean in zip(tables, means, strict=True)])
+    side = np.concatenate([one - one.mean(axis=0) for one in sides])
+    slopes = np.linalg.lstsq(table, side, rcond=None)[0]
+    found = {
+        Derivative(coefficient, name): float(slopes[i, j])
+        for j, coefficient in enumerate(form.coefficients) for i, name in enumerate(names)}
+    constants = [
+        one.mean(axis=0) - mean @ slopes for one, mean in zip(sides, means, strict=True)]
+    return Regression(found, constants, _collinearity(table, names))
+
+
+def _regressor(motion: Motion, name: str, form: Form, delay: float) -> Array:
+    if name not in form.controls:
+        return motion[name] * motion.scale(name)
+    held = held_control(motion.times, motion[name], delay)
+    # At a time: the mean of the intervals before and after it.
+    found: Array = 0.5 * (np.append(held[:1], held) + np.append(held, held[-1:]))
+    return found
+
+
+def _coefficients(form: Form, motion: Motion) -> Array:
+    """Return the coefficients at each time, (n, c)."""
+    pressure, frame = motion.pressure_area, motion.airframe
+    at = system(form, motion)
+    if form.name == LONGITUDINAL.name:
+        alpha = motion['angle_of_attack']
+        lift = motion['specific_force_x'] * np.sin(alpha) - (
+            motion['specific_force_z'] * np.cos(alpha))
+        moment = (_slope(motion, 'pitch_rate') - at.e[:, 1]) / at.k[:, 1, 1]
+        return np.stack((lift / at.f, moment), axis=1)
+    accelerations = np.stack([_slope(motion, name) for name in form.states[1:]], axis=1)
+    moments = (accelerations - at.e[:, 1:]) @ np.linalg.inv(inverse_inertia(frame)).T
+    return np.concatenate((
+        (motion['specific_force_y'] / at.f)[:, None],
+        moments / (pressure * frame.wing_span)[:, None]), axis=1)
+
+
+def _slope(motion: Motion, name: str) -> Array:
+    """Return the derivative of a signal by time: the slopes of straight lines through parts."""
+    times = motion.times
+    step = float(times[-1] - times[0]) / (len(times) - 1)
+    half = max(2, round(_SMOOTHED / step / 2.0))
+    even = np.interp(times[0] + step * np.arange(len(times)), times, motion[name])
+    kernel = np.arange(half, -half - 1, -1) / (step * np.sum(np.arange(-half, half + 1) ** 2))
+    found: Array = np.convolve(
+        np.pad(even, half, mode='reflect', reflect_type='odd'), kernel, mode='valid')
+    return found
+
+
+def _collinearity(table: Array, names: Sequence[str]) -> Collinearity:
+    lengths = np.linalg.norm(table, axis=0)
+    if len(table) < _LEAST_SAMPLES or not lengths.all():
+        still = names[int(np.argmin(lengths))]
+        return Collinearity(np.inf, (still, still), 1.0)
+    unit = table / lengths
+    alike = unit.T @ unit
+    np.fill_diagonal(alike, 0.0)
+    i, j = divmod(int(np.argmax(np.abs(alike))), len(names))
+    return Collinearity(
+        float(np.linalg.cond(unit)), (names[i], names[j]), float(alike[i, j]))

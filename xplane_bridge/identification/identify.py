@@ -1,0 +1,211 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+From flights to a model: manoeuvres, compatibility of the data, derivatives with their bounds.
+
+    found = identify([flight], airframe)
+    print(found.forms['longitudinal'].fit.derivatives)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from xplane_bridge.identification.airframe import Airframe
+from xplane_bridge.identification.checks import (
+    check,
+    check_fit,
+    check_flow,
+    check_manoeuvre,
+    check_regression,
+    check_size,
+)
+from xplane_bridge.identification.compatibility import check_compatibility, Compatibility
+from xplane_bridge.identification.equation_error import equation_error, Regression
+from xplane_bridge.identification.equations import (
+    Derivative,
+    Form,
+    FORMS,
+    MAGNITUDE,
+    Motion,
+)
+from xplane_bridge.identification.manoeuvres import excited, manoeuvres, moved
+from xplane_bridge.identification.output_error import Fit, foretold, output_error
+from xplane_bridge.identification.signals import Flight, IdentificationError
+from xplane_bridge.identification.validation import Agreement, agreement
+
+IDENTIFIABLE = 0.1
+"""A derivative whose standard deviation is a larger part of it is not identifiable."""
+
+# The effect of a control is not the same both ways if this many standard deviations say so, and it
+# differs by this part. It can be seen only if the control's magnitude is not the control itself.
+_CERTAIN = 4.0
+_DIFFERENT = 0.04
+_SIDED = 0.9
+
+
+@dataclass(frozen=True)
+class Identified:
+    """A form that was identified: its manoeuvres, the regression it began with, and the fit."""
+
+    motions: Sequence[Motion]
+    regression: Regression
+    fit: Fit
+    validation: Mapping[str, Agreement] = field(default_factory=dict)
+
+    def is_identifiable(self, derivative: Derivative) -> bool:
+        """Return whether a derivative is known well enough to be given as a number."""
+        return self.fit.derivatives[derivative].bound <= IDENTIFIABLE
+
+
+@dataclass(frozen=True)
+class Identification:
+    """
+    What was found: ``forms`` by name, and ``refused`` why others were not identified.
+
+    ``compatibility`` is of all manoeuvres of each flight.
+    """
+
+    airframe: Airframe
+    compatibility: Sequence[Compatibility]
+    forms: Mapping[str, Identified]
+    refused: Mapping[str, str]
+
+
+def identify(
+    flights: Sequence[Flight], airframe: Airframe, step: float = 0.0,
+    unseen: Sequence[Flight] = (),
+) -> Identification:
+    """
+    Return the models of one or more flights of an aircraft.
+
+    ``step`` is that of the simulator (s), 0 for a real aircraft; ``unseen`` are flights to
+    validate the models on. Raises IdentificationError for flights of which nothing can be said.
+    """
+    checked = [_checked(flight, airframe, step) for flight in flights]
+    check_size([raw for each in checked for raw in each.raw])
+    validated = [_checked(flight, airframe, step) for flight in unseen]
+    forms: dict[str, Identified] = {}
+    refused: dict[str, str] = {}
+    for form in FORMS:
+        motions, others = _of_form(form, checked)
+        if not motions:
+            controls = ' and '.join(form.controls)
+            refused[form.name] = (
+                f'{form.name}: {controls} hardly '
+                f'{"move" if len(form.controls) > 1 else "moves"} in any manoeuvre: no excitation')
+            continue
+        try:
+            found = _identified(_moved_only(form, motions), motions, others, step)
+        except IdentificationError as error:
+            refused[form.name] = str(error)
+            continue
+        other, _ = _of_form(form, validated)
+        forms[form.name] = Identified(
+            found.motions, found.regression, found.fit, _validated(found.fit, other, step))
+    if not forms:
+        raise IdentificationError('; '.join(refused.values()))
+    return Identification(airframe, checked, forms, refused)
+
+
+def _checked(flight: Flight, airframe: Airframe, step: float) -> Compatibility:
+    check(flight)
+    found = manoeuvres(flight)
+    if not found:
+        raise IdentificationError(
+            f'{flight.source}: elevator, aileron and rudder hardly move from '
+            f'{flight.times[0]:.1f} s to {flight.times[-1]:.1f} s: no excitation, no estimate')
+    parts = [flight.part(one) for one in found]
+    check_size(parts)
+    for part in parts:
+        check_manoeuvre(part)
+    return check_compatibility(parts, airframe, step)
+
+
+def _of_form(
+    form: Form, checked: Sequence[Compatibility]
+) -> tuple[list[Motion], list[list[Motion]]]:
+    """Return the manoeuvres that excite a form, and each with other errors of its sensors."""
+    motions: list[Motion] = []
+    others = []
+    for found in checked:
+        chosen = [n for n, motion in enumerate(found.motions) if excited(motion.measured, form)]
+        before = len(motions)
+        motions += [found.motions[n] for n in chosen]
+        others.append((before, chosen, found.other_motions))
+    # The sensors of one flight err together, and not with those of another one.
+    return motions, [
+        [*motions[:before], *(other[n] for n in chosen), *motions[before + len(chosen):]]
+        for before, chosen, every in others for other in (every if chosen else ())]
+
+
+def _moved_only(form: Form, motions: Sequence[Motion]) -> Form:
+    """Return a form without the controls that no manoeuvre moves."""
+    return form._replace(controls=tuple(
+        name for name in form.controls if any(moved(motion.measured, name) for motion in motions)))
+
+
+def _identified(
+    form: Form, motions: Sequence[Motion], others: Sequence[Sequence[Motion]], step: float
+) -> Identified:
+    for motion in motions:
+        check_flow(form, motion)
+    start = equation_error(form, motions)
+    check_regression(form, motions, start)
+    # With the effect of controls that are not the same both ways, where that can be seen.
+    sided = [name for name in form.controls if _is_two_sided(motions, name)]
+    wider = form._replace(
+        controls=(*form.controls, *(f'{name}{MAGNITUDE}' for name in sided)))
+    if sided:
+        again = equation_error(wider, motions)
+        if not again.collinearity.is_too_much:
+            fit = output_error(wider, motions, again, step)
+            kept = [name for name in sided if _acts_otherwise(fit, name)]
+            form = form._replace(
+                controls=(*form.controls, *(f'{name}{MAGNITUDE}' for name in kept)))
+            start = equation_error(form, motions)
+    fit = output_error(form, motions, start, step, others)
+    check_fit(motions, fit)
+    return Identified(motions, start, fit)
+
+
+def _acts_otherwise(fit: Fit, name: str) -> bool:
+    """Return whether a control certainly does not act the same both ways."""
+    for derivative, one in fit.derivatives.items():
+        if derivative.regressor == f'{name}{MAGNITUDE}':
+            mean = fit.derivatives[derivative._replace(regressor=name)].value
+            if one.bound <= 1.0 / _CERTAIN and abs(one.value) > _DIFFERENT * abs(mean):
+                return True
+    return False
+
+
+def _is_two_sided(motions: Sequence[Motion], name: str) -> bool:
+    both = np.concatenate([motion[name] - motion[name][0] for motion in motions])
+    size = np.abs(both)
+    return bool(size.std()) and bool(abs(np.corrcoef(both, size)[0, 1]) < _SIDED)
+
+
+def _validated(
+    fit: Fit, motions: Sequence[Motion], step: float
+) -> dict[str, Agreement]:
+    if not motions:
+        return {}
+    measured, estimated = foretold(fit, motions, step)
+    return {
+        name: agreement([one[:, at] for one in measured], [one[:, at] for one in estimated])
+        for at, name in enumerate(fit.form.outputs)}

@@ -1,0 +1,83 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The manoeuvres of a flight: those that its scenario says, or where its controls move."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from xplane_bridge.identification.equations import Form
+from xplane_bridge.identification.signals import CONTROLS, Flight, Manoeuvre
+
+MOVED = 0.01
+"""A control that moves less, of its full deflection of 1, excites nothing."""
+
+_TEST_INPUT = re.compile(r'(doublet|3211|chirp|multisine|controls)(_|$)')
+# Seconds before an input that belong to its manoeuvre, and of its free response.
+_BEFORE, _AFTER = 0.25, 6.0
+# A control moves if it changes by MOVED within this time (s); at rest for longer, it has ended.
+_WITHIN, _REST = 0.5, 4.0
+_SHORTEST, _LONGEST = 2.0, 60.0
+
+
+def manoeuvres(flight: Flight) -> tuple[Manoeuvre, ...]:
+    """Return the manoeuvres of a flight in which a control moves, in the order of their times."""
+    known = tuple(
+        Manoeuvre(one.name, one.begin - _BEFORE, one.end) for one in flight.manoeuvres
+        if _TEST_INPUT.match(one.name))
+    found = known or _by_inputs(flight)
+    return tuple(one for one in found if any(
+        moved(flight.part(one), name) for name in CONTROLS))
+
+
+def moved(flight: Flight, control: str) -> bool:
+    """Return whether a control moves enough to excite anything."""
+    if not flight.has(control):
+        return False
+    values = flight.values[control]
+    return bool(np.nanmax(values) - np.nanmin(values) >= MOVED)
+
+
+def excited(flight: Flight, form: Form) -> bool:
+    """Return whether a manoeuvre moves a control of a form."""
+    return any(moved(flight, name) for name in form.controls if name in CONTROLS)
+
+
+def _by_inputs(flight: Flight) -> tuple[Manoeuvre, ...]:
+    times = flight.times
+    active = np.zeros(len(times), dtype=bool)
+    for name in CONTROLS:
+        if flight.has(name):
+            values = flight.filled(name)
+            active |= np.abs(values - np.interp(times - _WITHIN, times, values)) >= MOVED
+    at = times[active]
+    if not len(at):
+        return ()
+    breaks = np.flatnonzero(np.diff(at) > _REST)
+    begins = at[np.concatenate(((0,), breaks + 1))] - _BEFORE - _WITHIN
+    ends = at[np.concatenate((breaks, (len(at) - 1,)))] + _AFTER
+    found = []
+    for n, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+        until = min(end, begins[n + 1] if n + 1 < len(begins) else times[-1])
+        begin = max(begin, float(times[0]))
+        # Of a controller that always moves something: parts that are not too long.
+        parts = max(1, round((until - begin) / _LONGEST))
+        edges = np.linspace(begin, until, parts + 1).tolist()
+        found += [Manoeuvre(f'inputs at {low:.1f} s', low, high)
+                  for low, high in zip(edges[:-1], edges[1:], strict=True)
+                  if high - low >= _SHORTEST]
+    return tuple(found)

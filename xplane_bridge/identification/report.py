@@ -1,0 +1,143 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What was identified, as text for people and as YAML for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import math
+from typing import Any
+
+from xplane_bridge.common.text import aligned
+from xplane_bridge.identification.compatibility import Compatibility, ERRORS
+from xplane_bridge.identification.equations import Derivative, MAGNITUDE, unit_of
+from xplane_bridge.identification.identify import IDENTIFIABLE, Identification, Identified
+from xplane_bridge.identification.truth import Slope
+
+Truth = Mapping[Derivative, Slope]
+
+# A slope whose range is wider than this part of it is not constant.
+_CONSTANT = 0.02
+
+
+def lines(found: Identification, truth: Truth | None = None) -> list[str]:
+    """Return the report: sensors, then the derivatives of each form; ``truth`` is JSBSim's."""
+    every: list[str] = []
+    for one in found.compatibility:
+        every += _sensors(one)
+    for name, identified in found.forms.items():
+        every += ['', *_form(name, identified, truth or {})]
+    return [*every, *(f'\nnot identified: {sentence}' for sentence in found.refused.values())]
+
+
+def _sensors(found: Compatibility) -> list[str]:
+    source = found.motions[0].measured.source
+    rows = [('error', 'estimate', '2 sigma', 'unit'), *(
+        (name, f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}', ERRORS[name][0])
+        for name, one in found.errors.items() if abs(one.value) > 2.0 * one.deviation)]
+    misfit = ', '.join(f'{name} {value:.3g}' for name, value in found.misfit.items())
+    shown = aligned(rows, left=(0, 3)) if len(rows) > 1 else ['none above two sigma']
+    return [f'sensors of {source}, by the kinematics of {len(found.motions)} manoeuvres'
+            if len(found.motions) > 1 else f'sensors of {source}, by kinematics',
+            *(f'  {line}'.rstrip() for line in shown), f'  rms left (SI): {misfit}']
+
+
+def _form(name: str, found: Identified, truth: Truth) -> list[str]:
+    fit = found.fit
+    known = bool(truth)
+    head = ('derivative', 'estimate', '2 sigma', 'unit', *(('JSBSim', 'off by') if known else ()))
+    rows: list[Sequence[str]] = [head]
+    unclear: list[Sequence[str]] = []
+    for derivative, one in fit.derivatives.items():
+        if not found.is_identifiable(derivative):
+            unclear.append((str(derivative), f'{100.0 * min(one.bound, 9.99):.3g} %'))
+            continue
+        slope = truth.get(derivative)
+        rows.append((
+            str(derivative), f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}',
+            unit_of(derivative), *(_against(slope, one.value, one.deviation) if known else ())))
+    parts = ', '.join(
+        motion.measured.manoeuvres[0].name for motion in found.motions)
+    shown = [f'{name}, from {parts}; controls act {1e3 * fit.delay.value:.1f} ms late '
+             f'(2 sigma {2e3 * fit.delay.deviation:.1f} ms)',
+             *(f'  {line}'.rstrip() for line in aligned(rows, left=(0, 3)))]
+    if unclear:
+        shown.append(
+            f'  not identifiable (standard deviation above {100.0 * IDENTIFIABLE:.0f} %): '
+            + ', '.join(f'{one} ({bound})' for one, bound in unclear))
+    for control in fit.form.controls:
+        if control.endswith(MAGNITUDE):
+            shown.append(f'  {control.removesuffix(MAGNITUDE)} does not act the same both ways: '
+                         'its derivatives are the means of both')
+    for output, agrees in found.validation.items():
+        if math.isfinite(agrees.r_squared):
+            shown.append(f'  validation, {output}: R2 {agrees.r_squared:.3f}, Theil '
+                         f'{agrees.theil:.3f}')
+    return shown
+
+
+def _against(slope: Slope | None, value: float, deviation: float) -> tuple[str, str]:
+    if slope is None:
+        return '', ''
+    away = slope.away(value)
+    shown = f'{slope.value:.4g}'
+    if slope.high - slope.low > _CONSTANT * abs(slope.value):
+        shown = f'{slope.low:.4g} .. {slope.high:.4g}'
+    return shown, f'{away / deviation:+.1f} sigma' if deviation else ''
+
+
+def as_mapping(found: Identification, truth: Truth | None = None) -> dict[str, Any]:
+    """
+    Return the model for a YAML file: plain names and numbers.
+
+    A derivative that is not identifiable has no value, only the relative ``bound``.
+    """
+    frame = found.airframe
+    return {
+        'airframe': {name: getattr(frame, name) for name in frame.__slots__},
+        'sensors': [{name: {'estimate': one.value, 'two_sigma': 2.0 * one.deviation,
+                            'unit': ERRORS[name][0]} for name, one in each.errors.items()}
+                    for each in found.compatibility],
+        'forms': {name: _form_mapping(one, truth or {}) for name, one in found.forms.items()},
+        'not_identified': dict(found.refused)}
+
+
+def _form_mapping(found: Identified, truth: Truth) -> dict[str, Any]:
+    derivatives: dict[str, Any] = {}
+    for derivative, one in found.fit.derivatives.items():
+        item: dict[str, Any] = {'unit': unit_of(derivative), 'bound': min(one.bound, 1e6)}
+        if found.is_identifiable(derivative):
+            item |= {'estimate': one.value, 'two_sigma': 2.0 * one.deviation}
+        else:
+            item['identifiable'] = False
+        if slope := truth.get(derivative):
+            item['jsbsim'] = {'value': slope.value, 'low': slope.low, 'high': slope.high}
+        derivatives[str(derivative)] = item
+    alike = found.regression.collinearity
+    return {
+        'manoeuvres': [{'name': motion.measured.manoeuvres[0].name,
+                        'source': motion.measured.source,
+                        'begin': float(motion.times[0]), 'end': float(motion.times[-1])}
+                       for motion in found.motions],
+        'true_airspeed': float(found.motions[0]['true_airspeed'].mean()),
+        'density': float(found.motions[0]['density'].mean()),
+        'delay': {'estimate': found.fit.delay.value,
+                  'two_sigma': 2.0 * found.fit.delay.deviation, 'unit': 's'},
+        'derivatives': derivatives,
+        'collinearity': {'condition': alike.condition, 'pair': list(alike.pair),
+                         'correlation': alike.correlation},
+        'validation': {name: {'r_squared': one.r_squared, 'theil': one.theil}
+                       for name, one in found.validation.items()
+                       if math.isfinite(one.r_squared)}}

@@ -1,0 +1,145 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The derivatives of an aircraft that is known: JSBSim's, by central differences at a trim.
+
+They are those of all forces and moments together, as flight shows them, and of the flow as it
+follows from the motion: C_m_q has C_m_alpha_dot in it. Where a flight moves a control or the angle
+of attack so far that the slope there is another one, the derivative is a range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xplane_bridge.aircraft.studies.linearize import linearize
+from xplane_bridge.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.control.tuning.linear_model import LinearModel
+from xplane_bridge.identification.airframe import Airframe, of_model
+from xplane_bridge.identification.equations import (
+    Derivative,
+    Form,
+    FORMS,
+    LONGITUDINAL,
+    RATES,
+)
+from xplane_bridge.identification.signals import Array, CONTROLS
+
+# The standard atmosphere: density at sea level (kg/m^3), and how it falls with altitude (m).
+_SEA_LEVEL, _LAPSE, _EXPONENT = 1.225, 2.25577e-5, 4.25588
+
+
+class Slope(NamedTuple):
+    """A derivative at the trim, and the lowest and the highest of it where it was flown."""
+
+    value: float
+    low: float
+    high: float
+
+    def away(self, value: float) -> float:
+        """Return how far a value is from the range, 0 within it."""
+        return value - min(max(value, self.low), self.high)
+
+
+class Known:
+    """
+    A simulated aircraft in steady level flight: its airframe, and its own derivatives.
+
+    ``true_airspeed`` in m/s, ``density`` in kg/m^3. Raises ValueError for a model that does not
+    exist or cannot fly so, and ImportError where JSBSim is missing.
+    """
+
+    def __init__(self, model: str, true_airspeed: float, density: float,
+                 aircraft_path: str = '') -> None:
+        altitude = (1.0 - (density / _SEA_LEVEL) ** (1.0 / _EXPONENT)) / _LAPSE
+        self._spare, _ = in_steady_flight(
+            model, altitude, true_airspeed * math.sqrt(density / _SEA_LEVEL),
+            aircraft_path=aircraft_path)
+        self.airframe: Airframe = of_model(self._spare.model())
+
+    def derivatives(
+        self, reached: Mapping[str, tuple[float, float]] | None = None
+    ) -> dict[Derivative, Slope]:
+        """
+        Return its derivatives.
+
+        ``reached`` are the lowest and highest deviations from the trim of angle_of_attack (rad)
+        and controls, by name, where a flight got to.
+        """
+        at_trim = self._at({})
+        points = [at_trim, *(
+            self._at({name: deviation}) for name, both in (reached or {}).items()
+            for deviation in both if deviation)]
+        return {name: Slope(value, min(point[name] for point in points),
+                            max(point[name] for point in points))
+                for name, value in at_trim.items()}
+
+    def _at(self, deviations: Mapping[str, float]) -> dict[Derivative, float]:
+        state = self._spare.state
+        moved: dict[str, Any] = {}
+        for name, deviation in deviations.items():
+            if name == 'angle_of_attack':
+                moved['alpha'] = state.alpha + deviation
+            else:
+                moved[name] = min(max(getattr(state, name) + deviation, -1.0), 1.0)
+        spare = self._spare
+        if moved:
+            state = state._replace(**moved)
+            spare = type(spare)(spare.name, spare.load, state, spare.propeller)
+        linear = linearize(spare, 'differences')
+        pressure = 0.5 * state.density * state.tas ** 2 * self.airframe.wing_area
+        found = {}
+        for form in FORMS:
+            for name in (*form.states, *form.controls):
+                column = _coefficients(linear, form, name, self.airframe, pressure)
+                if name in RATES:
+                    column = column * (2.0 * state.tas / self.airframe.length(name))
+                found.update({Derivative(coefficient, name): float(value) for coefficient, value
+                              in zip(form.coefficients, column, strict=True)})
+        return found
+
+
+def _coefficients(
+    linear: LinearModel, form: Form, name: str, frame: Airframe, pressure: float
+) -> Array:
+    """Return the slopes of a form's coefficients by a state or control."""
+    def slope(output: str) -> float:
+        is_force = output.startswith('specific_force')
+        row = linear.index('outputs' if is_force else 'states', output)
+        column = linear.index('inputs' if name in CONTROLS else 'states', name)
+        matrix = {
+            (True, True): linear.d, (True, False): linear.c,
+            (False, True): linear.b, (False, False): linear.a}[is_force, name in CONTROLS]
+        return float(matrix[row, column])
+
+    if form.name == LONGITUDINAL.name:
+        at = {signal.name: signal.value for signal in linear.outputs}
+        sin_a, cos_a = math.sin(at['angle_of_attack']), math.cos(at['angle_of_attack'])
+        lift = slope('specific_force_x') * sin_a - slope('specific_force_z') * cos_a
+        if name == 'angle_of_attack':
+            lift += at['specific_force_x'] * cos_a + at['specific_force_z'] * sin_a
+        return np.array((
+            lift * frame.mass / pressure,
+            slope('pitch_rate') * frame.i_yy / (pressure * frame.chord)))
+    roll, yaw = slope('roll_rate'), slope('yaw_rate')
+    over = 1.0 / (pressure * frame.wing_span)
+    return np.array((
+        slope('specific_force_y') * frame.mass / pressure,
+        (frame.i_xx * roll - frame.i_xz * yaw) * over,
+        (frame.i_zz * yaw - frame.i_xz * roll) * over))
