@@ -25,7 +25,7 @@ import numpy as np
 
 from xplane_bridge.common import optional, plain_files, plain_yaml
 from xplane_bridge.common.text import did_you_mean, printable
-from xplane_bridge.conversions.ulyssix.units import unit_of
+from xplane_bridge.conversions.expressions.units import unit_of
 from xplane_bridge.identification.signals import (
     Array,
     Flight,
