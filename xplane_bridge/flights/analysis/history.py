@@ -49,6 +49,7 @@ from xplane_bridge.flights.analysis.quantities import (
     AIRFRAME_TOPIC,
     EXTRACT,
     is_release,
+    MORE,
     MOVED,
     OF_SIMULATOR,
     ORDERED,
@@ -70,6 +71,7 @@ _SAME_CLOCK = 3600.0
 _IMU = 'imu/data'
 _COMMAND = 'command/controls'
 _DIAGNOSTICS = '/diagnostics'
+_TOPICS = tuple({**EXTRACT, **MORE})
 # Three hours of one vehicle, seven topics at 100 Hz, are less; they need a gigabyte of memory.
 _MAX_MESSAGES = 10_000_000
 # Of diagnostics: names of values, and characters of each text.
@@ -116,7 +118,7 @@ def _read(recording: Recording, namespace: str | None, begin: float | None) -> H
     prefix = _prefix([*counts], namespace)
     # Behind sensors the flight is judged by the truth.
     truth = f'{TRUTH}/' if f'{prefix}{TRUTH}/{_IMU}' in counts else ''
-    full = {prefix + (truth if topic in SENSED else '') + topic: topic for topic in EXTRACT}
+    full = {prefix + (truth if topic in SENSED else '') + topic: topic for topic in _TOPICS}
     known = _names({topic for name, topic in full.items() if name in counts})
     names = {name: known[topic] for name, topic in full.items() if topic in known}
     types = MessageTypes()
@@ -138,7 +140,8 @@ def _read(recording: Recording, namespace: str | None, begin: float | None) -> H
         if topic == TARGET and is_release(message):
             continue
         stamp = stamp_of(message) if hasattr(message, 'header') else math.nan
-        found = EXTRACT[topic](message)
+        found = {name: value for of in (EXTRACT, MORE) if topic in of
+                 for name, value in of[topic](message).items()}
         if topic not in rows:
             rows[topic] = _Rows(tuple(found))
         rows[topic].add(stamp, log_ns * 1e-9, found)
@@ -174,7 +177,7 @@ class _Rows:
 
 def _names(recorded: Collection[str]) -> dict[str, str]:
     """Return the topics to read, with the names that they have in a History."""
-    names = {topic: topic for topic in EXTRACT if topic in recorded}
+    names = {topic: topic for topic in _TOPICS if topic in recorded}
     if RELAYED in names:
         # What a foreign controller said reached the aircraft this way.
         names.pop(_COMMAND, None)
@@ -206,7 +209,7 @@ def _flight(
     namespace: str, rows: Mapping[str, _Rows], counts: Mapping[str, int],
     diagnostics: Mapping[str, str], begin: float | None,
 ) -> History:
-    numbers = {topic: rows[topic].numbers() for topic in EXTRACT if topic in rows}
+    numbers = {topic: rows[topic].numbers() for topic in _TOPICS if topic in rows}
     topics = {
         topic: Arrivals(found[:, 0].copy(), found[:, 1].copy())
         for topic, found in numbers.items()}

@@ -74,27 +74,20 @@ def _of_imu(message: Any) -> dict[str, float]:
     orientation = message.orientation
     roll, pitch, yaw = frames.quaternion_to_euler(
         (orientation.w, orientation.x, orientation.y, orientation.z))
-    rates, force = message.angular_velocity, message.linear_acceleration
-    # Imu.msg: -1 marks what is not measured.
-    scale = math.nan if message.linear_acceleration_covariance[0] == -1.0 else 1.0
+    rates = message.angular_velocity
     return {'roll': roll, 'pitch': -pitch, 'heading': frames.yaw_to_heading(yaw),
-            'roll_rate': rates.x, 'pitch_rate': -rates.y, 'yaw_rate': -rates.z,
-            'specific_force_forward': scale * force.x, 'specific_force_left': scale * force.y,
-            'specific_force_up': scale * force.z}
+            'roll_rate': rates.x, 'pitch_rate': -rates.y, 'yaw_rate': -rates.z}
 
 
 def _of_odom(message: Any) -> dict[str, float]:
-    position, moved = message.pose.pose.position, message.twist.twist.linear
-    return {'east': position.x, 'north': position.y, 'up': position.z,
-            **dict(zip(MOVED, (moved.x, moved.y, moved.z), strict=True))}
+    position = message.pose.pose.position
+    return {'east': position.x, 'north': position.y}
 
 
 def _of_air_data(message: Any) -> dict[str, float]:
-    speed, wind = message.indicated_airspeed, message.wind
+    speed = message.indicated_airspeed
     return {'airspeed': message.true_airspeed if math.isnan(speed) else speed,
-            'angle_of_attack': message.angle_of_attack, 'sideslip': message.sideslip,
-            **{name: getattr(message, name) for name in _AIR},
-            'wind_north': wind.y, 'wind_east': wind.x, 'wind_down': -wind.z}
+            'angle_of_attack': message.angle_of_attack, 'sideslip': message.sideslip}
 
 
 def _of_controls(message: Any) -> dict[str, float]:
@@ -118,6 +111,26 @@ def _of_contacts(message: Any) -> dict[str, float]:
         message.wheels, message.structure, message.strut_compression)), strict=True))
 
 
+def _force(message: Any) -> dict[str, float]:
+    force = message.linear_acceleration
+    # Imu.msg: -1 marks what is not measured.
+    scale = math.nan if message.linear_acceleration_covariance[0] == -1.0 else 1.0
+    return {'specific_force_forward': scale * force.x, 'specific_force_left': scale * force.y,
+            'specific_force_up': scale * force.z}
+
+
+def _movement(message: Any) -> dict[str, float]:
+    moved = message.twist.twist.linear
+    return {'up': message.pose.pose.position.z,
+            **dict(zip(MOVED, (moved.x, moved.y, moved.z), strict=True))}
+
+
+def _air(message: Any) -> dict[str, float]:
+    wind = message.wind
+    return {**{name: getattr(message, name) for name in _AIR},
+            'wind_north': wind.y, 'wind_east': wind.x, 'wind_down': -wind.z}
+
+
 def _of_airframe(message: Any) -> dict[str, float]:
     turning, gusts = message.angular_acceleration, message.turbulence
     return {**{name: getattr(message, name) for name in _PLAIN_AIRFRAME},
@@ -138,6 +151,13 @@ EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
     ORDERED: _of_target,
     RELAYED: _of_command,
     CONTACTS_TOPIC: _of_contacts,
+}
+
+# The same, of what only a recording is asked for.
+MORE: Mapping[str, Callable[[Any], dict[str, float]]] = {
+    'imu/data': _force,
+    'odom': _movement,
+    'air_data': _air,
     AIRFRAME_TOPIC: _of_airframe,
 }
 
