@@ -40,6 +40,7 @@ from xplane_bridge.common.command_line import (
 )
 from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.common.text import counted
+from xplane_bridge.flights.recordings import parquet_file
 from xplane_bridge.identification import airframe as airframes
 from xplane_bridge.identification.identify import Identification, identify
 from xplane_bridge.identification.reading import tables
@@ -109,7 +110,7 @@ def _flights(given: Namespace) -> _Given:
     steps: list[float] = []
 
     def read(path: Path) -> Flight:
-        if path.suffix in tables.FORMATS:
+        if path.suffix in tables.FORMATS and (entries or not parquet_file.is_recording(path)):
             return tables.of_table(path, entries, given.model)
         flight, step = of_recording(path, given.namespace)
         steps.append(step)

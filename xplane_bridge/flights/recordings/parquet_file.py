@@ -176,6 +176,18 @@ def is_table(path: Path) -> bool:
         return stream.read(len(MAGIC)) == MAGIC
 
 
+def is_recording(path: Path) -> bool:
+    """Return whether a file is a table of a flight; OSError if it cannot be read."""
+    if not is_table(path):
+        return False
+    import pyarrow
+    from pyarrow import parquet
+    try:
+        return FACTS in (parquet.read_schema(path).metadata or {})
+    except (pyarrow.ArrowException, OSError):
+        return False
+
+
 def read(path: Path) -> Table:
     """
     Read a table.

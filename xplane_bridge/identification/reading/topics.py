@@ -31,6 +31,7 @@ from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.masks import known_or_nan
+from xplane_bridge.flights.recordings import parquet_file
 from xplane_bridge.flights.recordings.files import beginning, Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
 from xplane_bridge.flights.recordings.topics import RecordingError
@@ -45,6 +46,10 @@ from xplane_bridge.identification.signals import (
 from xplane_bridge.sensors.topics import TRUTH
 
 _IMU = 'imu/data'
+# Of tables: column, and sign.
+_COLUMNS = {'specific_force_x': ('specific_force_forward', 1.0),
+            'specific_force_y': ('specific_force_left', -1.0),
+            'specific_force_z': ('specific_force_up', -1.0)}
 _MOST_MESSAGES = 10_000_000
 _MOST_FIGURES = 1024 * 1024
 
@@ -74,10 +79,11 @@ _TOPICS: Mapping[str, tuple[tuple[str, ...], Callable[[Any], tuple[float, ...]]]
 
 def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, float]:
     """
-    Return the flight of an MCAP file or a rosbag2 folder, and the step of its simulator (s).
+    Return the flight of a recording, and the step of its simulator (s).
 
-    The time base is that of imu/data; where an experiment's .json of the same name is next to it,
-    its windows are the manoeuvres. The step is 0 where the simulator is none of this package's.
+    It is an MCAP file, a rosbag2 folder, or the Parquet table of a flight in core. The time base
+    is that of imu/data; where an experiment's .json of the same name is next to it, its windows
+    are the manoeuvres. The step is 0 where the simulator is none of this package's.
     Raises OSError, ImportError, RecordingError and IdentificationError.
     """
     optional.require('reading a recording', 'rosbags', extra='export')
@@ -85,7 +91,14 @@ def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, floa
         raise FileNotFoundError(f'there is no recording {path}')
     said = path.with_suffix('.json')
     begin = beginning(said)
-    manoeuvres, model, step = _said(said) if begin is not None else ((), '', 0.0)
+    manoeuvres, model, step = (
+        _said(json.loads(plain_files.read(said, _MOST_FIGURES))) if begin is not None
+        else ((), '', 0.0))
+    if parquet_file.is_table(path):
+        table = parquet_file.read(path)
+        found, usual, its_step = _said(table.facts)
+        return Flight(str(path), table.columns['time'], _of_columns(path, table.columns),
+                      manoeuvres or found, model or usual), step or its_step
     try:
         rows = _rows(Recording(path), path, namespace)
     except (RecordingError, IdentificationError):
@@ -97,6 +110,19 @@ def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, floa
             f'{printable(str(error))}') from error
     flight = _joined(str(path), rows, begin)
     return Flight(flight.source, flight.times, flight.values, manoeuvres, model), step
+
+
+def _of_columns(path: Path, columns: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the signals in the columns of a flight in core: what sensors said, if it had some."""
+    found = {}
+    prefix = 'sensed_' if 'sensed_roll_rate' in columns else ''
+    for name in SIGNALS:
+        column, sign = _COLUMNS.get(name, (name, 1.0))
+        column = column if name in CONTROLS else f'{prefix}{column}'
+        if column not in columns:
+            raise IdentificationError(f'{path}: there is no column {column}')
+        found[name] = sign * columns[column]
+    return found
 
 
 def _rows(recording: Recording, path: Path, namespace: str | None) -> dict[str, Array]:
@@ -184,9 +210,8 @@ def _place(times: Array, rows: Array, start: float, names: Sequence[str],
             values[name][kept] = np.interp(times[kept], at[known], table[known, column])
 
 
-def _said(path: Path) -> tuple[tuple[Manoeuvre, ...], str, float]:
+def _said(content: Mapping[str, Any]) -> tuple[tuple[Manoeuvre, ...], str, float]:
     """Return the manoeuvres, the model and the simulator's step of an experiment's figures."""
-    content = json.loads(plain_files.read(path, _MOST_FIGURES))
     settings = content.get('settings')
     settings = settings if isinstance(settings, Mapping) else {}
     figures = content.get('figures')
