@@ -31,7 +31,8 @@ WRITES = re.compile(
     r"|SingleFileWriter|MDF\(|savemat\(|ParquetWriter\(")
 # Who writes, and by whom the rule is kept for it.
 WRITERS = {
-    'commands/experiment.py': {'experiments/report.py', 'common/drawing.py'},
+    'commands/experiment.py': {
+        'experiments/report.py', 'common/drawing.py', 'flights/recordings/written.py'},
     'commands/demo.py': {'nodes/flight/processes.py'},
     'commands/check_controller.py': set(),
     'commands/picture.py': {'common/drawing.py'},
