@@ -34,7 +34,7 @@ from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import Row
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
-from xplane_bridge.flights.analysis.quantities import EACH_FRAME
+from xplane_bridge.flights.analysis.quantities import EACH_FRAME, MOVED
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.flight import Fault, Flight
 from xplane_bridge.flights.order import CORE, Keep, Order
@@ -42,6 +42,7 @@ from xplane_bridge.flights.refusals import OrderError
 from xplane_bridge.flights.result import Result
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.events import CONTROLS
+from xplane_bridge.flights.scenario.quantities import needs_more
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.places import open_flight
 
@@ -137,16 +138,24 @@ def is_complete(flight: Flight) -> bool:
 
 
 def trajectory(history: History, flight: Flight | None = None) -> str:
-    """Return the SHA-256 of all that was measured, commanded and wanted, with its times."""
+    """
+    Return the SHA-256 of all that was measured, commanded and wanted, with its times.
+
+    What is kept only of a flight that is recorded is left out: it is the same flight.
+    """
     found = hashlib.sha256()
     if flight is not None and flight.order.sim != CORE:
         history = _flown_part(history, flight.flown)
     for name, series in sorted(history.series.items()):
+        # Of several aircraft each name begins with that of the aircraft.
+        plain = name.rpartition('.')[2]
+        if needs_more(plain) or plain in MOVED:
+            continue
         found.update(name.encode())
         for column in (series.times, series.values):
             # Zeros have a sign, NaNs a payload; neither is flown.
-            plain = np.where(np.isnan(column), math.nan, column) + 0.0
-            found.update(np.ascontiguousarray(plain, '<f8').tobytes())
+            values = np.where(np.isnan(column), math.nan, column) + 0.0
+            found.update(np.ascontiguousarray(values, '<f8').tobytes())
     return found.hexdigest()
 
 
@@ -161,7 +170,6 @@ def _flown_part(history: History, flown: float) -> History:
     end = flown - 0.5 / FRAME_RATE
     return replace(history, series={
         name: series.between(0.0, end) for name, series in history.series.items()
-        # Of several aircraft each name begins with that of the aircraft.
         if (plain := name.rpartition('.')[2]) not in CONTROLS and not plain.startswith('target_')})
 
 

@@ -29,6 +29,7 @@ from xplane_bridge.campaigns.plan.parameters import parameter_unit
 from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.report.outcomes import Group, Rate, varying
 from xplane_bridge.campaigns.report.sensitivity import Sensitivity
+from xplane_bridge.campaigns.report.statistics import wilson
 from xplane_bridge.campaigns.table.columns import Array, Columns
 from xplane_bridge.campaigns.table.criteria import criterion_unit, Limits
 from xplane_bridge.campaigns.table.rows import VALUE
@@ -66,6 +67,8 @@ _PANELS = 12
 # So many different values have a tick and, both of them, a cell each.
 _FEW = 12
 _FACETS = 4
+# In so many cells their rates and intervals are written.
+_WRITTEN = 30
 TOGETHER = 'all criteria'
 
 
@@ -283,6 +286,14 @@ def _draw_cells(
     good, *_ = np.histogram2d(x[own & passed], y[own & passed], edges)
     share = np.divide(good, flown, out=np.full(flown.shape, math.nan), where=flown > 0)
     from matplotlib.colors import LinearSegmentedColormap
+    if flown.size <= _WRITTEN:
+        for (column, row), flights in np.ndenumerate(flown):
+            if flights:
+                rate = wilson(int(good[column, row]), int(flights))
+                axes.text(
+                    edges[0][column:column + 2].mean(), edges[1][row:row + 2].mean(),
+                    f'{rate.value:.0%}\n{rate.low:.0%}..{rate.high:.0%}', ha='center',
+                    va='center', fontsize=8)
     return axes.pcolormesh(
         *edges, share.T, vmin=0.0, vmax=1.0, edgecolors='white', linewidth=0.5,
         cmap=LinearSegmentedColormap.from_list('share', (MISSED, '#f7f7f7', PASSED)))

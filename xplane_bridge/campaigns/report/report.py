@@ -28,7 +28,7 @@ from xplane_bridge.campaigns.report.options import Options, PLAIN
 from xplane_bridge.campaigns.report.outcomes import Group, groups, INPUTS, Rate, varying
 from xplane_bridge.campaigns.report.paper import Line
 from xplane_bridge.campaigns.report.pictures import Sheet
-from xplane_bridge.campaigns.report.sensitivity import sensitivities, Sensitivity
+from xplane_bridge.campaigns.report.sensitivity import over_which, sensitivities, Sensitivity
 from xplane_bridge.campaigns.report.statistics import Interval
 from xplane_bridge.campaigns.report.worst import left_by, Worst, worst_flights
 from xplane_bridge.campaigns.table.columns import Columns
@@ -173,9 +173,10 @@ def _parameters(columns: Columns, to: _Pictures) -> list[str]:
     strongest = list(dict.fromkeys([*(each.parameter for each in found), *columns.parameters]))
     parts = [heading('Passed and missed over parameters')]
     if len(strongest) > 1:
+        across, up = over_which(columns, strongest)
         parts.append(to.drawn(
-            'map', f'Passes over {strongest[0]} and {strongest[1]}',
-            lambda sheet: pictures.draw_map(columns, strongest[0], strongest[1], sheet)))
+            'map', f'Passes over {across} and {up}',
+            lambda sheet: pictures.draw_map(columns, across, up, sheet)))
     else:
         parts.append(paragraph(
             f'The plan varies {strongest[0]} only; over two parameters there is a map.', 'note'))

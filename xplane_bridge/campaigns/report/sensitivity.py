@@ -16,13 +16,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.report.statistics import Interval, rank_correlation
 from xplane_bridge.campaigns.table.columns import Array, Columns
 from xplane_bridge.campaigns.table.criteria import Limits
 from xplane_bridge.campaigns.table.rows import VALUE
+
+# So many different values are a grid's.
+_FEW = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,18 @@ class Sensitivity:
     parameter: str
     overall: Interval
     criteria: dict[str, Interval]
+
+
+def over_which(columns: Columns, strongest: Sequence[str]) -> tuple[str, str]:
+    """
+    Return which two parameters a map is over: the strongest, in their order.
+
+    Where the plan crosses two or more with few values each, it is two of those.
+    """
+    few = [name for name in strongest if columns.is_number(f'{PARAMETER}{name}') and (
+        2 <= len(np.unique(columns.numbers(f'{PARAMETER}{name}'))) <= _FEW)]
+    first, second = (few if len(few) > 1 else strongest)[:2]
+    return first, second
 
 
 def sensitivities(columns: Columns) -> list[Sensitivity]:
