@@ -18,6 +18,7 @@ import math
 
 import pytest
 
+from xplane_bridge.aircraft.terrain import Airfield
 from xplane_bridge.simulators.traffic import OtherAircraft
 
 
@@ -35,3 +36,12 @@ def test_straight_flight_is_the_same_to_the_last_bit_as_any_other(heading, throt
     assert straight == any_other
     assert straight.speed == pytest.approx(20.0 + 60.0 * throttle, abs=4.1)
     assert math.hypot(straight.lat_deg - 47.26, straight.lon_deg - 11.34) > 0.003
+
+
+def test_the_ground_of_another_airfield_holds_it_too():
+    alpine = Airfield(47.26, 11.34, 1500.0)
+    diving = OtherAircraft(47.26, 11.34, 1510.0, 0.0, 50.0, yoke_pitch=-1.0, airfield=alpine)
+    diving.advance(0.1, 100)
+    straight = OtherAircraft(47.26, 11.34, 1490.0, 0.0, 50.0, airfield=alpine)
+    straight.advance(0.1)
+    assert diving.altitude_msl == straight.altitude_msl == 1502.0

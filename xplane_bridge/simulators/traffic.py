@@ -53,7 +53,6 @@ _HEIGHT_ABOVE_GROUND = 2.0
 # Where the user's aircraft is parked, the others are this far above it.
 _HEIGHT_OVER_PARKED = 500.0
 _SPEED_OVER_PARKED = 50.0
-_CLEAR = terrain.HIGHEST + _HEIGHT_ABOVE_GROUND
 
 
 @dataclass(slots=True)
@@ -64,7 +63,7 @@ class OtherAircraft:
     lat_deg and lon_deg are geodetic, altitude_msl in m; phi, theta, psi are roll, pitch and true
     heading in rad; speed is true and over ground, in m/s. The yoke is -1..1 with X-Plane's signs
     (+ nose up, right, right); throttle and the rest are 0..1, speedbrake up to 1.5. gear,
-    flaps and speedbrake are shown but change nothing.
+    flaps and speedbrake are shown but change nothing. The ground is flat around ``airfield``.
     """
 
     lat_deg: float
@@ -82,6 +81,7 @@ class OtherAircraft:
     flaps: float = 0.0
     speedbrake: float = 0.0
     lights: dict[str, int] = field(default_factory=dict)
+    airfield: terrain.Airfield = terrain.HOME
 
     def __post_init__(self) -> None:
         """Set the throttle to hold the speed."""
@@ -139,6 +139,7 @@ class OtherAircraft:
         self.psi = psi = self.psi % math.tau
         north, east = math.cos(psi), math.sin(psi)
         lat_deg, lon_deg, speed = self.lat_deg, self.lon_deg, self.speed
+        clear = self._clear
         for _ in range(frames):
             speed += (target - speed) * slow
             altitude = self.altitude_msl
@@ -149,7 +150,7 @@ class OtherAircraft:
                     (across + altitude) * math.cos(math.radians(lat_deg)))), 360.0)
             lat_deg = there if -MAX_LAT_DEG <= there <= MAX_LAT_DEG else clamp(
                 there, -MAX_LAT_DEG, MAX_LAT_DEG)
-            if not _CLEAR <= altitude <= MAX_ALTITUDE:
+            if not clear <= altitude <= MAX_ALTITUDE:
                 self.lat_deg, self.lon_deg = lat_deg, lon_deg
                 self._limit_altitude()
         self.lat_deg, self.lon_deg, self.speed = lat_deg, lon_deg, speed
@@ -210,10 +211,16 @@ class OtherAircraft:
 
     def _limit_altitude(self) -> None:
         """Stay above the ground, which is looked up near it only: 19 aircraft fly each frame."""
-        if self.altitude_msl < _CLEAR:
-            lowest = terrain.elevation_m(self.lat_deg, self.lon_deg) + _HEIGHT_ABOVE_GROUND
+        if self.altitude_msl < self._clear:
+            lowest = terrain.elevation_around(
+                self.airfield, self.lat_deg, self.lon_deg) + _HEIGHT_ABOVE_GROUND
             self.altitude_msl = max(self.altitude_msl, lowest)
         self.altitude_msl = min(self.altitude_msl, MAX_ALTITUDE)
+
+    @property
+    def _clear(self) -> float:
+        """Return the height (m) that neither hills nor the airfield reach."""
+        return max(terrain.HIGHEST, self.airfield.elevation) + _HEIGHT_ABOVE_GROUND
 
     def _target_speed(self) -> float:
         return SLOWEST + (FASTEST - SLOWEST) * clamp(self.throttle[0], 0.0, 1.0)
@@ -252,7 +259,8 @@ def formation(
     for n in range(1, count + 1):
         lat, lon = moved(state.lat_deg, state.lon_deg, state.psi, 0.0, abreast(n))
         lowest = terrain.elevation_around(airfield, lat, lon) + 2.0
-        others.append(OtherAircraft(lat, lon, max(altitude, lowest), state.psi, speed))
+        others.append(OtherAircraft(
+            lat, lon, max(altitude, lowest), state.psi, speed, airfield=airfield))
     return others
 
 
