@@ -128,7 +128,6 @@ def test_a_take_off_that_cannot_be_flown_ends_the_flight_with_a_sentence():
     (Order(circuit(), 'xpc', link=Link(host='10.0.0.1')), '10.0.0.1 cannot be placed on the'),
     (Order(circuit(), 'xplane12', link=Link(host='10.0.0.1', web='none')), 'without --web none'),
     (Order(circuit(), flown_by=FlownBy(actions='attitude')), 'by the autopilot only'),
-    (Order(circuit(), 'direct', sensors='consumer'), 'by sensors take-offs and landings are'),
     (Order(circuit(), rounding='xpc'), 'are flown without rounding'),
     (Order(circuit(initial={'model': 'c310'})),
      'c310.yaml has no performance of take-off and landing; find it (tune --model c310')])
@@ -149,8 +148,9 @@ def test_who_can_fly_it_is_not_refused():
     assert refusals(Order(circuit(), sensors='consumer')) == []
     for sim in ('direct', 'xpc', 'xplane11', 'xplane12'):
         assert refusals(Order(circuit(), sim, link=Link(lockstep=True))) == [], sim
-    calm = replace(circuit(), events=tuple(
-        event for event in circuit().events if event.action not in ('wind', 'turbulence')))
+        assert refusals(Order(
+            circuit(), sim, link=Link(lockstep=True), sensors='tactical')) == [], sim
+    calm = scenario.load('circuit_calm')
     real = Order(calm, 'xplane12', link=Link(host='10.0.0.1'))
     assert 'which aircraft flies on 10.0.0.1 is not known' in refusals(real)[0]
     named = replace(calm, initial={**calm.initial, 'gains': 'c172p'})

@@ -272,10 +272,6 @@ def _of_height(order: Order, needed: str) -> Iterator[str]:
                f'below "runway"; only {CORE} looks it up in its terrain')
     if not order.sensed_by:
         return
-    if order.sim != CORE:
-        yield (f'{needed}: by sensors take-offs and landings are flown in {CORE} only, as '
-               'autopilot_node does not read a range finder: fly without (--sensors none)')
-        return
     try:
         measures = load(order.sensed_by).measures_height
     except FiguresError:

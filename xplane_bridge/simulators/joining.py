@@ -40,4 +40,4 @@ def part(world: World, number: int) -> None:
     del world.others[number - 1]
     world.others.append(OtherAircraft(
         gone.lat_deg, gone.lon_deg, gone.altitude_msl, gone.psi, gone.ground_speed,
-        lights=dict.fromkeys(world.lights, 0)))
+        lights=dict.fromkeys(world.lights, 0), airfield=world.aircraft.initial.airfield))

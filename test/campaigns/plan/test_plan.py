@@ -152,7 +152,8 @@ def test_without_a_count_each_seed_has_its_own_sample(tmp_path):
 def test_every_shipped_scenario_flies_with_sensors_and_in_calm_air(tmp_path):
     names = sorted(path.stem for path in folder('scenarios').glob('*.yaml'))
     names.remove('link_loss')       # in real time only
-    names.remove('circuit')         # lands: the height must be known to a metre
+    # These land: the height must be known to a metre.
+    names = [name for name in names if not name.startswith('circuit')]
     plan = load(written(tmp_path, f"""
         scenarios: [{', '.join(names)}]
         parameters:

@@ -124,7 +124,7 @@ def test_a_file_that_is_not_yaml_and_one_that_is_not_there(tmp_path):
     bad.write_text('duration: [')
     with pytest.raises(ScenarioError, match=r'bad\.yaml cannot be read as YAML: .* in line 1'):
         scenario.load(str(bad))
-    with pytest.raises(ScenarioError, match='expected a file, or one of circuit, crossing'):
+    with pytest.raises(ScenarioError, match='expected a file, or one of circuit, circuit_calm'):
         scenario.find('good')
 
 
@@ -141,10 +141,10 @@ def test_shipped_scenarios_are_understood(path):
         found, sim='core' if found.vehicles or found.runway else 'xpc'))
 
 
-def test_eleven_scenarios_ship():
+def test_twelve_scenarios_ship():
     assert [path.stem for path in SHIPPED] == [
-        'circuit', 'crossing', 'engine_out', 'formation', 'frequency_response', 'identification',
-        'link_loss', 'racetrack', 'robustness', 'steps', 'turbulence']
+        'circuit', 'circuit_calm', 'crossing', 'engine_out', 'formation', 'frequency_response',
+        'identification', 'link_loss', 'racetrack', 'robustness', 'steps', 'turbulence']
 
 
 BLOCKED = """

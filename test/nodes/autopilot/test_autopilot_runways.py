@@ -105,10 +105,10 @@ def test_behind_sensors_the_height_is_not_known_and_nothing_takes_off_or_lands(r
             'metre: expected a range finder that measures it')
 
 
-def on_approach(ros):
+def on_approach(ros, **parameters):
     """Return an aircraft on the glide path, 1 km before the aiming point, with its client."""
     flown = Flown(ros, at(-700.0, altitude_msl=HOME.elevation + 55.0, airspeed_kt=60.0),
-                  **PERFORMANCE)
+                  **PERFORMANCE, **parameters)
     return flown, Client(flown, FlyRunway, '/land')
 
 
@@ -128,6 +128,30 @@ def test_land_stops_on_the_runway_whose_elevation_is_known(ros):
     _, north, _ = LocalFrame(HOME.lat_deg, HOME.lon_deg, HOME.elevation).geodetic_to_enu(
         flown.state.lat_deg, flown.state.lon_deg, HOME.elevation)
     assert abs(north) < 5.0
+
+
+def test_behind_sensors_the_range_finder_knows_the_height_above_the_runway(ros):
+    # Altitudes are wrong by 2 m.
+    flown, client = on_approach(ros, behind_sensors=True, ground=HOME.elevation)
+    status, result = fly(flown, client, client.send(goal(
+        elevation_msl=RUNWAY['elevation_msl'] - 2.0)), 90.0)
+    assert (status, result.success) == (GoalStatus.STATUS_SUCCEEDED, True), result.message
+    assert all(flown.state.wheels_on_ground)
+    assert client.feedback[-1].height == pytest.approx(0.0, abs=0.3)
+
+
+def test_behind_sensors_an_approach_is_broken_off_when_the_range_finder_falls_silent(ros):
+    flown, client = on_approach(ros, behind_sensors=True, ground=HOME.elevation)
+    handle = client.send(goal())
+    flown.fly(5.0)
+    flown.ground = None
+    status, result = fly(flown, client, handle, 30.0)
+    assert status == GoalStatus.STATUS_ABORTED
+    assert 'the range finder does not see the runway' in result.message
+    flown.fly(5.0)
+    assert flown.level() == 'runway'
+    assert flown.command.throttle > 0.9
+    assert not any(flown.state.wheels_on_ground)
 
 
 def test_a_cancelled_landing_goes_around_and_flies_the_pattern_that_is_commanded(ros):

@@ -19,7 +19,7 @@ import math
 from masked import masked
 from nav_msgs.msg import Odometry, Path
 from rclpy.action import ActionClient
-from sensor_msgs.msg import Imu, NavSatFix
+from sensor_msgs.msg import Imu, NavSatFix, Range
 from std_msgs.msg import String
 
 from xplane_bridge.aircraft.aircraft import Aircraft
@@ -37,10 +37,15 @@ FRAME = 1.0 / 30.0
 
 
 class Flown:
-    """A JSBSim aircraft behind the common topics: it flies a frame with each command."""
+    """
+    A JSBSim aircraft behind the common topics: it flies a frame with each command.
 
-    def __init__(self, ros, initial=None, **parameters):
+    ``ground`` is its height (m) for a range finder, None without one.
+    """
+
+    def __init__(self, ros, initial=None, ground=None, **parameters):
         self.ros = ros
+        self.ground = ground
         self.aircraft = Aircraft(initial=initial or Initial())
         self.frames = self.until = 0
         self.command = None
@@ -53,7 +58,8 @@ class Flown:
         self.topics = {
             topic: ros.publisher(kind, f'/{topic}', 10) for topic, kind in (
                 ('fix', NavSatFix), ('air_data', AirData), ('controls', FlightControls),
-                ('imu/data', Imu), ('odom', Odometry))}
+                ('imu/data', Imu), ('odom', Odometry),
+                *(() if ground is None else (('range', Range),)))}
         ros.wait_for(lambda: self.node.count_subscribers('/command/controls'), 'who hears it')
         state = self.aircraft.state
         self.datum = LocalFrame(state.lat_deg, state.lon_deg, state.altitude_msl)
@@ -102,7 +108,10 @@ class Flown:
         linear = odom.twist.twist.linear
         linear.x, linear.y, linear.z = frames.rotate_inverse(
             orientation, (state.v_east, state.v_north, -state.v_down))
+        ranges = () if self.ground is None else (('range', Range(range=(
+            (self.altitude - self.ground) / (math.cos(state.phi) * math.cos(state.theta))))),)
         for topic, message in (
+            *ranges,
             ('fix', NavSatFix(
                 latitude=state.lat_deg, longitude=state.lon_deg, altitude=self.altitude)),
             ('air_data', AirData(indicated_airspeed=state.cas, true_airspeed=state.tas)),

@@ -23,7 +23,7 @@ import time
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import Imu, NavSatFix
+from sensor_msgs.msg import Imu, NavSatFix, Range
 
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.conversions import frames
@@ -43,8 +43,10 @@ from xplane_bridge.nodes.autopilot.serialized import (
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.common.spinning import handle_waiting
-from xplane_bridge.nodes.vehicle.updates import Updates
+from xplane_bridge.nodes.vehicle.updates import nanoseconds, Updates
 from xplane_bridge.sensors.altimeter import Altimeter
+from xplane_bridge.sensors.range_finder import below
+from xplane_bridge.sensors.topics import RANGE
 
 UPDATE = ('fix', 'air_data', 'controls', 'imu/data', 'odom')
 """Topics of one update of a vehicle, all of which lockstep waits for."""
@@ -63,6 +65,7 @@ class Newest:
     ``heard(stamp)`` is called for each imu/data; in lockstep when all messages of that stamp
     (nanoseconds) have arrived, which are those then used. ``reported`` are the controls,
     ``local`` is the frame of the position, ``datum`` that of odom. They are None at first.
+    Behind ``sensors`` the height above ground is that of a range finder.
     """
 
     def __init__(
@@ -84,6 +87,10 @@ class Newest:
         self._imu = self._odom = b''
         self._odom_at = 0.0
         self._odom_stamp = -1
+        # What the range finder has measured and not been used, its stamp, and the height by it.
+        self._range: float | None = None
+        self._range_at, self._range_stamp = 0.0, -1
+        self._height = math.nan
         self._derivative = PositionDerivative()
         self.odom_frame = ''
         self.reported = Controls()
@@ -105,6 +112,10 @@ class Newest:
         made = node.make_command(Odometry, 'odom', self._on_odom, 10, raw=True)
         if self._before:
             self._before.append(made)
+        if sensors:
+            made = node.make_command(Range, RANGE, self._on_range, 10)
+            if lockstep:
+                self._before.append(made)
         node.make_command(NavSatFix, 'datum', self._on_datum, LATCHED)
 
     @property
@@ -137,7 +148,7 @@ class Newest:
         return Measurement(
             roll, -pitch, frames.yaw_to_heading(yaw), roll_rate, pitch_rate, yaw_rate, altitude,
             airspeed, self._true_airspeed, v_up, math.atan2(v_east, v_north),
-            math.hypot(v_east, v_north), east, north)
+            math.hypot(v_east, v_north), east, north, self._height_above_ground(orientation))
 
     def move_frame(self) -> None:
         """Let the local frame have its origin here."""
@@ -162,6 +173,14 @@ class Newest:
             if any(velocity):
                 return frames.rotate(orientation, velocity)
         return self._derivative.update(position, stamp_of(self._imu) * 1e-9)
+
+    def _height_above_ground(self, orientation: Quaternion) -> float:
+        """Return it by the range finder: infinity if out of range, NaN if it is not known."""
+        if self._range is not None:
+            self._height, self._range = below(self._range, orientation), None
+        age = ((stamp_of(self._imu) - self._range_stamp) * 1e-9 if self._lockstep
+               else time.monotonic() - self._range_at)
+        return self._height if age < _OLDEST else math.nan
 
     def _gather(self, topic: str, data: bytes) -> None:
         self._updates.add(stamp_of(data), topic, data)
@@ -200,6 +219,12 @@ class Newest:
             self._updates.add(stamp, 'odom', data)
         else:
             self._odom, self._odom_at, self._odom_stamp = data, time.monotonic(), stamp
+
+    def _on_range(self, message: Range) -> None:
+        # A simulator in lockstep repeats a state until it is commanded.
+        if (stamp := nanoseconds(message)) != self._range_stamp:
+            self._range, self._range_stamp = message.range, stamp
+            self._range_at = time.monotonic()
 
     def _on_datum(self, message: NavSatFix) -> None:
         self.datum = LocalFrame(message.latitude, message.longitude, message.altitude)

@@ -99,7 +99,7 @@ class AutopilotNode(BridgeNode[Any]):
         given = self.parameters
         self._cascade = Autopilot(
             gains_of(given), envelope_of(given, None), performance_of(given))
-        # No range finder is read, so behind sensors the height above a runway is not known.
+        # Behind sensors only a range finder knows the height above a runway to a metre.
         self._cascade.exact = not given.behind_sensors
         self._engaged = False
         self._wants_to_engage = given.engage

@@ -52,7 +52,8 @@ class OwnParameters(BaseParameters):
         'stamp have arrived: for a simulator in lockstep behind a bridge with stamp: simulator.')
     behind_sensors: bool = parameter(
         False, 'It is behind sensors_node: in lockstep wait for imu/data and controls of a stamp '
-        'only, and use the newest of the others; positions may be 2.5 s old, not 0.5 s.')
+        'only, and use the newest of the others; positions may be 2.5 s old, not 0.5 s. The '
+        'height above a runway is that of range.')
     wait_for_command: bool = parameter(
         False, 'In lockstep: command for a state only when attitude, rates, target, path or '
         'route with its stamp has come, as from policy_node.')

@@ -70,6 +70,9 @@ class Runways:
             along, across = autopilot.place
             self._land.end(f'it stands on the runway, {along:.0f} m beyond the threshold and '
                            f'{across:+.1f} m to the right of the centreline', success=True)
+        elif self._land.began and not autopilot.lands:
+            self._land.end('the approach is broken off, as the range finder does not see the '
+                           'runway: it climbs straight ahead')
         for goals in (self._take_off, self._land):
             if goals.began and goals.is_due(now):
                 feedback = goals.feedback

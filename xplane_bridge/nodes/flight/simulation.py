@@ -141,8 +141,15 @@ def start_simulation(
     kept = peers.kept_messages(namespace, SENSED)
     processes.start('sensors_node', peers.ros_arguments(namespace, simulated | kept | {
         'sensors': sensors, 'seed': order.seed, 'lockstep': lockstep,
-        'added_latency': order.plant.sensor_delay}))
+        'added_latency': order.plant.sensor_delay, **_ground_of(order)}))
     return f'{flying}sensors_node ({sensors}); '
+
+
+def _ground_of(order: Order) -> dict[str, float]:
+    """Return sensors_node's parameter of the ground, which is as high as the runway."""
+    runway = order.scenario.runway
+    return {} if runway is None or not runway.has_elevation else {
+        'ground_elevation': runway.elevation}
 
 
 def _start_direct(
