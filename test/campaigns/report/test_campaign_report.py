@@ -18,6 +18,7 @@ import base64
 from html import escape
 from html.parser import HTMLParser
 import io
+import itertools
 import json
 from pathlib import Path
 import re
@@ -252,6 +253,24 @@ def test_words_and_one_parameter_have_a_page_too(tmp_path):
     page = Page(report.write(tmp_path).read_text())
     assert 'The plan varies wind.north only' in page.text
     assert not (tmp_path / 'map.png').exists()
+
+
+def test_a_map_of_a_grid_has_the_rate_and_interval_of_each_cell(tmp_path, monkeypatch):
+    flown, grid = [], itertools.cycle(itertools.product((750.0, 1110.0), (-0.4, 0.0, 0.4)))
+    for row, (mass, cg) in zip(rows.synthetic(60), grid, strict=False):
+        row |= {'parameter.plant.mass': mass, 'parameter.plant.cg': cg,
+                'outcome': 'missed' if cg > 0.0 else 'passed'}
+        flown.append(row)
+    write_table(tmp_path, flown)
+    drawn, save = {}, drawing.save
+    monkeypatch.setattr(drawing, 'save', lambda figure, files: (
+        drawn.update({files[0].stem: figure}), save(figure, files)))
+    report.write(tmp_path)
+    axes = drawn['map'].axes[0]
+    assert {axes.get_xlabel(), axes.get_ylabel()} == {'plant.mass, kg', 'plant.cg, m'}
+    # Wilson's interval of 10 of 10, and of none of 10: 10 / (10 + 1.96^2) = 72 %.
+    assert sorted(text.get_text() for text in axes.texts) == (
+        ['0%\n0%..28%'] * 2 + ['100%\n72%..100%'] * 4)
 
 
 def test_pictures_for_a_paper_have_its_format_and_its_words(folder, tmp_path, monkeypatch):
