@@ -268,9 +268,9 @@ def test_a_map_of_a_grid_has_the_rate_and_interval_of_each_cell(tmp_path, monkey
     report.write(tmp_path)
     axes = drawn['map'].axes[0]
     assert {axes.get_xlabel(), axes.get_ylabel()} == {'plant.mass, kg', 'plant.cg, m'}
-    # Wilson's interval of 10 of 10, and of none of 10: 10 / (10 + 1.96^2) = 72 %.
+    # Wilson's interval of 5 of 5 flights of this controller: from 5 / (5 + 1.96^2).
     assert sorted(text.get_text() for text in axes.texts) == (
-        ['0%\n0%..28%'] * 2 + ['100%\n72%..100%'] * 4)
+        ['0%\n0%..43%'] * 2 + ['100%\n57%..100%'] * 4)
 
 
 def test_pictures_for_a_paper_have_its_format_and_its_words(folder, tmp_path, monkeypatch):
