@@ -23,6 +23,7 @@ done by the same states in each flight, whatever the order in which messages arr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 import os
@@ -108,6 +109,7 @@ class RosFleetFlight(Several['OneOfFleet']):
         self.telemetry = next(iter(heard.monitors.values()))
         self._monitors_of = heard.monitors
         # Left before the node is: these end in order.
+        self._at_once = use(ThreadPoolExecutor(len(self.flights), 'asks an aircraft'))
         processes = use(Processes(order.keep.log or os.path.join(
             use(tempfile.TemporaryDirectory()), 'log')))
         recorder = start_recorder(processes, self._display, self._recording, namespace)
@@ -142,9 +144,11 @@ class RosFleetFlight(Several['OneOfFleet']):
         due = max(min(due, binds), stamp + HALF_STAMP)
         for monitor in self._monitors_of.values():
             monitor.wait_only_for(due)
-        for name, way in ways.items():
+        # Each is asked, and answers when its process comes to it: not one after another.
+        asked = {name: self._at_once.submit(way.command_until, due) for name, way in ways.items()}
+        for name, done in asked.items():
             self._whose = name
-            way.command_until(due)
+            done.result()
         # Who does not command is known, whoever waits.
         self._whose = ''
         for name, way in ways.items():
