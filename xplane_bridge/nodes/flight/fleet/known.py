@@ -22,27 +22,22 @@ from typing import Any
 
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from sensor_msgs.msg import NavSatFix
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.frames import Vector
 from xplane_bridge.msg import AirData
-from xplane_bridge.nodes.autopilot.serialized import (
-    air_data,
-    attitude,
-    body_velocity,
-    position,
-    stamp_of,
-)
 from xplane_bridge.nodes.common.spinning import handle_waiting
+from xplane_bridge.nodes.flight.monitor import stamp_of_bytes
 from xplane_bridge.sensors.altimeter import Altimeter
 
 _DEPTH = 50
 # So many messages (as of half a minute) wait for somebody who asks; then those that are older than
 # any which may still come are taken.
 _MOST_WAITING = 4000
-_OLD = 1_000_000_000
+_OLD = 1.0
 _KINDS = {'fix': NavSatFix, 'air_data': AirData, 'odom': Odometry}
 
 
@@ -57,7 +52,7 @@ class Known:
 
     def __init__(self, node: Node, namespace: str, lock: Any) -> None:
         self._lock = lock
-        self._waiting: list[tuple[int, int, str, bytes]] = []
+        self._waiting: list[tuple[float, int, str, bytes]] = []
         self._altimeter = Altimeter()
         self._place = (math.nan, math.nan)
         self._air = (math.nan, math.nan)
@@ -72,10 +67,10 @@ class Known:
         for subscription in self._before:
             handle_waiting(subscription)
         with self._lock:
-            if not self._imu or stamp_of(data) >= stamp_of(self._imu):
+            if not self._imu or stamp_of_bytes(data) >= stamp_of_bytes(self._imu):
                 self._imu = data
             if len(self._waiting) > _MOST_WAITING:
-                self._take(stamp_of(data) - _OLD)
+                self._take(stamp_of_bytes(data) - _OLD)
 
     def place(self) -> Vector:
         """Return latitude and longitude (deg; NaN without a fix), m above the ellipsoid."""
@@ -90,12 +85,19 @@ class Known:
             imu, odom = self._imu, self._odom
         roll = pitch = heading = v_east = v_north = v_up = math.nan
         rates = (math.nan, math.nan, math.nan)
-        if imu and (found := attitude(imu)) is not None:
-            orientation, turning = found
-            roll, pitch, yaw = frames.quaternion_to_euler(orientation)
-            heading, rates = frames.yaw_to_heading(yaw), frames.flu_to_frd(turning)
-            if odom and stamp_of(odom) >= stamp_of(imu):
-                v_east, v_north, v_up = frames.rotate(orientation, body_velocity(odom)[0])
+        if imu:
+            message = deserialize_message(imu, Imu)
+            turned, turning = message.orientation, message.angular_velocity
+            # Imu.msg: -1 says that there is none.
+            if message.angular_velocity_covariance[0] != -1.0:
+                rates = frames.flu_to_frd((turning.x, turning.y, turning.z))
+            if message.orientation_covariance[0] != -1.0:
+                orientation = (turned.w, turned.x, turned.y, turned.z)
+                roll, pitch, yaw = frames.quaternion_to_euler(orientation)
+                heading = frames.yaw_to_heading(yaw)
+                if odom and stamp_of_bytes(odom) >= stamp_of_bytes(imu):
+                    body = deserialize_message(odom, Odometry).twist.twist.linear
+                    v_east, v_north, v_up = frames.rotate(orientation, (body.x, body.y, body.z))
         indicated, true = self._air
         return Measurement(
             roll, -pitch, heading, *rates, self._altimeter.altitude, indicated, true, v_up,
@@ -103,7 +105,7 @@ class Known:
 
     def _keep(self, order: int, topic: str, data: bytes) -> None:
         with self._lock:
-            self._waiting.append((stamp_of(data), order, topic, data))
+            self._waiting.append((stamp_of_bytes(data), order, topic, data))
 
     def _take(self, until: float = math.inf) -> None:
         self._waiting.sort(key=lambda one: one[:2])
@@ -113,13 +115,15 @@ class Known:
             if stamp >= until:
                 later.append(one)
             elif topic == 'fix':
-                is_valid, (latitude, longitude, altitude) = position(data)
-                self._place = (latitude, longitude) if is_valid else (math.nan, math.nan)
-                self._altimeter.take_fix(altitude if is_valid else math.nan)
+                fix = deserialize_message(data, NavSatFix)
+                is_valid = fix.status.status != NavSatStatus.STATUS_NO_FIX
+                self._place = (fix.latitude, fix.longitude) if is_valid else (math.nan, math.nan)
+                self._altimeter.take_fix(fix.altitude if is_valid else math.nan)
             elif topic == 'air_data':
-                indicated, true, pressure = air_data(data)
+                air = deserialize_message(data, AirData)
+                indicated, true = air.indicated_airspeed, air.true_airspeed
                 self._air = (true if math.isnan(indicated) else indicated, true)
-                self._altimeter.take_pressure(pressure)
+                self._altimeter.take_pressure(air.static_pressure)
             else:
                 self._odom = data
         self._waiting = later
