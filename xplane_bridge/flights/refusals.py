@@ -51,8 +51,6 @@ from xplane_bridge.simulators.world import AIRCRAFT_COUNT
 # Whole steps in each frame; more than these gain nothing.
 _PHYSICS_RATES = range(round(FRAME_RATE), 1201, round(FRAME_RATE))
 _FAULTS = ('loss', 'delay', 'jitter')
-# Events that simulator_node has for the first aircraft of a fleet only.
-_OF_THE_FIRST = ('engine_failed', 'trim')
 
 
 class OrderError(ScenarioError):
@@ -140,13 +138,6 @@ def _of_fleet_through_ros(order: Order) -> Iterator[str]:
     if len(vehicles) > AIRCRAFT_COUNT:
         yield (f'scenario {name} has {len(vehicles)} aircraft; simulator_node has at most '
                f'{AIRCRAFT_COUNT}: --sim {CORE}')
-    if any(one.sensed_by for one in order.of_vehicles().values()):
-        yield (f'several aircraft have sensors in {CORE} only: through ROS followers would be led '
-               'by the truth (--sensors none)')
-    actions = {event.action for one in vehicles for event in one.events}
-    if alone := [action for action in _OF_THE_FIRST if action in actions]:
-        yield (f'{", ".join(alone)}: simulator_node does that to the first aircraft of several '
-               f'only; choose --sim {CORE}')
     for key, what in (('aircraft_path', 'one folder'), ('parked', 'all parked or none')):
         if len({str(one.initial.get(key, '')) for one in vehicles}) > 1:
             yield f'initial.{key}: simulator_node has {what} for several aircraft'

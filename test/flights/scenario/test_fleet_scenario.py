@@ -175,7 +175,7 @@ def test_a_fleet_without_criteria_proves_nothing():
     ({'sim': 'direct', 'sensors': 'none'}, 'which fly through ROS in --lockstep only'),
     ({'sim': 'direct', 'lockstep': True, 'sensors': 'none', 'policy': 'turbulence'},
      'the autopilot alone flies'),
-    ({'sim': 'direct', 'lockstep': True, 'sensors': 'consumer'}, 'have sensors in core only'),
+    ({'sim': 'direct', 'lockstep': True, 'sensors': 'bogus'}, "there are no sensors 'bogus'"),
     ({'sim': 'core', 'sensors': 'none', 'model': 'ball'}, 'ball'),
     ({'sim': 'core', 'sensors': 'bogus'}, "sensors: there are no sensors 'bogus'"),
     ({'sim': 'core', 'speed': 2.0}, 'omit speed'),

@@ -79,6 +79,34 @@ def test_it_flies_as_in_one_process_and_each_time_to_the_last_bit():
                           - core[name].series[quantity].values).max() < tolerance, (name, quantity)
 
 
+def test_sensors_lead_followers_engines_fail_and_aircraft_are_trimmed_each_by_itself():
+    lead, wing = CONTENT['vehicles']
+    engages, fails = {'at': 0.1, 'engage': True}, {'at': 2.0, 'gnss_outage': True}
+    content = {
+        **CONTENT, 'duration': 3.0, 'sensors': 'consumer', 'events': CONTENT['events'][1:],
+        'vehicles': [
+            {**lead, 'events': [
+                engages, *lead['events'], {'at': 1.5, 'engine_failed': True}, fails]},
+            {**wing, 'events': [engages, fails]},
+            {'name': 'other', 'initial': {'right': 300.0}, 'sensors': 'none', 'events': [
+                {'at': 0.2, 'trim': {'airspeed': 55.0}}, {'at': 1.0, 'engine_failed': [0]},
+                {'at': 1.5, 'engine_failed': False}]}]}
+    found, *_ = flown(Order(parse('three', content), 'direct', seed=3, link=IN_LOCKSTEP))
+    core, *_ = flown(Order(parse('three', content), seed=3))
+    for name, history in found.items():
+        speed, expected = history.series['airspeed'], core[name].series['airspeed']
+        assert speed.values[-1] == pytest.approx(expected.values[-1], abs=0.1), name
+    assert found['other'].series['airspeed'].values[20] == pytest.approx(55.0, abs=0.2)
+
+    def altitude_told(histories):
+        return histories['wing'].series['target_altitude'].values[-1]
+
+    # The errors of the satellites are metres; led by the truth it would be told another one.
+    assert altitude_told(found) == pytest.approx(altitude_told(core), abs=0.3)
+    truth = found['lead'].series['altitude'].values[-1] + 5.0
+    assert abs(altitude_told(found) - truth) > 0.5
+
+
 def test_an_autopilot_that_dies_is_named():
     order = Order(parse('two', {**CONTENT, 'duration': 600.0}), 'direct', link=IN_LOCKSTEP)
     with open_flight(order) as flight:

@@ -32,8 +32,10 @@ from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.msg import FlightControls
 from xplane_bridge.nodes.common.diagnostics import OK, WARN
 from xplane_bridge.nodes.simulator import SimulatorNode
+from xplane_bridge.nodes.simulator.failing import fail
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.simulators.flown import beside, fly_beside
+from xplane_bridge.simulators.world import World
 
 FRAME = 1.0 / 60.0
 MODELS = ('c172p', 'T37', 'c172p')
@@ -155,3 +157,25 @@ def test_each_starts_where_it_is_placed(ros):
 ])
 def test_a_fleet_that_cannot_be_stops_configure_with_a_sentence(ros, parameters, sentence):
     assert sentence in ros.start(SimulatorNode, port=free_port(), **parameters).failed
+
+
+def test_engines_fail_by_the_names_of_the_aircraft():
+    world = World(Aircraft('T37'), fleet=fly_beside(['T37', 'T37'], beside(
+        Initial(), 2), seed=0))
+    names = ('uav1', 'uav2', 'uav3')
+
+    def failed():
+        return [sorted(aircraft.failed_engines) for aircraft in world.flown]
+
+    fail(world, names, (1,), ('uav1:0', 'uav3', 'uav3:1'))
+    assert failed() == [[0, 1], [], [0, 1]]
+    for wrong, sentence in (
+            ('uav4', 'got uav4, expected NAME or NAME:ENGINE, with a name of uav1, uav2, uav3'),
+            ('uav2:', 'got uav2:'), ('uav2:-1', 'got uav2:-1'), ('', 'expected NAME'),
+            ('uav2:2', 'there is no engine 2: this aircraft has 2')):
+        with pytest.raises(ValueError, match='engine') as error:
+            fail(world, names, False, ('uav1', wrong))
+        assert sentence in str(error.value)
+        assert failed() == [[0, 1], [], [0, 1]]
+    fail(world, names, False, ())
+    assert failed() == [[], [], []]

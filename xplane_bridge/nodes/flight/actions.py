@@ -52,10 +52,11 @@ class Observer(Monitor):
     """A monitor that also keeps the newest numbers of each topic, as an observation."""
 
     def __init__(
-        self, node: Node, namespace: str, lockstep: bool, target: str = ORDERED
+        self, node: Node, namespace: str, lockstep: bool, target: str = ORDERED,
+        sensors: bool = False,
     ) -> None:
         self._newest = np.zeros(SIZE)
-        super().__init__(node, namespace, lockstep, target)
+        super().__init__(node, namespace, lockstep, target, sensors)
 
     def _take(self, topic: str, stamp: float, message: Any) -> None:
         if topic in NUMBERS:

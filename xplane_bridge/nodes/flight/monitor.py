@@ -153,7 +153,7 @@ class Monitor:
 
         def take_bytes(data: bytes) -> None:
             nonlocal seen
-            stamp = _stamp_of_bytes(data)
+            stamp = stamp_of_bytes(data)
             if topic == 'imu/data' and self.on_state is not None:
                 self.on_state(stamp)
             with self.arrived:
@@ -174,7 +174,7 @@ class Monitor:
 
     def _on_sensed(self, data: bytes) -> None:
         with self.arrived:
-            self.stamps[MEASURED] = _stamp_of_bytes(data)
+            self.stamps[MEASURED] = stamp_of_bytes(data)
             self._tell()
 
     def _take(self, topic: str, stamp: float, message: Any) -> None:
@@ -278,7 +278,7 @@ def is_due(stamp: float, due: float) -> bool:
     return stamp >= due or (math.isfinite(due) and round(stamp * 1e9) >= round(due * 1e9))
 
 
-def _stamp_of_bytes(data: bytes) -> float:
+def stamp_of_bytes(data: bytes) -> float:
     """Return the stamp of a serialised message that begins with a header."""
     seconds, nanoseconds = struct.unpack_from(
         '<iI' if data[1] & _LITTLE_ENDIAN else '>iI', data, 4)

@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 import os
 import threading
@@ -129,7 +129,7 @@ def start_simulation(
     ``relayed``: commands reach the bridge through a relay. ``disturbed`` are other parameters of
     simulator_node.
     """
-    sensors, namespace, lockstep = order.sensed_by, order.link.namespace, order.link.lockstep
+    sensors = order.sensed_by
     moved = moved_truth(sensors) | ({COMMAND: RELAYED} if relayed else {})
     if order.sim == DIRECT:
         flying = _start_direct(processes, order, moved, disturbed or {})
@@ -137,12 +137,20 @@ def start_simulation(
         flying = _start_behind_bridge(processes, order, moved, disturbed or {})
     if not sensors:
         return flying
-    simulated = {'use_sim_time': True} if order.follows_clock else {}
-    kept = peers.kept_messages(namespace, SENSED)
-    processes.start('sensors_node', peers.ros_arguments(namespace, simulated | kept | {
-        'sensors': sensors, 'seed': order.seed, 'lockstep': lockstep,
-        'added_latency': order.plant.sensor_delay, **_ground_of(order)}))
+    _start_sensors(processes, order)
     return f'{flying}sensors_node ({sensors}); '
+
+
+def _start_sensors(processes: Processes, order: Order, name: str = '') -> None:
+    """Start the sensors of a vehicle, if it has any, by a ``name`` that tells them from others."""
+    namespace = order.link.namespace
+    if order.sensed_by:
+        simulated = {'use_sim_time': True} if order.follows_clock else {}
+        processes.start('sensors_node', peers.ros_arguments(
+            namespace, simulated | peers.kept_messages(namespace, SENSED) | {
+                'sensors': order.sensed_by, 'seed': order.sensor_seed,
+                'lockstep': order.link.lockstep, 'added_latency': order.plant.sensor_delay,
+                **_ground_of(order)}), name=name)
 
 
 def _ground_of(order: Order) -> dict[str, float]:
@@ -178,18 +186,26 @@ def _initial_of(order: Order) -> dict[str, Any]:
             | peers.kept_messages(order.link.namespace, topics))
 
 
-def start_fleet(processes: Processes, order: Order, names: Sequence[str]) -> str:
-    """Start simulator_node with a fleet, whose namespaces have these names, in lockstep."""
+def start_fleet(processes: Processes, order: Order, orders: Mapping[str, Order]) -> str:
+    """Start simulator_node with a fleet in lockstep, and sensors; ``orders`` by their names."""
     namespace = order.link.namespace
     kept: dict[str, int] = {}
-    for name in names:
-        kept |= peers.kept_messages(f'{namespace}/{name}', VEHICLE)
+    moved: dict[str, str] = {}
+    for name in orders:
+        of_one = moved_truth(orders[name].sensed_by)
+        moved |= {f'{name}/{topic}': f'{name}/{truth}' for topic, truth in of_one.items()}
+        kept |= peers.kept_messages(
+            f'{namespace}/{name}', [of_one.get(topic, topic) for topic in VEHICLE])
     processes.start('simulator_node', peers.ros_arguments(namespace, {
         'telemetry': 'direct', 'lockstep': True, 'seed': order.seed, 'publish_clock': False,
-        'command_timeout': 0.0, 'namespaces': list(names), **kept,
-        **fleet_start([one.initial for one in order.scenario.vehicles])}), is_last=True)
+        'command_timeout': 0.0, 'namespaces': list(orders), **kept,
+        **fleet_start([one.initial for one in order.scenario.vehicles])}, moved), is_last=True)
     _wait_until_open(processes)
-    return f'simulator_node, direct, with {counted(len(names), "aircraft", "aircraft")}; '
+    for name, one in orders.items():
+        _start_sensors(processes, one, f'{name}.sensors_node')
+    sensors = dict.fromkeys(one.sensed_by for one in orders.values() if one.sensed_by)
+    return f'simulator_node, direct, with {counted(len(orders), "aircraft", "aircraft")}; ' + (
+        f'sensors_node ({", ".join(sensors)}); ' if sensors else '')
 
 
 def _start_behind_bridge(

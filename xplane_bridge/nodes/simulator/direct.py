@@ -37,6 +37,7 @@ from xplane_bridge.conversions.vehicle import Controls, EngineControls
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
 from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.simulator.studies import offer_studies
 from xplane_bridge.nodes.vehicle.clock import SimulatorTime
 from xplane_bridge.nodes.vehicle.controls import CommandGate, WatchdogParameters
 from xplane_bridge.nodes.vehicle.engines import EngineGate
@@ -120,6 +121,7 @@ class Direct:
             self._gate = CommandGate(
                 self._node, self._send, self._release, self._prefix, neutral=self._centre)
             self._engines = EngineGate(self._node, self._send_engines, self._prefix)
+            offer_studies(self._node, server, aircraft, self._prefix)
 
     def end(self) -> None:
         """Give back what was taken."""

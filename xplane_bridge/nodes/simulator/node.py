@@ -39,6 +39,7 @@ from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.simulator.airframe import AirframeTopic
 from xplane_bridge.nodes.simulator.contacts import ContactsTopic
 from xplane_bridge.nodes.simulator.direct import diagnose, DIRECT, Direct
+from xplane_bridge.nodes.simulator.failing import fail
 from xplane_bridge.nodes.simulator.parameters import SimulatorParameters
 from xplane_bridge.nodes.simulator.properties import offer_properties, PropertyTopics
 from xplane_bridge.nodes.simulator.studies import offer_studies
@@ -105,7 +106,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self.make_service(SetBool, 'simulator/pause', self._pause)
         self.make_service(Trigger, 'simulator/step', self._step)
         self.make_service(Trigger, 'simulator/reset', self._reset)
-        offer_studies(self, self.server)
+        if not self._direct:
+            offer_studies(self, self.server, simulation.world.aircraft)
         offer_properties(self, self.server)
         of = f'of a {given.model}' if not given.fleet else (
             f'of {len(given.fleet) + 1} aircraft, {", ".join((given.model, *given.fleet))}')
@@ -142,9 +144,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self._cut(given.link_down)
         if not _same(given.pause_at, old.pause_at):
             self.server.pause_at(_pause_at(given))
-        if (given.engine_failed, given.failed_engines) != (
-                old.engine_failed, old.failed_engines):
-            self.server.call(lambda world: _fail(world, given))
+        if _failures(given) != _failures(old):
+            self.server.call(lambda world: fail(world, self._names(given), *_failures(given)))
         if changed := changed_weather(given, old):
             self.server.call(lambda world: set_weather(world, given, changed))
         if given.property_values != old.property_values:
@@ -226,9 +227,16 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
                 given.fleet, _starts(given, initial), given.seed,
                 aircraft_path=given.aircraft_path))
         self._properties.check(world)
-        _disturb(world, given)
+        self._disturb(world)
         world.total_running_time = self._elapsed
         return world
+
+    def _disturb(self, world: World) -> None:
+        set_weather(world, self.parameters)
+        fail(world, self._names(self.parameters), *_failures(self.parameters))
+
+    def _names(self, given: SimulatorParameters) -> Sequence[str]:
+        return [direct.name for direct in self._direct] or given.vehicles()
 
     def _cut(self, on: bool) -> None:
         for endpoint in self._endpoints:
@@ -286,7 +294,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
                 self.server.simulation.reset_flight()
                 raise ValueError(f'reset without property_values, because {error}') from error
             finally:
-                _disturb(world, self.parameters)
+                self._disturb(world)
 
         self.server.call(reset)
         for direct in self._direct:
@@ -376,11 +384,6 @@ def _same(one: float, other: float) -> bool:
     return one == other or (math.isnan(one) and math.isnan(other))
 
 
-def _disturb(world: World, given: SimulatorParameters) -> None:
-    set_weather(world, given)
-    _fail(world, given)
-
-
 def _set_properties(
     world: World, given: SimulatorParameters, old: SimulatorParameters
 ) -> None:
@@ -394,8 +397,9 @@ def _set_properties(
     world.aircraft.settings = values
 
 
-def _fail(world: World, given: SimulatorParameters) -> None:
-    world.aircraft.set_failed(given.engine_failed or list(given.failed_engines))
+def _failures(given: SimulatorParameters) -> tuple[bool | tuple[int, ...], tuple[str, ...]]:
+    """Return which engines fail, of the first aircraft and of a fleet."""
+    return given.engine_failed or given.failed_engines, given.fleet_failed_engines
 
 
 def main(args: Sequence[str] | None = None) -> int:

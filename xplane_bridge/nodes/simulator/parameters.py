@@ -156,6 +156,9 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         False, 'All engines fail; false restarts them.', live=True)
     failed_engines: tuple[int, ...] = parameter(
         (), 'Numbers of the engines that fail, 0 is the first; the others run.', live=True)
+    fleet_failed_engines: tuple[str, ...] = parameter(
+        (), 'Engines that fail in a fleet, besides those of the first aircraft above: NAME for '
+        'all of an aircraft, by its namespace; NAME:ENGINE for one of them.', live=True)
     link_down: bool = parameter(False, 'Every datagram is lost, each way.', live=True)
 
     def __post_init__(self) -> None:

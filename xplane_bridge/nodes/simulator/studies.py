@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.studies.linearize import linearize
 from xplane_bridge.aircraft.studies.spare import spare_of
 from xplane_bridge.aircraft.studies.trim_in_place import find_trim, fly_steadily
@@ -33,21 +34,23 @@ from xplane_bridge.srv import Linearize, Trim
 _WANTED = Mask(Trim.Request)
 
 
-def offer_studies(node: BridgeNode[Any], server: Server) -> None:
-    """Offer the services, for as long as the node is configured."""
+def offer_studies(
+    node: BridgeNode[Any], server: Server, aircraft: Aircraft, prefix: str = ''
+) -> None:
+    """Offer the services for an aircraft, for as long as the node is configured."""
 
     def trim(request: Any, response: Any) -> None:
         wanted = _WANTED.given(request) if request.fields else {}
         altitude_msl = wanted.get('altitude_msl')
         # On another model, while the flight goes on.
         steady = find_trim(
-            server.call(lambda world: spare_of(world.aircraft)), altitude_msl,
+            server.call(lambda _: spare_of(aircraft)), altitude_msl,
             wanted.get('airspeed'), wanted.get('flight_path_angle', 0.0),
             wanted.get('bank', 0.0))
 
-        def change(world: World) -> None:
-            fly_steadily(world.aircraft, steady, altitude_msl)
-            _fill_controls(response, world, steady)
+        def change(_: World) -> None:
+            fly_steadily(aircraft, steady, altitude_msl)
+            _fill_controls(response, aircraft, steady)
 
         server.call(lambda _: server.simulation.change(change))
         response.success = True
@@ -59,7 +62,7 @@ def offer_studies(node: BridgeNode[Any], server: Server) -> None:
 
     def linearise(request: Any, response: Any) -> None:
         model = linearize(
-            server.call(lambda world: spare_of(world.aircraft)), request.method)
+            server.call(lambda _: spare_of(aircraft)), request.method)
         response.success = True
         response.method = model.method
         response.message = (
@@ -72,12 +75,12 @@ def offer_studies(node: BridgeNode[Any], server: Server) -> None:
         for name in 'abcd':
             setattr(response, name, getattr(model, name).ravel().tolist())
 
-    node.make_service(Trim, 'trim', trim)
-    node.make_service(Linearize, 'linearize', linearise)
+    node.make_service(Trim, f'{prefix}trim', trim)
+    node.make_service(Linearize, f'{prefix}linearize', linearise)
 
 
-def _fill_controls(response: Any, world: World, steady: Steady) -> None:
-    state = world.aircraft.state
+def _fill_controls(response: Any, aircraft: Aircraft, steady: Steady) -> None:
+    state = aircraft.state
     controls, engines = FlightControls(), EngineControls()
     CONTROLS_MASK.fill(controls, {
         **steady.commands, **steady.trims, 'throttle': steady.throttle,

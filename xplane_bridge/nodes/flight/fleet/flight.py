@@ -23,12 +23,14 @@ done by the same states in each flight, whatever the order in which messages arr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 import os
 import tempfile
 from typing import NamedTuple
 
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rclpy.node import Node
 
 from xplane_bridge.common.timing import HALF_STAMP
@@ -44,6 +46,7 @@ from xplane_bridge.flights.flight import Display, State
 from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.script import ExperimentError, Script
 from xplane_bridge.nodes.flight.actions import measurement_of_numbers, Observer
+from xplane_bridge.nodes.flight.fleet.known import Known
 from xplane_bridge.nodes.flight.flight import namespace_of, RosFlight
 from xplane_bridge.nodes.flight.launch import start_autopilot, start_recorder
 from xplane_bridge.nodes.flight.processes import Processes
@@ -108,12 +111,15 @@ class RosFleetFlight(Several['OneOfFleet']):
         self.telemetry = next(iter(heard.monitors.values()))
         self._monitors_of = heard.monitors
         # Left before the node is: these end in order.
+        self._at_once = use(ThreadPoolExecutor(len(self.flights), 'asks an aircraft'))
         processes = use(Processes(order.keep.log or os.path.join(
             use(tempfile.TemporaryDirectory()), 'log')))
         recorder = start_recorder(processes, self._display, self._recording, namespace)
+        failures: dict[str, Sequence[str]] = {}
         for name, one in self.flights.items():
-            one.launch(node, heard.monitors[name], processes, namespace, name)
-        flying = start_fleet(processes, order, list(self.flights))
+            one.launch(node, heard.monitors[name], processes, namespace, name, failures)
+        flying = start_fleet(
+            processes, order, {name: one.order for name, one in self.flights.items()})
         self._display.say(
             f'{flying}{len(self.flights)} autopilot_node; {recorder.name} to {self._recording}')
         if recorder.announced is not None:
@@ -131,20 +137,23 @@ class RosFleetFlight(Several['OneOfFleet']):
 
     def _monitors(self, node: Node) -> _Monitors:
         return _Monitors({
-            name: Observer(node, one.order.link.namespace, True, TARGET)
+            name: FleetObserver(node, one.order.link.namespace, bool(one.order.sensed_by))
             for name, one in self.flights.items()})
 
     def _step(self, action: Sequence[float] | None, frames: int) -> State:
         ways = {name: one.way for name, one in self.flights.items()}
-        stamp = self._first.way.stamp
+        # One that was trimmed is ahead, by less than a frame.
+        stamp = max(way.stamp for way in ways.values())
         due = min(way.due for way in ways.values())
         binds = self.script.begin + min(self._formation.due, self._watch.due) - HALF_STAMP
         due = max(min(due, binds), stamp + HALF_STAMP)
         for monitor in self._monitors_of.values():
             monitor.wait_only_for(due)
-        for name, way in ways.items():
+        # Each is asked, and answers when its process comes to it: not one after another.
+        asked = {name: self._at_once.submit(way.command_until, due) for name, way in ways.items()}
+        for name, done in asked.items():
             self._whose = name
-            way.command_until(due)
+            done.result()
         # Who does not command is known, whoever waits.
         self._whose = ''
         for name, way in ways.items():
@@ -184,9 +193,14 @@ class OneOfFleet(RosFlight):
     """One aircraft of several through ROS: the fleet flies it."""
 
     def launch(
-        self, node: Node, monitor: Observer, processes: Processes, simulator: str, name: str
+        self, node: Node, monitor: FleetObserver, processes: Processes, simulator: str, name: str,
+        failures: dict[str, Sequence[str]],
     ) -> None:
-        """Start its autopilot; ``simulator`` is the namespace of simulator_node."""
+        """
+        Start its autopilot; ``simulator`` is the namespace of simulator_node.
+
+        ``failures`` has the engines that have failed, of each aircraft: all write into it.
+        """
         order = self.order
         self.telemetry = self._monitor = self._observer = monitor
         self._processes = processes
@@ -195,6 +209,7 @@ class OneOfFleet(RosFlight):
         self._vehicle = _FleetVehicle(
             node, order.link.namespace, monitor, processes, self.autopilot, lockstep=True,
             simulator=simulator)
+        self._vehicle.failures = failures
 
     def get_ready(self) -> None:
         """Wait until all that it needs is connected."""
@@ -217,11 +232,25 @@ class OneOfFleet(RosFlight):
             self._vehicle, self._observer, self.script, gains.load(self.order.gains()))
 
 
+class FleetObserver(Observer):
+    """Observes one aircraft of several; ``known`` is what its sensors say, None without any."""
+
+    def __init__(self, node: Node, namespace: str, sensors: bool) -> None:
+        super().__init__(node, namespace, True, TARGET, sensors)
+        self.known = Known(node, namespace, self.arrived) if sensors else None
+
+    def _on_sensed(self, data: bytes) -> None:
+        # Who waits for the state finds all that is known of it.
+        if self.known is not None:
+            self.known.take_imu(data)
+        super()._on_sensed(data)
+
+
 class RosMember(NamedTuple):
     """An aircraft of a fleet, by its topics."""
 
     vehicle: Vehicle
-    observer: Observer
+    observer: FleetObserver
     script: Script
     gains: Gains
 
@@ -233,8 +262,9 @@ class RosMember(NamedTuple):
 
     @property
     def known_place(self) -> Vector:
-        """Return the same: it has no sensors."""
-        return self.place
+        """Return where it knows to be; NaN without a fix."""
+        known = self.observer.known
+        return self.place if known is None else known.place()
 
     @property
     def engaged(self) -> bool:
@@ -248,7 +278,9 @@ class RosMember(NamedTuple):
 
     def measurement(self) -> Measurement:
         """Return what it knows of itself."""
-        return measurement_of_numbers(self.observer.observation())
+        known = self.observer.known
+        return (measurement_of_numbers(self.observer.observation()) if known is None
+                else known.measurement())
 
     def set_target(self, values: Mapping[str, float]) -> None:
         """Tell it what to hold; SI."""
@@ -256,7 +288,22 @@ class RosMember(NamedTuple):
 
 
 class _FleetVehicle(Vehicle):
-    """A vehicle whose simulator says for which aircraft it waits."""
+    """A vehicle of several that one simulator flies, which says for which of them it waits."""
+
+    failures: dict[str, Sequence[str]]
+
+    def disturb(self, name: str, value: bool | Sequence[float]) -> None:
+        """Set a live parameter; failed engines are set beside those of the others."""
+        if name != 'engine_failed':
+            super().disturb(name, value)
+            return
+        own = self._namespace.rpartition('/')[2]
+        self.failures[own] = ([own] if value else []) if isinstance(value, bool) else [
+            f'{own}:{number:.0f}' for number in value]
+        failed = [text for engines in self.failures.values() for text in engines]
+        self._set('simulator_node', [Parameter(
+            name='fleet_failed_engines', value=ParameterValue(
+                type=ParameterType.PARAMETER_STRING_ARRAY, string_array_value=failed))])
 
     def why(self) -> str:
         """Return what is known about why nothing arrives."""
@@ -271,7 +318,7 @@ class _FleetVehicle(Vehicle):
 class _Monitors(NamedTuple):
     """The monitors of all, by the aircraft's names."""
 
-    monitors: Mapping[str, Observer]
+    monitors: Mapping[str, FleetObserver]
 
     def pause(self) -> float:
         """Return how long nobody needs to know of new messages, in seconds."""
