@@ -124,7 +124,8 @@ class RosFleetFlight(Several['OneOfFleet']):
             f'{flying}{len(self.flights)} autopilot_node; {recorder.name} to {self._recording}')
         if recorder.announced is not None:
             recorder.announced.wait()
-        for one in self.flights.values():
+        for name, one in self.flights.items():
+            self._whose = name
             one.get_ready()
         self.script = self._first.script
         self._bind({name: one.member() for name, one in self.flights.items()})
