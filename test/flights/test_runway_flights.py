@@ -150,7 +150,7 @@ def test_who_can_fly_it_is_not_refused():
         assert refusals(Order(circuit(), sim, link=Link(lockstep=True))) == [], sim
         assert refusals(Order(
             circuit(), sim, link=Link(lockstep=True), sensors='tactical')) == [], sim
-    calm = scenario.load('circuit_calm')
+    calm = scenario.load(scenario.find('circuit_calm'))
     real = Order(calm, 'xplane12', link=Link(host='10.0.0.1'))
     assert 'which aircraft flies on 10.0.0.1 is not known' in refusals(real)[0]
     named = replace(calm, initial={**calm.initial, 'gains': 'c172p'})

@@ -75,6 +75,11 @@ class Frontend(ABC):
         for endpoint in self.endpoints:
             endpoint.flush(now)
 
+    @property
+    def awaited(self) -> Endpoint | None:
+        """Return the endpoint that is to be answered at once, not with the next frame, if any."""
+        return None
+
     def next_due(self) -> float | None:
         """Return when to call poll() next, or None if frames are often enough."""
         times = [due for endpoint in self.endpoints if (due := endpoint.next_due()) is not None]

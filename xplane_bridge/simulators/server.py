@@ -30,6 +30,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.simulators.base import Frontend
+from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.world import World
@@ -192,6 +193,12 @@ class Simulation:
             for frontend in self.frontends:
                 frontend.poll(now)
 
+    @property
+    def awaited(self) -> Endpoint | None:
+        """Return the endpoint that is to be answered at once, if there is one."""
+        found = [frontend.awaited for frontend in self.frontends if frontend.awaited is not None]
+        return found[0] if found and self._running else None
+
     def next_due(self) -> float | None:
         """Return when to call poll() next, or None if frames are often enough."""
         if not self._running:
@@ -323,6 +330,8 @@ class Server:
         lockstep = self.simulation.lockstep
         if lockstep is not None and self.simulation.reading:
             lockstep.endpoint.pause(seconds)
+        elif (awaited := self.simulation.awaited) is not None:
+            awaited.pause(seconds)
         else:
             self._stopping.wait(seconds)
 

@@ -99,10 +99,6 @@ def test_degrees_become_radians_and_events_are_in_order():
     ('quantity: roll_deg', 'quantity: roll_deg, unit: deg', '"unit" belongs to an expression'),
     ('quantity: roll_deg', "expression: rol_deg * 2, unit: ''",
      "criteria[0].expression: there is no quantity 'rol_deg'; did you mean roll"),
-    ('quantity: roll_deg', 'expression: altitude + airspeed, unit: m',
-     'altitude is in m, airspeed in m/s: they cannot be added'),
-    ('quantity: roll_deg', 'expression: airspeed * elevator, unit: m',
-     'it is in m/s, and m measures something else'),
     ('quantity: roll_deg', "expression: open(roll), unit: ''", "there is no function 'open'"),
     ('quantity: roll_deg', "expression: 1 + 1, unit: ''", 'has no parameter in it'),
     ('quantity: roll_deg, statistic: max_abs, from: 2', 'figure: track.rms',
@@ -131,6 +127,17 @@ def test_a_file_that_is_not_yaml_and_one_that_is_not_there(tmp_path):
 def test_without_criteria_it_proves_nothing():
     with pytest.raises(ScenarioError, match='proves nothing'):
         parsed('{duration: 3, events: [], criteria: []}')
+
+
+@pytest.mark.parametrize(('expression', 'sentence'), [
+    ('altitude + airspeed', 'altitude is in m, airspeed in m/s: they cannot be added'),
+    ('airspeed * elevator', 'it is in m/s, and m measures something else'),
+])
+def test_units_that_do_not_fit_are_said(expression, sentence):
+    pytest.importorskip('pint', reason='units are checked by pint')
+    text = GOOD.replace('quantity: roll_deg', f'expression: {expression}, unit: m')
+    with pytest.raises(ScenarioError, match=f'expression: .*{sentence}'):
+        parsed(text)
 
 
 @pytest.mark.parametrize('path', SHIPPED, ids=lambda path: path.stem)

@@ -70,7 +70,7 @@ class Expression:
             reason = error.msg if isinstance(error, SyntaxError) else str(error)
             raise ValueError(f'{text!r} is not an expression: {reason}') from None
         if sum(1 for _ in ast.walk(tree)) > _MOST_NODES:
-            raise ValueError('it is too long: split it into several derived parameters')
+            raise ValueError('it is too long: split it into several')
         self.tree = tree.body
         self._evaluate = self._compiled(tree.body)
         if not self.names:

@@ -62,7 +62,7 @@ class Scale(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _registry() -> Any:
-    require('a map with units', 'pint', extra='export')
+    require('the check of units', 'pint', extra='export')
     import pint
     return pint.UnitRegistry()
 

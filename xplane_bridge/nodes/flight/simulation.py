@@ -56,7 +56,7 @@ _TICK = 0.02
 _PROFILES = {'FASTRTPS_DEFAULT_PROFILES_FILE': 'fastdds2.xml',
              'FASTDDS_DEFAULT_PROFILES_FILE': 'fastdds3.xml'}
 # Some heartbeats of these.
-_SENT_AGAIN = 0.5
+_SENT_AGAIN = 3.0
 
 
 class Pausing(Protocol):

@@ -27,9 +27,8 @@ from xplane_bridge.simulators.world import World
 _SILENT_AFTER = 1.0
 # Without a frame for this long the program is considered frozen and answers nothing.
 _STOPPED_AFTER = 0.25
-# So many datagrams are read at a time, and so long one is waited for.
+# So many datagrams are read at a time.
 _MOST_AT_A_TIME = 100
-_LONGEST_PAUSE = 0.002
 
 
 class ArdupilotFrontend(Frontend):
@@ -53,7 +52,7 @@ class ArdupilotFrontend(Frontend):
         self.physics = Physics(world, self.channels, self.lockstep)
         self.strangers = self.malformed = 0
         self._peer: Address | None = None
-        self._heard_at = self._framed_at = self._polled_at = now
+        self._heard_at = self._framed_at = now
 
     def frame(self, now: float) -> None:
         """Process what has arrived; in real time, send the state."""
@@ -63,18 +62,15 @@ class ArdupilotFrontend(Frontend):
             self.endpoints[0].send(self.physics.line(), self._peer, now)
 
     def poll(self, now: float) -> None:
-        """In lockstep, wait a little for a frame, and answer it."""
+        """In lockstep, answer what has arrived."""
         if self.lockstep and now - self._framed_at < _STOPPED_AFTER:
-            self.endpoints[0].pause(_LONGEST_PAUSE)
             self._listen(now)
-        self._polled_at = now
         super().poll(now)
 
-    def next_due(self) -> float | None:
-        """Return when to call poll() next: in lockstep at once, as that is where it waits."""
-        if self.lockstep and self._polled_at - self._framed_at < _STOPPED_AFTER:
-            return self._polled_at
-        return super().next_due()
+    @property
+    def awaited(self) -> Endpoint | None:
+        """Return the endpoint whose frames are answered at once: in lockstep its own."""
+        return self.endpoints[0] if self.lockstep else None
 
     def _listen(self, now: float) -> None:
         for _ in range(_MOST_AT_A_TIME):
