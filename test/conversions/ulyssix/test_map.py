@@ -101,7 +101,8 @@ def test_without_pint_a_sentence_says_what_to_install(read, monkeypatch):
     monkeypatch.setitem(sys.modules, 'pint', None)
     for cached in (units._registry, units.unit_of):
         cached.cache_clear()
-    with pytest.raises(ImportError, match='the check of units needs the Python package pint: .*pip'):
+    with pytest.raises(
+            ImportError, match='the check of units needs the Python package pint: .*pip'):
         read(MAP)
     # The units of ROS need none.
     assert read('parameters: {A: {quantity: temperature, unit: K}}').entry('A').factor == 1.0

@@ -55,7 +55,7 @@ _TICK = 0.02
 # The first is read by Fast DDS up to 2, the other since 3.
 _PROFILES = {'FASTRTPS_DEFAULT_PROFILES_FILE': 'fastdds2.xml',
              'FASTDDS_DEFAULT_PROFILES_FILE': 'fastdds3.xml'}
-# Some heartbeats of these.
+# Many heartbeats of these: a process without processor time misses some.
 _SENT_AGAIN = 3.0
 
 
