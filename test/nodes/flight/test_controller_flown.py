@@ -39,7 +39,7 @@ events:
   - {{at: 0.0, controls: {{elevator: 0.08, throttle: 0.7}}, for: 0.3}}
   - {{at: 0.5, engage: true}}
   - {{at: 1.0, change: {{heading_deg: 10.0}}}}
-  - {{at: 2.5, engage: false}}
+  - {{at: {until}, engage: false}}
 criteria:
   - {{quantity: target_heading_deg, statistic: change, at_least: 9.99, at_most: 10.01}}
 """
@@ -63,10 +63,11 @@ INPUTS = """  - {at: 1.5, doublet: {axis: rudder, amplitude: 0.1, closed_loop: t
 criteria:"""
 
 
-def fly(tmp_path, controller, *arguments, duration=3.0, inputs='criteria:'):
-    """Fly a controller; return exit code, output and the figures."""
+def fly(tmp_path, controller, *arguments, duration=3.0, until=2.5, inputs='criteria:'):
+    """Fly a controller, engaged until then (s); return exit code, output and the figures."""
     file = tmp_path / 'flight.yaml'
-    file.write_text(SCENARIO.format(duration=duration).replace('criteria:', inputs))
+    file.write_text(
+        SCENARIO.format(duration=duration, until=until).replace('criteria:', inputs))
     with process('experiment', '--scenario', str(file), '--output', str(tmp_path / 'flight'),
                  '--controller', controller, '--no-picture', *arguments) as child:
         output, _ = child.communicate(timeout=120)
@@ -126,8 +127,8 @@ def test_each_wrong_command_is_counted_and_the_flight_goes_on(tmp_path):
 def test_one_that_runs_elsewhere_and_is_late_is_reported(tmp_path):
     with process(sys.executable, '-P', str(FAULTY), 'late', '--ros-args', '-r',
                  '__ns:=/experiment'):
-        # Twice as long as the others: without processor time there are fewer states to be late for.
-        code, output, found = fly(tmp_path, 'external', duration=6.0)
+        # Longer than the others: without processor time there are fewer states to be late for.
+        code, output, found = fly(tmp_path, 'external', duration=6.0, until=5.5)
     assert code == 1, output
     assert 'waiting for a controller that subscribes to /experiment/target' in output
     assert found['figures']['controller']['late'] > 10
