@@ -49,6 +49,11 @@ ON = flow(-17, -1, 16)
     ([('/bridge', ON), ('/bridge', flow(-1035, -35)), ('/bridge', flow(-35))], False),
     # All wait for the next frame.
     ([('/bridge', flow(-17, -1)), ('/bridge', flow(-18, -2))], False),
+    # In lockstep nothing follows; one has stopped before the other.
+    ([('/bridge', flow(-17, -1)), ('/bridge', flow(-417, -400))], True),
+    ([('/bridge', flow(-17, -1)), ('/bridge', flow(-117, -90))], False),
+    ([('/bridge', flow(-17, -1)), ('/bridge', flow(-290, -190))], False),
+    ([('/bridge', flow(-17, -1)), ('/bridge', flow(-4052, -4035))], False),
     ([], False),
 ])
 def test_a_topic_that_does_not_go_on_while_its_node_does_is_waited_for(flows, behind):

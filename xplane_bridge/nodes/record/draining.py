@@ -34,6 +34,10 @@ _CLOSE = 300_000_000
 # ... and the newest within that time before the question: what the middleware has dropped, and all
 # that follows it, arrives up to 3 s later.
 _HELD_BACK = 3_500_000_000
+# A topic has stopped before its node's others if these went on for so long, ns, and for so many of
+# its periods.
+_STOPPED = 100_000_000
+_PERIODS = 3
 
 
 class Flow:
@@ -57,12 +61,16 @@ def is_behind(flows: Collection[tuple[str, Flow]], asked: int) -> bool:
 
     ``flows`` are pairs of a node's name and one of its topics. A node that has published on one of
     its topics since then will have done so on the others that flow: messages of one topic arrive
-    in order.
+    in order. In lockstep no node publishes after the end: there it is a topic that stops before
+    the others of its node.
     """
-    going_on = {node for node, flow in flows if flow.newest > asked}
+    newest: dict[str, int] = {}
+    for node, flow in flows:
+        newest[node] = max(newest.get(node, 0), flow.newest)
     return any(
-        node in going_on and asked - _HELD_BACK < flow.newest <= asked
-        and flow.newest - flow.previous < _CLOSE
+        asked - _HELD_BACK < flow.newest <= asked and flow.newest - flow.previous < _CLOSE
+        and (newest[node] > asked or newest[node] - flow.newest > max(
+            _STOPPED, _PERIODS * (flow.newest - flow.previous)))
         for node, flow in flows)
 
 
