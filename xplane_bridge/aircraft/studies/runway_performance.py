@@ -34,6 +34,7 @@ _ABOVE_GROUND = 300.0
 _ROTATION, _APPROACH, _PATTERN = 1.1, 1.3, 1.5
 _LEAST_CLIMB = 1.3
 _SWEEP = 0.98
+_IN_A_ROW = 3
 _TRIALS = 12
 _GLIDE_PATH = math.radians(3.0)
 # Where no part but the wheels would touch the ground, the nose is raised no further (rad).
@@ -71,6 +72,11 @@ def runway_performance(name: str, flaps: Flaps, aircraft_path: str = '') -> Perf
         raise ValueError(f'{name} has no engine to take off with')
     if not all(standing.state.wheels_on_ground) or not standing.state.wheels_on_ground:
         raise ValueError(f'{name} does not stand on all its wheels')
+    wheels_forward, wheels_down = _main_wheels(_contacts(standing, 'gear'))
+    rest = standing.state
+    touch_down_pitch, highest_pitch = _touch_down_pitch(standing), _highest_pitch(standing)
+    # It rolls; and it may have none, which takes no trims to find.
+    steering = _steering(standing)
     trims = _Trims(name, aircraft_path)
     stall = trims.stall(flaps.take_off, 1.0)
     landing_stall = trims.stall(flaps.landing, 1.0)
@@ -78,12 +84,10 @@ def runway_performance(name: str, flaps: Flaps, aircraft_path: str = '') -> Perf
     approach_speed = _APPROACH * landing_stall
     # There must be one.
     trims.at(approach_speed, flaps.landing, 1.0, path_angle=-_GLIDE_PATH)
-    wheels_forward, wheels_down = _main_wheels(_contacts(standing, 'gear'))
     return Performance(
-        rest_height=standing.state.altitude_agl, wheels_forward=wheels_forward,
-        wheels_down=wheels_down, rest_pitch=standing.state.theta,
-        touch_down_pitch=_touch_down_pitch(standing),
-        highest_pitch=_highest_pitch(standing), steering=_steering(standing),
+        rest_height=rest.altitude_agl, wheels_forward=wheels_forward,
+        wheels_down=wheels_down, rest_pitch=rest.theta,
+        touch_down_pitch=touch_down_pitch, highest_pitch=highest_pitch, steering=steering,
         stall_speed=stall, landing_stall_speed=landing_stall,
         rotation_speed=_ROTATION * stall, climb_speed=climb_speed,
         pattern_speed=max(_PATTERN * stall, approach_speed), approach_speed=approach_speed,
@@ -123,20 +127,23 @@ class _Trims:
     def stall(self, flaps: float, gear: float) -> float:
         """Return the slowest airspeed (m/s) with a steady glide, the engines idling."""
         model = Model(self._name, 1.0 / 120.0, 0, self._path)
-        speed = usual_airspeeds(model)[0] * KNOT
-        slowest = math.nan
-        failed = 0
-        while failed < 3 and speed > 5.0:
-            try:
-                self.at(speed, flaps, gear, throttle=0.0)
-            except ValueError:
-                failed += 1
-            else:
-                slowest, failed = speed, 0
-            speed *= _SWEEP
-        if math.isnan(slowest):
+        fastest = usual_airspeeds(model)[0] * KNOT
+        slowest = -1
+        # The farthest first: three slower ones in a row that do not fly end it.
+        while (slower := next((
+                number for number in range(slowest + _IN_A_ROW, slowest, -1)
+                if self._glides(fastest * _SWEEP ** number, flaps, gear)), None)) is not None:
+            slowest = slower
+        if slowest < 0:
             raise ValueError(f'{self._name} has no steady glide with flaps {flaps:g}')
-        return slowest
+        return fastest * _SWEEP ** slowest
+
+    def _glides(self, airspeed: float, flaps: float, gear: float) -> bool:
+        try:
+            self.at(airspeed, flaps, gear, throttle=0.0)
+        except ValueError:
+            return False
+        return True
 
     def best_climb(self, flaps: float, low: float, high: float) -> tuple[float, Steady]:
         """Return the airspeed (m/s) of the fastest climb with full throttle, and its trim."""
