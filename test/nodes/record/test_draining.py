@@ -24,9 +24,11 @@ from xplane_bridge.nodes.record.draining import Flow, is_behind, Quiet
 END = 1_800_000_000_000_000_000
 
 
-def flow(*published):
+def flow(*published, before=10):
     """Return a topic by the times of its messages, ms after the recording's end."""
     found = Flow()
+    for _ in range(before):
+        found.add(END - 10_000_000_000)
     for milliseconds in published:
         found.add(END + milliseconds * 1_000_000)
     return found
@@ -60,10 +62,34 @@ def test_a_topic_that_does_not_go_on_while_its_node_does_is_waited_for(flows, be
     assert is_behind(flows, END) is behind
 
 
+@pytest.mark.parametrize(('topic', 'behind'), [
+    # Nothing has come since, of none of the node's topics.
+    (flow(-6017, -6001), True),
+    (flow(-3017, -3001), True),
+    # It goes on as long as the other node's.
+    (flow(-17, -1), False),
+    # It had ended before, or was no flow.
+    (flow(-6917, -6901), False),
+    (flow(-6017, -6001, before=1), False),
+])
+def test_a_topic_that_flowed_until_the_recorder_was_stopped_is_waited_for(topic, behind):
+    flows = [('/bridge', topic), ('/simulator', flow(-17, -1))]
+    assert is_behind(flows, END, END - 6_100_000_000) is behind
+    assert not is_behind(flows, END)
+
+
 @pytest.mark.parametrize(('ticked', 'wait'), [(0.2, 0.3), (0.4, 0.5)])
 def test_one_without_processor_time_waits_for_what_is_sent_again(monkeypatch, ticked, wait):
     now = 100.0
-    monkeypatch.setattr(draining, 'time', SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(draining, 'time', SimpleNamespace(
+        monotonic=lambda: now, time_ns=lambda: END + round(now * 1e9)))
     quiet = Quiet(sent_again=0.5)
     now += ticked
     assert quiet.until() == pytest.approx(now + wait)
+    expected = END + 100_000_000_000 if ticked > 0.3 else None
+    assert quiet.starved() == expected
+    now += 20.0
+    quiet.tick()
+    # Two that follow each other are one.
+    began = 100.0 if ticked > 0.3 else 100.0 + ticked
+    assert quiet.starved() == pytest.approx(END + began * 1e9, abs=1000)

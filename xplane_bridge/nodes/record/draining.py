@@ -27,9 +27,12 @@ _QUIET = 0.3
 # with its next heartbeat: Fast DDS every 3 s.
 _STARVED = 0.2
 SENT_AGAIN = 3.5
-# Longer than that only from a publisher whose clock is behind.
+# Longer than that only where something is known to be missing: a machine without processor time
+# answered heartbeats after 8 s, and a publisher's clock may be behind.
 LONGEST = 15.0
-# A topic flows if its newest two messages were published within that time, ns ...
+# A topic flows if it had so many messages, the newest two of which were published within that
+# time, ns ...
+_MANY = 10
 _CLOSE = 300_000_000
 # ... and the newest within that time before the question: what the middleware has dropped, and all
 # that follows it, arrives up to 3 s later.
@@ -41,37 +44,53 @@ _PERIODS = 3
 
 
 class Flow:
-    """When the newest two messages of a topic were published, ns since 1970."""
+    """How many messages of a topic came; when the newest two were published, ns since 1970."""
 
-    __slots__ = ('newest', 'previous')
+    __slots__ = ('count', 'newest', 'previous')
 
     def __init__(self) -> None:
+        self.count = 0
         self.newest = 0
         self.previous = 0
 
     def add(self, published: int) -> None:
         """Take note of a message's publication."""
+        self.count += 1
         self.previous = self.newest
         self.newest = published
 
+    def period(self) -> float:
+        """Return the time between the newest two messages, ns; infinite if it does not flow."""
+        gap = self.newest - self.previous
+        return gap if self.count >= _MANY and gap < _CLOSE else math.inf
 
-def is_behind(flows: Collection[tuple[str, Flow]], asked: int) -> bool:
+
+def is_behind(
+    flows: Collection[tuple[str, Flow]], asked: int, starved: int | None = None
+) -> bool:
     """
     Return whether something published before ``asked`` (ns since 1970) is still on its way.
 
     ``flows`` are pairs of a node's name and one of its topics. A node that has published on one of
     its topics since then will have done so on the others that flow: messages of one topic arrive
     in order. In lockstep no node publishes after the end: there it is a topic that stops before
-    the others of its node.
+    the others of its node. If this process was ``starved`` from a time on, it is one that
+    flowed until then and stops before any other.
     """
     newest: dict[str, int] = {}
     for node, flow in flows:
         newest[node] = max(newest.get(node, 0), flow.newest)
-    return any(
-        asked - _HELD_BACK < flow.newest <= asked and flow.newest - flow.previous < _CLOSE
-        and (newest[node] > asked or newest[node] - flow.newest > max(
-            _STOPPED, _PERIODS * (flow.newest - flow.previous)))
-        for node, flow in flows)
+    latest = min(asked, max(newest.values(), default=0))
+    for node, flow in flows:
+        if flow.newest > asked or (period := flow.period()) == math.inf:
+            continue
+        stopped = flow.newest + max(_STOPPED, _PERIODS * period)
+        if asked - _HELD_BACK < flow.newest and (
+                newest[node] > asked or newest[node] > stopped):
+            return True
+        if starved is not None and starved - _CLOSE < flow.newest and latest > stopped:
+            return True
+    return False
 
 
 class Quiet:
@@ -84,17 +103,25 @@ class Quiet:
     def __init__(self, sent_again: float = SENT_AGAIN) -> None:
         self._sent_again = sent_again
         self._ticked = time.monotonic()
-        self._starved_at = -math.inf
+        self._starved_from = self._starved_until = -math.inf
 
     def tick(self) -> None:
         """Notice, each TICK_PERIOD, whether this process gets processor time."""
         now = time.monotonic()
         if now - self._ticked > TICK_PERIOD + _STARVED:
-            self._starved_at = now
+            if self._ticked - self._starved_until > LONGEST:
+                self._starved_from = self._ticked
+            self._starved_until = now
         self._ticked = now
+
+    def starved(self) -> int | None:
+        """Return since when this process got no time, ns since 1970; None if it had enough."""
+        if self._ticked - self._starved_until >= LONGEST:
+            return None
+        return time.time_ns() - round((time.monotonic() - self._starved_from) * 1e9)
 
     def until(self) -> float:
         """Return the end of the quiet that begins now, on the monotonic clock."""
         self.tick()
-        starved = self._ticked - self._starved_at < LONGEST
-        return self._ticked + (max(self._sent_again, _QUIET) if starved else _QUIET)
+        return self._ticked + (
+            _QUIET if self.starved() is None else max(self._sent_again, _QUIET))

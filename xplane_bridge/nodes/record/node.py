@@ -180,15 +180,17 @@ class Recorder:
                     time.monotonic() < began + draining.LONGEST):
                 deadline = self._quiet.until()
             elif left == 0.0:
-                if time.monotonic() > began + self._sent_again or not self._is_behind(called):
+                starved = self._quiet.starved()
+                longest = self._sent_again if starved is None else draining.LONGEST
+                if time.monotonic() > began + longest or not self._is_behind(called, starved):
                     return
                 deadline = self._quiet.until()
 
-    def _is_behind(self, asked: int) -> bool:
+    def _is_behind(self, asked: int, starved: int | None) -> bool:
         return draining.is_behind([
             (f'{one.node_namespace}/{one.node_name}', topic.flow)
             for topic in self._topics.values() if len(topic.publishers) == 1
-            for one in topic.publishers.values()], asked)
+            for one in topic.publishers.values()], asked, starved)
 
     def discover(self) -> None:
         """Subscribe to topics that have appeared since the last time."""
