@@ -78,8 +78,8 @@ $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 	@touch $@
 
 # Most tests wait for a simulator that flies in real time, so a few run in parallel; each
-# worker has its own ROS domain. Where nothing else runs there is room for one more.
-WORKERS ?= $(shell awk '{ print ($$1 < 1 ? 4 : 3) }' /proc/loadavg)
+# worker has its own ROS domain.
+WORKERS ?= 3
 PARALLEL := -n $(WORKERS) --dist loadgroup
 
 # All tests, with the package as a ROS user has it; with PYTEST_ARGS (a file, -k ...) only those,
