@@ -79,7 +79,7 @@ $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 
 # Most tests wait for a simulator that flies in real time, so a few run in parallel; each
 # worker has its own ROS domain.
-WORKERS ?= 3
+WORKERS ?= 4
 PARALLEL := -n $(WORKERS) --dist loadgroup
 
 # All tests, with the package as a ROS user has it; with PYTEST_ARGS (a file, -k ...) only those,

@@ -21,6 +21,7 @@ from importlib.util import find_spec
 import os
 from pathlib import Path
 import sys
+from zlib import crc32
 
 import pytest
 import ros_tools
@@ -50,6 +51,9 @@ NEEDS = {
 }
 # All that package.xml declares; whoever needs more needs optional packages.
 DECLARED = set().union(*NEEDS.values()) - {'jsbsim'} | {'serial', 'resource'}
+
+# Groups of tests that run one after the other for minutes.
+LONGEST = ('docs', 'flights')
 
 # Held as long as this process lives.
 _DOMAIN = domain.claim()
@@ -114,6 +118,18 @@ def pytest_itemcollected(item):
         item.add_marker(name)
     if wanted - DECLARED:
         item.add_marker('optional')
+
+
+def pytest_collection_modifyitems(config, items):
+    """
+    In several processes, first the two groups that take longest, then the files mixed.
+
+    By their names those that compute come first, and at the end all processes wait for sockets.
+    """
+    if getattr(config.option, 'loadgroup', False):
+        items.sort(key=lambda item: (
+            all(group.args[0] not in LONGEST for group in item.iter_markers('xdist_group')),
+            crc32(item.path.name.encode())))
 
 
 def pytest_collection_finish(session):

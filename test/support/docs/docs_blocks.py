@@ -62,7 +62,7 @@ NEEDS = {
     'campaign': 'a campaign of some minutes',
     'cluster': 'machines with SSH or Slurm',
     'dask': 'the process table, which a session has not; test_cluster.py runs the same',
-    'fleet': 'half a minute of processor time; test_ros_fleet.py flies the same',
+    'elsewhere': 'processor time: another page or test runs the same',
     'yours': 'a controller of your own',
     'xplane': 'a real X-Plane at one of its airports',
     'checkout': 'a checkout of another commit',
