@@ -116,7 +116,7 @@ def fly_without_recorder(tmp_path, *arguments, name):
 
 
 @pytest.mark.parametrize(('sim', 'options'), [
-    ('xpc', ()), ('xplane12', ()), ('xplane6', ()), ('fdmdata', ()),
+    ('xpc', ()), ('xplane12', ()), ('fdmdata', ()),
     ('xplane11', ('--delay', '0.01', '--jitter', '0.1', '--loss', '0.02')),
 ])
 def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, sim, options):
