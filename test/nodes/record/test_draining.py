@@ -78,7 +78,7 @@ def test_a_topic_that_flowed_until_the_recorder_was_stopped_is_waited_for(topic,
     assert not is_behind(flows, END)
 
 
-@pytest.mark.parametrize(('ticked', 'wait'), [(0.2, 1.0), (0.4, 1.5)])
+@pytest.mark.parametrize(('ticked', 'wait'), [(0.12, 0.3), (0.2, 1.0), (0.4, 1.5)])
 def test_one_without_processor_time_waits_for_what_is_sent_again(monkeypatch, ticked, wait):
     now = 100.0
     monkeypatch.setattr(draining, 'time', SimpleNamespace(

@@ -35,6 +35,8 @@ _ROTATION, _APPROACH, _PATTERN = 1.1, 1.3, 1.5
 _LEAST_CLIMB = 1.3
 _SWEEP = 0.98
 _IN_A_ROW = 3
+# Nothing with an engine glides slower than this (m/s).
+_SLOWEST = 5.0
 _TRIALS = 12
 _GLIDE_PATH = math.radians(3.0)
 # Where no part but the wheels would touch the ground, the nose is raised no further (rad).
@@ -139,6 +141,8 @@ class _Trims:
         return fastest * _SWEEP ** slowest
 
     def _glides(self, airspeed: float, flaps: float, gear: float) -> bool:
+        if airspeed < _SLOWEST:
+            return False
         try:
             self.at(airspeed, flaps, gear, throttle=0.0)
         except ValueError:

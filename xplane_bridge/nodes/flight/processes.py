@@ -40,7 +40,7 @@ _LEAST_PATIENCE = 1.0
 # A recorder's last lines are copied after its end.
 _COPYING = 1.0
 # What has been published must be in its file before the publishers end. On a busy machine that
-# takes longer than the second in which nothing more comes: record allows itself some 19 s, and has
+# takes longer than the 0.3 s in which nothing more comes: record allows itself some 19 s, and has
 # to complete the file then.
 RECORDER_PATIENCE = 40.0
 

@@ -22,8 +22,9 @@ import time
 
 # How often a recorder calls tick(), in seconds.
 TICK_PERIOD = 0.1
-# A publisher or the middleware may have to wait for processor time on a busy machine.
-_QUIET = 1.0
+# Where a tick is so late, the machine is busy: publishers and the middleware wait for time too.
+_QUIET, _BUSY_QUIET = 0.3, 1.0
+_LATE = 0.05
 # The middleware drops what a process that gets no processor time does not take, and sends it again
 # with its next heartbeat: Fast DDS every 3 s.
 _STARVED = 0.2
@@ -96,7 +97,7 @@ def is_behind(
 
 class Quiet:
     """
-    How long nothing may arrive for everything to count as received: longer if starved.
+    How long nothing may arrive for everything to count as received: longer if busy or starved.
 
     What was dropped then is sent again within ``sent_again`` s.
     """
@@ -104,12 +105,15 @@ class Quiet:
     def __init__(self, sent_again: float = SENT_AGAIN) -> None:
         self._sent_again = sent_again
         self._ticked = time.monotonic()
-        self._starved_from = self._starved_until = -math.inf
+        self._late_at = self._starved_from = self._starved_until = -math.inf
 
     def tick(self) -> None:
         """Notice, each TICK_PERIOD, whether this process gets processor time."""
         now = time.monotonic()
-        if now - self._ticked > TICK_PERIOD + _STARVED:
+        late = now - self._ticked - TICK_PERIOD
+        if late > _LATE:
+            self._late_at = now
+        if late > _STARVED:
             if self._ticked - self._starved_until > LONGEST:
                 self._starved_from = self._ticked
             self._starved_until = now
@@ -124,5 +128,7 @@ class Quiet:
     def until(self) -> float:
         """Return the end of the quiet that begins now, on the monotonic clock."""
         self.tick()
-        return self._ticked + (
-            _QUIET if self.starved() is None else max(self._sent_again, _QUIET))
+        if self.starved() is not None:
+            return self._ticked + max(self._sent_again, _BUSY_QUIET)
+        busy = self._ticked - self._late_at < LONGEST
+        return self._ticked + (_BUSY_QUIET if busy else _QUIET)
