@@ -37,6 +37,7 @@ import hashlib
 import json
 import math
 import random
+import re
 from typing import Any
 
 from xplane_bridge.campaigns.plan.task import PARAMETER
@@ -64,8 +65,9 @@ NOT_COMPARED = ('seconds', 'command', 'recording')
 """Columns that differ between two flights of the same: how long it took, where, on file or not."""
 
 # Figures of the machine, and of how it was kept busy: not of the flight.
-_OF_THE_MACHINE = (
-    'load', 'latency', 'link', 'controller.latency', 'controller.rate', 'controller.longest_gap')
+_OF_THE_MACHINE = re.compile(
+    r'(vehicles\.[^.]+\.)?'
+    r'(load|latency|link|controller\.(latency|rate|longest_gap))(\.|$)')
 
 _FIRST = {
     'flight': 'int64', 'key': 'string', 'scenario': 'string', 'simulator': 'string',
@@ -81,10 +83,10 @@ def figures_of(figures: Mapping[str, Any]) -> Row:
     Return the columns of a flight's figures (experiments/report.py), by dotted names.
 
     What is in a list has its number in the name. Omitted are texts, and what belongs to the
-    machine instead of the flight: load and latencies.
+    machine instead of the flight, or to one aircraft's of a fleet: load and latencies.
     """
     return {f'{FIGURE}{name}': value for name, value in _flat(figures, '')
-            if not any(f'{name}.'.startswith(f'{one}.') for one in _OF_THE_MACHINE)}
+            if not _OF_THE_MACHINE.match(name)}
 
 
 def _flat(value: Any, name: str) -> Iterator[tuple[str, float]]:
