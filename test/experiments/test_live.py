@@ -158,6 +158,22 @@ def test_a_viewer_sees_the_aircraft_its_path_its_target_and_its_numbers(tmp_path
     is_in_place(heard, states)
 
 
+def test_a_viewer_sees_the_end_of_a_flight_however_much_was_shown_before(tmp_path):
+    path = tmp_path / 'flight.yaml'
+    path.write_text(FLIGHT)
+    with Live(0, 'a flight') as live:
+        viewer = Viewer(live.address)
+        assert viewer.subscribed.wait(30.0)
+        with open_flight(Order(scenario.load(str(path))), View(live)) as flight:
+            flight.start()
+            # A server that is stopped at once has not sent all of these.
+            for _ in range(100):
+                live.update(1.0)
+        live.say('the end')
+    viewer.thread.join(30.0)
+    assert viewer.heard['/log'][-1][1].message == 'the end'
+
+
 def is_in_place(heard, states):
     """Compare the scene with the numbers."""
     moved = {one.child_frame_id: one for one in heard['/tf'][-1].transforms}

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import math
+import re
 import time
 
 from xplane_bridge.common import optional
@@ -54,6 +55,10 @@ _LONGEST_PATH = 2000
 _SPACING = 5.0
 # The target is drawn so far ahead (m).
 _AHEAD = 100.0
+
+# How a message of the Foxglove protocol begins that has data, before its time: what a viewer's
+# subscription is called, in four bytes.
+_DATA = rb'\x01.{4}'
 
 _COMMANDS = tuple(f'command_{name}' for name in FLOWN)
 # Name in /state, quantity, factor.
@@ -113,7 +118,7 @@ class Live:
         self._shown_at = self._slow_at = -math.inf
         self._began_ns = time.time_ns()
         self._now_ns = self._began_ns
-        self._flown = 0.0
+        self._flown = self._turned_at = 0.0
         self._height = math.nan
         self._propeller = 0.0
         self._path: list[Vector] = []
@@ -123,6 +128,14 @@ class Live:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._telemetry is not None:
+            # A server that is stopped forgets what it has not sent: the end is shown once more,
+            # with a time of its own, and that is waited for.
+            self._now_ns += 1
+            self._gate.expect(re.compile(
+                _DATA + re.escape(self._now_ns.to_bytes(8, 'little')), re.DOTALL))
+            self._show(self._telemetry.last, slowly=True)
+            self._gate.wait_passed()
         self._server.stop()
         self._gate.close()
 
@@ -142,23 +155,29 @@ class Live:
                 now - self._shown_at < _PERIOD and progress < 1.0):
             return
         self._shown_at = now
-        flown = progress * self._flight.scenario.duration
-        last = self._telemetry.last
-        self._now_ns = self._began_ns + round(flown * 1e9)
+        self._flown = progress * self._flight.scenario.duration
+        self._now_ns = self._began_ns + round(self._flown * 1e9)
+        # The end is drawn whenever it comes.
+        slowly = now - self._slow_at >= _SLOW_PERIOD or progress >= 1.0
+        if self._show(self._telemetry.last, slowly) and slowly:
+            self._slow_at = now
+
+    def _show(self, last: Callable[[str], float], slowly: bool) -> bool:
+        """Show the state, and ``slowly`` what changes so; return whether its place is known."""
         self._server.broadcast_time(self._now_ns)
         # What a simulator does not report is drawn as it was commanded.
         controls = {name: last(f'command_{name}') if math.isnan(value := last(name)) else value
                     for name in FLOWN}
         self._propeller = aircraft_model.turned(
-            self._propeller, controls['throttle'], flown - self._flown)
-        self._flown = flown
-        self._show_numbers(last, controls, flown)
-        if (place := self._place(last)) is not None:
-            self._show_aircraft(place, controls, last)
-            # The end is drawn whenever it comes.
-            if now - self._slow_at >= _SLOW_PERIOD or progress >= 1.0:
-                self._slow_at = now
-                self._show_slow(last)
+            self._propeller, controls['throttle'], self._flown - self._turned_at)
+        self._turned_at = self._flown
+        self._show_numbers(last, controls)
+        if (place := self._place(last)) is None:
+            return False
+        self._show_aircraft(place, controls, last)
+        if slowly:
+            self._show_slow(last)
+        return True
 
     def _place(self, last: Callable[[str], float]) -> Vector | None:
         """Return where it is from where the flight began: metres east, north and up."""
@@ -169,14 +188,12 @@ class Live:
             self._height = altitude
         return east, north, altitude - self._height
 
-    def _show_numbers(
-        self, last: Callable[[str], float], controls: dict[str, float], flown: float
-    ) -> None:
+    def _show_numbers(self, last: Callable[[str], float], controls: dict[str, float]) -> None:
         state = {name: last(quantity) * factor for name, quantity, factor in _STATE}
         # Continuous in flight, and a plot against a target is not.
         for name in ('heading_deg', 'target_heading_deg'):
             state[name] %= 360.0
-        self._scene.numbers('/state', {'flight_time_s': flown, **state}, self._now_ns)
+        self._scene.numbers('/state', {'flight_time_s': self._flown, **state}, self._now_ns)
         self._scene.numbers('/controls', controls | {
             name: last(name) for name in _COMMANDS}, self._now_ns)
 

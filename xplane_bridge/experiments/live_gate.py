@@ -23,6 +23,7 @@ guesses, and what comes to the port that everybody knows is passed on only for v
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 import re
@@ -39,6 +40,8 @@ _LONGEST_HEAD = 8 * 1024
 _PATIENCE = 5.0
 # Seconds for what was said before the end.
 _FAREWELL = 1.0
+# Bytes of what was passed on that an expected text may have begun in.
+_TAIL = 64
 _MOST = 16
 _BLOCK = 64 * 1024
 _REFUSED = (b'HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n'
@@ -63,6 +66,9 @@ class Gate:
     def __init__(self, port: int, behind: tuple[str, int]) -> None:
         self._behind = behind
         self._tasks: set[asyncio.Task[None]] = set()
+        self._expected: re.Pattern[bytes] | None = None
+        # Of each viewer, whether what is expected has been passed on to it.
+        self._passed: set[asyncio.Event] = set()
         self._loop = asyncio.new_event_loop()
         try:
             self._server = self._loop.run_until_complete(
@@ -74,6 +80,21 @@ class Gate:
         self._thread = threading.Thread(
             target=self._loop.run_forever, name='live gate', daemon=True)
         self._thread.start()
+
+    def expect(self, text: re.Pattern[bytes]) -> None:
+        """Look from now on whether such a text, of 64 bytes at most, is passed to viewers."""
+        self._expected = text
+
+    def wait_passed(self) -> None:
+        """Wait until each viewer was passed what is expected, or a second has gone by."""
+        asyncio.run_coroutine_threadsafe(self._wait_passed(), self._loop).result()
+
+    async def _wait_passed(self) -> None:
+        waiting = [asyncio.ensure_future(one.wait()) for one in self._passed]
+        if waiting:
+            _, late = await asyncio.wait(waiting, timeout=_FAREWELL)
+            for one in late:
+                one.cancel()
 
     def close(self) -> None:
         """Close all connections; what is behind ends before, so that its last words arrive."""
@@ -113,10 +134,13 @@ class Gate:
             await writer.drain()
             return
         inner_reader, inner_writer = await asyncio.open_connection(*self._behind)
+        passed = asyncio.Event()
+        self._passed.add(passed)
         try:
             inner_writer.write(head)
-            ways = [asyncio.ensure_future(_copy(*way)) for way in (
-                (reader, inner_writer), (inner_reader, writer))]
+            ways = [asyncio.ensure_future(way) for way in (
+                _copy(reader, inner_writer),
+                _copy(inner_reader, writer, lambda data: self._look(data, passed)))]
             try:
                 # Whoever ends it, ends both; but a viewer gets what was said before the end.
                 await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -127,10 +151,23 @@ class Gate:
                     way.cancel()
                 await asyncio.gather(*ways, return_exceptions=True)
         finally:
+            passed.set()
+            self._passed.discard(passed)
             inner_writer.close()
 
+    def _look(self, data: bytes, passed: asyncio.Event) -> None:
+        if self._expected is not None and self._expected.search(data):
+            passed.set()
 
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+
+async def _copy(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
+    look: Callable[[bytes], None] = lambda data: None,
+) -> None:
+    """Pass everything on, and show it to ``look``, with the end of what came before."""
+    before = b''
     while data := await reader.read(_BLOCK):
         writer.write(data)
         await writer.drain()
+        look(before + data)
+        before = data[-_TAIL:]
