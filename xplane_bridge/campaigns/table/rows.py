@@ -83,7 +83,7 @@ def figures_of(figures: Mapping[str, Any]) -> Row:
     Return the columns of a flight's figures (experiments/report.py), by dotted names.
 
     What is in a list has its number in the name. Omitted are texts, and what belongs to the
-    machine instead of the flight, or to one aircraft's of a fleet: load and latencies.
+    machine instead of the flight: load and latencies, those of each aircraft of a fleet too.
     """
     return {f'{FIGURE}{name}': value for name, value in _flat(figures, '')
             if not _OF_THE_MACHINE.match(name)}
