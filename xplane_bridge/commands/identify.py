@@ -42,6 +42,7 @@ from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.common.text import counted
 from xplane_bridge.flights.recordings import parquet_file
 from xplane_bridge.identification import airframe as airframes
+from xplane_bridge.identification.disturbances import whole_model
 from xplane_bridge.identification.identify import Identification, identify
 from xplane_bridge.identification.reading import tables
 from xplane_bridge.identification.reading.topics import of_recording
@@ -68,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
     prefix = given.output or str(given.recording[0].with_suffix('')) + '_identified'
     try:
-        refuse_existing([f'{prefix}.yaml', *_pictures(prefix, given.format)], given.force)
+        refuse_existing([f'{prefix}.yaml', f'{prefix}_linear.json', *_pictures(prefix, given.format)], given.force)
         if not given.no_pictures:
             optional.require('drawing', 'matplotlib', extra='fly')
         found, truth = _identified(given)
@@ -76,13 +77,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(line)
         Path(f'{prefix}.yaml').write_text(yaml.safe_dump(
             as_mapping(found, truth), sort_keys=False), encoding='utf-8')
-        written = [f'{prefix}.yaml', *([] if given.no_pictures else _draw(
+        Path(f'{prefix}_linear.json').write_text(whole_model(
+            found.forms, given.model or 'identified').to_json(), encoding='utf-8')
+        written = [f'{prefix}.yaml', f'{prefix}_linear.json', *([] if given.no_pictures else _draw(
             found, prefix, given.format))]
     except (ImportError, OSError, ValueError) as error:
         print(f'identify: {error}', file=sys.stderr, flush=True)
         return NOT_IDENTIFIED
-    print(f'\nwritten: {written[0]}' + (
-        f' and {counted(len(written) - 1, "picture")}' if len(written) > 1 else ''))
+    print(f'\nwritten: {", ".join(written[:2])}' + (
+        f' and {counted(len(written) - 2, "picture")}' if len(written) > 2 else ''))
     return IDENTIFIED
 
 

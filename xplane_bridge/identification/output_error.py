@@ -78,11 +78,13 @@ class Fit:
 
     ``constants`` (c,) and ``initial`` (s,) are those of each manoeuvre; ``outputs`` (n, outputs)
     what the estimate gives, ``residuals`` measured minus that, NaN where nothing was measured.
-    ``whiteness`` is the correction of the bounds: corrected over uncorrected, of each derivative.
+    ``covariance`` is that of the derivatives, in their order. ``whiteness`` is the correction of
+    the bounds: corrected over uncorrected, of each derivative.
     """
 
     form: Form
     derivatives: Mapping[Derivative, Estimate]
+    covariance: Array
     delay: Estimate
     constants: Sequence[Array]
     initial: Sequence[Array]
@@ -281,7 +283,8 @@ def _fit(
     correction = deviations / np.sqrt(np.diag(plain))
     estimates = [Estimate(float(a), float(b)) for a, b in zip(theta, deviations, strict=True)]
     return Fit(
-        form, dict(zip(form.derivatives, estimates, strict=False)), estimates[problem.slopes],
+        form, dict(zip(form.derivatives, estimates, strict=False)),
+        covariance[:problem.slopes, :problem.slopes], estimates[problem.slopes],
         [theta[own][:c] for own in problem.own], [theta[own][c:] for own in problem.own],
         [problem.outputs(at, theta[None])[:, 0] for at in range(len(problem.windows))],
         residuals, dict(zip(form.derivatives, correction.tolist(), strict=False)))

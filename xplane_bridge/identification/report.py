@@ -20,8 +20,10 @@ from collections.abc import Mapping, Sequence
 import math
 from typing import Any
 
+from xplane_bridge.aircraft.studies.modes import UNCONTROLLED
 from xplane_bridge.common.text import aligned
 from xplane_bridge.identification.compatibility import Compatibility, ERRORS
+from xplane_bridge.identification.disturbances import estimated_modes, known_modes
 from xplane_bridge.identification.equations import Derivative, MAGNITUDE, unit_of
 from xplane_bridge.identification.identify import IDENTIFIABLE, Identification, Identified
 from xplane_bridge.identification.truth import Slope
@@ -81,11 +83,29 @@ def _form(name: str, found: Identified, truth: Truth) -> list[str]:
         if control.endswith(MAGNITUDE):
             shown.append(f'  {control.removesuffix(MAGNITUDE)} does not act the same both ways: '
                          'its derivatives are the means of both')
+    shown += _modes(found, truth)
     for output, agrees in found.validation.items():
         if math.isfinite(agrees.r_squared):
             shown.append(f'  validation, {output}: R2 {agrees.r_squared:.3f}, Theil '
                          f'{agrees.theil:.3f}')
     return shown
+
+
+def _modes(found: Identified, truth: Truth) -> list[str]:
+    modes = estimated_modes(found)
+    known = known_modes(found, {one: slope.value for one, slope in truth.items()}) if truth else {}
+    rows: list[Sequence[str]] = [
+        ('mode', 'figure', 'estimate', '2 sigma', 'unit', *(('JSBSim',) if truth else ()))]
+    for name, figures in modes.figures.items():
+        for figure, (one, unit) in figures.items():
+            rows.append((
+                name, figure, f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}', unit,
+                *((f'{known[name, figure]:.4g}' if (name, figure) in known else '',)
+                  if truth else ())))
+    told = ', '.join(f'{name} {level if level < UNCONTROLLED else "worse than 3"}'
+                     for name, level in modes.levels.items())
+    return [*(f'  {line}'.rstrip() for line in aligned(rows, left=(0, 1, 4))),
+            f'  levels by MIL-F-8785C, class I, category B: {told}']
 
 
 def _against(slope: Slope | None, value: float, deviation: float) -> tuple[str, str]:
@@ -126,6 +146,7 @@ def _form_mapping(found: Identified, truth: Truth) -> dict[str, Any]:
             item['jsbsim'] = {'value': slope.value, 'low': slope.low, 'high': slope.high}
         derivatives[str(derivative)] = item
     alike = found.regression.collinearity
+    modes = estimated_modes(found)
     return {
         'manoeuvres': [{'name': motion.measured.manoeuvres[0].name,
                         'source': motion.measured.source,
@@ -136,6 +157,10 @@ def _form_mapping(found: Identified, truth: Truth) -> dict[str, Any]:
         'delay': {'estimate': found.fit.delay.value,
                   'two_sigma': 2.0 * found.fit.delay.deviation, 'unit': 's'},
         'derivatives': derivatives,
+        'modes': {name: {
+            **{figure: {'estimate': one.value, 'two_sigma': 2.0 * one.deviation, 'unit': unit}
+               for figure, (one, unit) in figures.items()}, 'level': modes.levels[name]}
+            for name, figures in modes.figures.items()},
         'collinearity': {'condition': alike.condition, 'pair': list(alike.pair),
                          'correlation': alike.correlation},
         'validation': {name: {'r_squared': one.r_squared, 'theil': one.theil}

@@ -32,6 +32,7 @@ from xplane_bridge.aircraft.studies.linearize import linearize
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.control.tuning.linear_model import LinearModel
 from xplane_bridge.identification.airframe import Airframe, of_model
+from xplane_bridge.identification.disturbances import altitude_and_airspeed
 from xplane_bridge.identification.equations import (
     Derivative,
     Form,
@@ -40,9 +41,6 @@ from xplane_bridge.identification.equations import (
     RATES,
 )
 from xplane_bridge.identification.signals import Array, CONTROLS
-
-# The standard atmosphere: density at sea level (kg/m^3), and how it falls with altitude (m).
-_SEA_LEVEL, _LAPSE, _EXPONENT = 1.225, 2.25577e-5, 4.25588
 
 
 class Slope(NamedTuple):
@@ -67,10 +65,9 @@ class Known:
 
     def __init__(self, model: str, true_airspeed: float, density: float,
                  aircraft_path: str = '') -> None:
-        altitude = (1.0 - (density / _SEA_LEVEL) ** (1.0 / _EXPONENT)) / _LAPSE
+        altitude, airspeed = altitude_and_airspeed(true_airspeed, density)
         self._spare, _ = in_steady_flight(
-            model, altitude, true_airspeed * math.sqrt(density / _SEA_LEVEL),
-            aircraft_path=aircraft_path)
+            model, altitude, airspeed, aircraft_path=aircraft_path)
         self.airframe: Airframe = of_model(self._spare.model())
 
     def derivatives(

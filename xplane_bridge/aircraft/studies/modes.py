@@ -23,7 +23,7 @@ chapter 6; levels: MIL-F-8785C, 5 November 1980, sections 3.2.1.2, 3.2.2.1 and 3
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 import math
 
@@ -46,6 +46,7 @@ UNCONTROLLED = 4
 """What is worse than level 3."""
 
 _LONGITUDINAL = ('true_airspeed', 'angle_of_attack', 'pitch', 'pitch_rate')
+_SHORT = ('angle_of_attack', 'pitch_rate')
 _LATERAL = ('sideslip', 'roll', 'roll_rate', 'yaw_rate')
 
 # The rows of the specification, one for each level: bounds of the damping ratio, of the control
@@ -142,22 +143,38 @@ def modes_of(model: LinearModel) -> Modes:
     """
     Return the modes of an aircraft in straight flight, by its linear model.
 
-    Raises ValueError for a model that lacks a state or an output which that needs.
+    Without the airspeed among its states there is no phugoid, and the short period is that of
+    constant speed; without the lateral states there are none of theirs. Raises ValueError for a
+    model that lacks more than that.
     """
-    longitudinal = _in_pairs(_eigenvalues(model, _LONGITUDINAL))
-    found = {SHORT_PERIOD: longitudinal[0], PHUGOID: longitudinal[1]}
+    names = {signal.name for signal in model.states}
+    found: dict[str, tuple[complex, ...]] = {}
+    if names.isdisjoint(_LATERAL) or not names.isdisjoint(_SHORT):
+        found |= _longitudinal(model, names)
+    if not names.isdisjoint(_LATERAL):
+        found |= _lateral(model)
+    slope = 0.0
+    if SHORT_PERIOD in found:
+        slope = -float(model.c[model.index('outputs', 'specific_force_z'),
+                               model.index('states', 'angle_of_attack')]) / STANDARD_GRAVITY
+    return Modes({name: Mode(name, found[name]) for name in NAMES if name in found}, slope)
+
+
+def _longitudinal(model: LinearModel, names: Collection[str]) -> dict[str, tuple[complex, ...]]:
+    if 'true_airspeed' not in names:
+        return {SHORT_PERIOD: _in_pairs(_eigenvalues(model, _SHORT))[0]}
+    short, phugoid = _in_pairs(_eigenvalues(model, _LONGITUDINAL))
+    return {SHORT_PERIOD: short, PHUGOID: phugoid}
+
+
+def _lateral(model: LinearModel) -> dict[str, tuple[complex, ...]]:
     lateral = _eigenvalues(model, _LATERAL)
     real = sorted((value for value in lateral if not value.imag), key=abs)
     pairs = _in_pairs([value for value in lateral if value.imag])
     if len(pairs) > 1:
-        found |= {DUTCH_ROLL: pairs[0], ROLL_SPIRAL: pairs[1]}
-    else:
-        found |= {DUTCH_ROLL: pairs[0] if pairs else tuple(real[1:3]),
-                  ROLL: (real[-1],), SPIRAL: (real[0],)}
-    force = model.c[model.index('outputs', 'specific_force_z'),
-                    model.index('states', 'angle_of_attack')]
-    return Modes({name: Mode(name, found[name]) for name in NAMES if name in found},
-                 -float(force) / STANDARD_GRAVITY)
+        return {DUTCH_ROLL: pairs[0], ROLL_SPIRAL: pairs[1]}
+    return {DUTCH_ROLL: pairs[0] if pairs else tuple(real[1:3]),
+            ROLL: (real[-1],), SPIRAL: (real[0],)}
 
 
 def levels(modes: Modes, aircraft_class: str = 'I', category: str = 'B') -> dict[str, int]:
@@ -172,22 +189,15 @@ def levels(modes: Modes, aircraft_class: str = 'I', category: str = 'B') -> dict
             f'class is {aircraft_class!r}, expected one of {", ".join(CLASSES)}')
     if category not in CATEGORIES:
         raise ValueError(f'category is {category!r}, expected one of {", ".join(CATEGORIES)}')
-    found = {
-        SHORT_PERIOD: _short_period(modes, aircraft_class, category),
-        PHUGOID: _phugoid(modes[PHUGOID]),
-        DUTCH_ROLL: _dutch_roll(modes[DUTCH_ROLL], aircraft_class, category)}
-    if ROLL_SPIRAL in modes.modes:
-        mode = modes[ROLL_SPIRAL]
-        product = mode.damping * mode.frequency
-        # Section 3.3.1.4: in category A there is to be none.
-        return found | {ROLL_SPIRAL: UNCONTROLLED if category == 'A' else _level(
-            [product >= least for least in _ROLL_SPIRAL])}
-    slowest = (
-        _ROLL_AGILE if category != 'B' and aircraft_class in _AGILE else _ROLL_OTHER)
-    constant, doubles = modes[ROLL].time_constant, modes[SPIRAL].time_to_double
-    return found | {
-        ROLL: _level([0.0 < constant <= most for most in slowest]),
-        SPIRAL: _level([doubles >= least for least in _SPIRAL[category]])}
+    rules: dict[str, Callable[[], int]] = {
+        SHORT_PERIOD: lambda: _short_period(modes, aircraft_class, category),
+        PHUGOID: lambda: _phugoid(modes[PHUGOID]),
+        DUTCH_ROLL: lambda: _dutch_roll(modes[DUTCH_ROLL], aircraft_class, category),
+        ROLL: lambda: _roll(modes[ROLL], aircraft_class, category),
+        SPIRAL: lambda: _level([
+            modes[SPIRAL].time_to_double >= least for least in _SPIRAL[category]]),
+        ROLL_SPIRAL: lambda: _roll_spiral(modes[ROLL_SPIRAL], category)}
+    return {name: rules[name]() for name in modes.modes}
 
 
 def _short_period(modes: Modes, aircraft_class: str, category: str) -> int:
@@ -216,6 +226,19 @@ def _dutch_roll(mode: Mode, aircraft_class: str, category: str) -> int:
         and mode.frequency >= frequency
         for (damping, product), frequency in zip(
             (first, *_DUTCH_LOWER), (slowest, _DUTCH_SLOWEST, _DUTCH_SLOWEST), strict=True)])
+
+
+def _roll(mode: Mode, aircraft_class: str, category: str) -> int:
+    slowest = (
+        _ROLL_AGILE if category != 'B' and aircraft_class in _AGILE else _ROLL_OTHER)
+    return _level([0.0 < mode.time_constant <= most for most in slowest])
+
+
+def _roll_spiral(mode: Mode, category: str) -> int:
+    # Section 3.3.1.4: in category A there is to be none.
+    if category == 'A':
+        return UNCONTROLLED
+    return _level([mode.damping * mode.frequency >= least for least in _ROLL_SPIRAL])
 
 
 def _level(met: Sequence[bool]) -> int:

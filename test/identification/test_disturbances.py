@@ -1,0 +1,84 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The linear model of identified derivatives, and its modes with their bounds."""
+
+import math
+
+import numpy as np
+import pytest
+import synthetic
+
+pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
+
+from xplane_bridge.aircraft.studies.modes import modes_of
+from xplane_bridge.identification import disturbances
+from xplane_bridge.identification.equation_error import equation_error
+from xplane_bridge.identification.equations import FORMS, LATERAL, LONGITUDINAL
+from xplane_bridge.identification.identify import Identified
+from xplane_bridge.identification.output_error import output_error
+
+NOISE = {'angle_of_attack': 8e-4, 'sideslip': 8e-4, 'pitch_rate': 8e-4, 'roll_rate': 8e-4,
+         'yaw_rate': 8e-4, 'specific_force_z': 0.02, 'specific_force_y': 0.02}
+
+
+def identified(form, motions):
+    start = equation_error(form, motions)
+    return Identified(motions, start, output_error(form, motions, start))
+
+
+@pytest.mark.parametrize(('form', 'exact'), [
+    (LONGITUDINAL, synthetic.longitudinal), (LATERAL, synthetic.lateral)],
+    ids=['longitudinal', 'lateral'])
+def test_bounds_of_modes_are_what_those_of_the_derivatives_make_of_them(form, exact):
+    found = identified(form, [
+        synthetic.noisy(exact(), NOISE, np.random.default_rng(3))])
+    fit, at = found.fit, disturbances.flown(found)
+    random = np.random.default_rng(1)
+    values = random.multivariate_normal(
+        [one.value for one in fit.derivatives.values()], fit.covariance, size=500)
+    drawn = [modes_of(disturbances.linear_model(
+        form, dict(zip(fit.derivatives, row, strict=True)), at)) for row in values]
+    modes = disturbances.estimated_modes(found)
+    assert set(modes.levels) == set(modes.figures)
+    for name, figures in modes.figures.items():
+        for figure, (estimate, _) in figures.items():
+            spread = [getattr(one[name], figure) for one in drawn]
+            assert estimate.value == pytest.approx(np.mean(spread), rel=0.05, abs=0.01), name
+            assert estimate.deviation == pytest.approx(np.std(spread), rel=0.2), (name, figure)
+
+
+@pytest.mark.parametrize('model', ['c172p', 'T37'])
+def test_of_jsbsims_own_derivatives_it_is_jsbsims_own_linear_model(model):
+    pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
+    from xplane_bridge.aircraft.studies.linearize import linearize
+    from xplane_bridge.aircraft.studies.spare import in_steady_flight
+    from xplane_bridge.identification.truth import Known
+    speed, density = (55.0, 1.1) if model == 'c172p' else (150.0, 0.9)
+    known = Known(model, speed, density)
+    slopes = {one: slope.value for one, slope in known.derivatives().items()}
+    spare, _ = in_steady_flight(
+        model, *disturbances.altitude_and_airspeed(speed, density))
+    whole = linearize(spare, 'differences')
+    at = disturbances.Flown(known.airframe, spare.state.tas, spare.state.density, spare.state.alpha)
+    for form in FORMS:
+        mine = disturbances.linear_model(form, slopes, at)
+        names = [signal.name for signal in mine.states]
+        rows = [whole.index('states', name) for name in names]
+        columns = [whole.index('inputs', signal.name) for signal in mine.inputs]
+        scale = np.abs(whole.a[np.ix_(rows, rows)]).max()
+        assert mine.a == pytest.approx(whole.a[np.ix_(rows, rows)], rel=0.03, abs=2e-3 * scale)
+        assert mine.b == pytest.approx(whole.b[np.ix_(rows, columns)], rel=0.03, abs=5e-3 * scale)
+    assert math.isclose(mine.airspeed, whole.airspeed, rel_tol=0.02)
+    assert mine.altitude_msl == pytest.approx(whole.altitude_msl, abs=20.0)
