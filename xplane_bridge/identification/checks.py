@@ -21,9 +21,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from xplane_bridge.common.text import counted
-from xplane_bridge.identification.equation_error import Regression
 from xplane_bridge.identification.equations import Form, GRAVITY, Motion, RATES
-from xplane_bridge.identification.output_error import Fit
+from xplane_bridge.identification.estimation.equation_error import Regression
+from xplane_bridge.identification.estimation.output_error import Fit
 from xplane_bridge.identification.signals import (
     Array,
     CONTROLS,

@@ -33,9 +33,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from xplane_bridge.identification.airframe import Airframe
-from xplane_bridge.identification.bounds import corrected_covariance
 from xplane_bridge.identification.equations import GRAVITY, middles, Motion, RATES
-from xplane_bridge.identification.output_error import Estimate
+from xplane_bridge.identification.estimation.bounds import corrected_covariance
+from xplane_bridge.identification.estimation.output_error import Estimate
 from xplane_bridge.identification.signals import Array, Flight, IdentificationError, Mask
 
 # What is estimated: its unit, and how large it is likely to be with any sensor. That is an

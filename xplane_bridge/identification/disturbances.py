@@ -47,8 +47,8 @@ from xplane_bridge.identification.equations import (
     MAGNITUDE,
     RATES,
 )
+from xplane_bridge.identification.estimation.output_error import Estimate
 from xplane_bridge.identification.identify import Identified
-from xplane_bridge.identification.output_error import Estimate
 from xplane_bridge.identification.signals import Array
 
 # The states beside those of the form, which follow from kinematics.

@@ -36,7 +36,6 @@ from xplane_bridge.identification.checks import (
     check_size,
 )
 from xplane_bridge.identification.compatibility import check_compatibility, Compatibility
-from xplane_bridge.identification.equation_error import equation_error, Regression
 from xplane_bridge.identification.equations import (
     Derivative,
     Form,
@@ -44,8 +43,9 @@ from xplane_bridge.identification.equations import (
     MAGNITUDE,
     Motion,
 )
+from xplane_bridge.identification.estimation.equation_error import equation_error, Regression
+from xplane_bridge.identification.estimation.output_error import Fit, foretold, output_error
 from xplane_bridge.identification.manoeuvres import excited, manoeuvres, moved
-from xplane_bridge.identification.output_error import Fit, foretold, output_error
 from xplane_bridge.identification.signals import Flight, IdentificationError
 from xplane_bridge.identification.validation import Agreement, agreement
 

@@ -32,8 +32,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xplane_bridge.identification.bounds import corrected_covariance
-from xplane_bridge.identification.equation_error import NO_COLLINEARITY, Regression
 from xplane_bridge.identification.equations import (
     as_simulated,
     Derivative,
@@ -44,6 +42,8 @@ from xplane_bridge.identification.equations import (
     propagators,
     system,
 )
+from xplane_bridge.identification.estimation.bounds import corrected_covariance
+from xplane_bridge.identification.estimation.equation_error import NO_COLLINEARITY, Regression
 from xplane_bridge.identification.signals import Array, IdentificationError, Mask
 
 _MOST_STEPS = 30
