@@ -78,8 +78,8 @@ def main(flights: int) -> int:
                 known = Known('c172p', *(
                     float(np.nanmedian(measured.values[name]))
                     for name in ('true_airspeed', 'density')))
-                truth = known.derivatives({
-                    'angle_of_attack': (-0.02, 0.02), 'aileron': (-0.05, 0.05)})
+                truth = known.truth({
+                    'angle_of_attack': (-0.02, 0.02), 'aileron': (-0.05, 0.05)}).slopes
             result = identify([measured], known.airframe, step)
             for form in result.forms.values():
                 for name, one in form.fit.derivatives.items():

@@ -14,8 +14,6 @@
 
 """The linear model of identified derivatives, and its modes with their bounds."""
 
-import math
-
 import numpy as np
 import pytest
 import synthetic
@@ -24,7 +22,7 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.aircraft.studies.modes import modes_of
 from xplane_bridge.identification import disturbances
-from xplane_bridge.identification.equations import FORMS, LATERAL, LONGITUDINAL
+from xplane_bridge.identification.equations import LATERAL, LONGITUDINAL
 from xplane_bridge.identification.estimation.equation_error import equation_error
 from xplane_bridge.identification.estimation.output_error import output_error
 from xplane_bridge.identification.identify import Identified
@@ -44,13 +42,13 @@ def identified(form, motions):
 def test_bounds_of_modes_are_what_those_of_the_derivatives_make_of_them(form, exact):
     found = identified(form, [
         synthetic.noisy(exact(), NOISE, np.random.default_rng(3))])
-    fit, at = found.fit, disturbances.flown(found)
+    fit, at = found.fit, disturbances.flown({form.name: found})
     random = np.random.default_rng(1)
     values = random.multivariate_normal(
         [one.value for one in fit.derivatives.values()], fit.covariance, size=500)
     drawn = [modes_of(disturbances.linear_model(
-        form, dict(zip(fit.derivatives, row, strict=True)), at)) for row in values]
-    modes = disturbances.estimated_modes(found)
+        dict(zip(fit.derivatives, row, strict=True)), at)) for row in values]
+    modes = disturbances.estimated_modes({form.name: found})
     assert set(modes.levels) == set(modes.figures)
     for name, figures in modes.figures.items():
         for figure, (estimate, _) in figures.items():
@@ -67,18 +65,26 @@ def test_of_jsbsims_own_derivatives_it_is_jsbsims_own_linear_model(model):
     from xplane_bridge.identification.truth import Known
     speed, density = (55.0, 1.1) if model == 'c172p' else (150.0, 0.9)
     known = Known(model, speed, density)
-    slopes = {one: slope.value for one, slope in known.derivatives().items()}
     spare, _ = in_steady_flight(
         model, *disturbances.altitude_and_airspeed(speed, density))
     whole = linearize(spare, 'differences')
-    at = disturbances.Flown(known.airframe, spare.state.tas, spare.state.density, spare.state.alpha)
-    for form in FORMS:
-        mine = disturbances.linear_model(form, slopes, at)
-        names = [signal.name for signal in mine.states]
-        rows = [whole.index('states', name) for name in names]
-        columns = [whole.index('inputs', signal.name) for signal in mine.inputs]
-        scale = np.abs(whole.a[np.ix_(rows, rows)]).max()
-        assert mine.a == pytest.approx(whole.a[np.ix_(rows, rows)], rel=0.03, abs=2e-3 * scale)
-        assert mine.b == pytest.approx(whole.b[np.ix_(rows, columns)], rel=0.03, abs=5e-3 * scale)
-    assert math.isclose(mine.airspeed, whole.airspeed, rel_tol=0.02)
-    assert mine.altitude_msl == pytest.approx(whole.altitude_msl, abs=20.0)
+    state = spare.state
+    mine = disturbances.linear_model(
+        {one: slope.value for one, slope in known.truth().slopes.items()}, disturbances.Flown(
+            known.airframe, state.tas, state.density, state.alpha,
+            {'throttle': state.engines[0].throttle}))
+    assert state.density == pytest.approx(density, rel=0.01)
+    assert (mine.airspeed, mine.altitude_msl) == pytest.approx(
+        (whole.airspeed, whole.altitude_msl), rel=0.01)
+    assert mine.inputs[3].value == whole.inputs[3].value
+    for matrix, rows, columns in (
+        ('a', 'states', 'states'), ('b', 'states', 'inputs'),
+        ('c', 'outputs', 'states'), ('d', 'outputs', 'inputs'),
+    ):
+        for i, row in enumerate(getattr(mine, rows)):
+            at = whole.index(rows, row.name)
+            values = np.array([
+                getattr(whole, matrix)[at, whole.index(columns, signal.name)]
+                for signal in getattr(mine, columns)])
+            assert getattr(mine, matrix)[i] == pytest.approx(
+                values, rel=0.03, abs=0.03 * np.abs(values).max() + 1e-3), (matrix, row.name)

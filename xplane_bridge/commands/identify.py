@@ -42,13 +42,14 @@ from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.common.text import counted
 from xplane_bridge.flights.recordings import parquet_file
 from xplane_bridge.identification import airframe as airframes
-from xplane_bridge.identification.disturbances import whole_model
+from xplane_bridge.identification.disturbances import flown, linear_model, slopes_of
 from xplane_bridge.identification.identify import Identification, identify
+from xplane_bridge.identification.jsbsim_aircraft import aircraft_files
 from xplane_bridge.identification.reading import tables
 from xplane_bridge.identification.reading.topics import of_recording
-from xplane_bridge.identification.report import as_mapping, lines, Truth
+from xplane_bridge.identification.report import as_mapping, lines
 from xplane_bridge.identification.signals import CONTROLS, Flight
-from xplane_bridge.identification.truth import Known
+from xplane_bridge.identification.truth import Known, Truth
 
 IDENTIFIED, NOT_IDENTIFIED = 0, 2
 # Longer than any flight: nothing is written for it.
@@ -69,7 +70,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
     prefix = given.output or str(given.recording[0].with_suffix('')) + '_identified'
     try:
-        refuse_existing([f'{prefix}.yaml', f'{prefix}_linear.json', *_pictures(prefix, given.format)], given.force)
+        aircraft = Path(given.write_aircraft) if given.write_aircraft else None
+        refuse_existing([f'{prefix}.yaml', f'{prefix}_linear.json',
+                         *_pictures(prefix, given.format),
+                         *([aircraft] if aircraft else ())], given.force)
         if not given.no_pictures:
             optional.require('drawing', 'matplotlib', extra='fly')
         found, truth = _identified(given)
@@ -77,8 +81,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(line)
         Path(f'{prefix}.yaml').write_text(yaml.safe_dump(
             as_mapping(found, truth), sort_keys=False), encoding='utf-8')
-        Path(f'{prefix}_linear.json').write_text(whole_model(
-            found.forms, given.model or 'identified').to_json(), encoding='utf-8')
+        Path(f'{prefix}_linear.json').write_text(linear_model(
+            slopes_of(found.forms), flown(found.forms), given.model).to_json(), encoding='utf-8')
+        if aircraft is not None:
+            for name, text in aircraft_files(found, aircraft.name).items():
+                (aircraft / name).parent.mkdir(parents=True, exist_ok=True)
+                (aircraft / name).write_text(text, encoding='utf-8')
+            print(f'\nflown by --model {aircraft.name} --aircraft-path {aircraft.parent}')
         written = [f'{prefix}.yaml', f'{prefix}_linear.json', *([] if given.no_pictures else _draw(
             found, prefix, given.format))]
     except (ImportError, OSError, ValueError) as error:
@@ -104,7 +113,7 @@ def _identified(given: Namespace) -> tuple[Identification, Truth | None]:
         airframe = known.airframe
     found = identify(flights.flights, airframe, flights.step, flights.unseen)
     if known is not None:
-        truth = known.derivatives(_reached(found))
+        truth = known.truth(_reached(found))
     return found, truth
 
 
@@ -193,6 +202,8 @@ def _parser() -> ArgumentParser:
                         help='namespace of the vehicle, if a recording has several')
     parser.add_argument('--output', default='', metavar='PREFIX',
                         help="beginning of the names of what is written (the first recording's)")
+    parser.add_argument('--write-aircraft', default='', metavar='FOLDER',
+                        help='folder to write a JSBSim aircraft of its name to, which flies so')
     parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
                         help='format of the pictures (%(default)s)')
     parser.add_argument('--no-pictures', action='store_true', help='draw no pictures')

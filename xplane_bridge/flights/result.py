@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.analysis import verdict
+from xplane_bridge.flights.analysis.broken_loop import disk_of_all
 from xplane_bridge.flights.analysis.linear import linear_figures
 from xplane_bridge.flights.analysis.runway import figures as runway_figures
 from xplane_bridge.flights.analysis.series import History
@@ -50,6 +51,9 @@ def evaluate(script: Script, history: History) -> Result:
     inputs = windows(script.scenario, script.occurrences, history, script.flown)
     figures = _figures(script, history, flown)
     figures['windows'] = {window.name: window.figures() for window in inputs}
+    loops = [window.loop for window in inputs if window.loop is not None]
+    if loops:
+        figures['loops'] = {'disk': disk_of_all(loops)}
     judgements = verdict.judge(script.scenario, history, figures, script.flown, steps)
     if script.account is not None:
         judgements += script.account.judgements(script.begin)

@@ -25,13 +25,13 @@ from xplane_bridge.common import plain_yaml
 _FOOT = 0.3048
 _SLUG = 14.593902937206365
 _SQUARE_FOOT = _FOOT ** 2
-_SLUG_SQUARE_FOOT = _SLUG * _SQUARE_FOOT
+SLUG_SQUARE_FOOT = _SLUG * _SQUARE_FOOT
 _PROPERTIES = {
     'mass': ('inertia/mass-slugs', _SLUG),
-    'i_xx': ('inertia/ixx-slugs_ft2', _SLUG_SQUARE_FOOT),
-    'i_yy': ('inertia/iyy-slugs_ft2', _SLUG_SQUARE_FOOT),
-    'i_zz': ('inertia/izz-slugs_ft2', _SLUG_SQUARE_FOOT),
-    'i_xz': ('inertia/ixz-slugs_ft2', _SLUG_SQUARE_FOOT),
+    'i_xx': ('inertia/ixx-slugs_ft2', SLUG_SQUARE_FOOT),
+    'i_yy': ('inertia/iyy-slugs_ft2', SLUG_SQUARE_FOOT),
+    'i_zz': ('inertia/izz-slugs_ft2', SLUG_SQUARE_FOOT),
+    'i_xz': ('inertia/ixz-slugs_ft2', SLUG_SQUARE_FOOT),
     'wing_area': ('metrics/Sw-sqft', _SQUARE_FOOT),
     'wing_span': ('metrics/bw-ft', _FOOT),
     'chord': ('metrics/cbarw-ft', _FOOT),

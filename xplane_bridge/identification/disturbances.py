@@ -15,8 +15,10 @@
 """
 What the derivatives of an identification say of small disturbances: a linear model, and its modes.
 
-It is that of steady level flight at the manoeuvres' mean speed and density. The airspeed is taken
-as constant, since derivatives by it are not estimated: there is no phugoid.
+It is that of steady level flight at the manoeuvres' mean airspeed and density. Lift and moments
+are taken as proportional to the dynamic pressure: C_L and C_m do not depend on the airspeed, as
+far below the speed of sound, nor does a thrust line pitch the aircraft. Etkin and Reid, Dynamics
+of Flight, chapter 4.
 """
 
 from __future__ import annotations
@@ -27,64 +29,72 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xplane_bridge.aircraft.studies.linearize import OUTPUTS, STATES
 from xplane_bridge.aircraft.studies.modes import (
     DUTCH_ROLL,
     levels,
+    Modes,
     modes_of,
+    PHUGOID,
     ROLL,
     ROLL_SPIRAL,
     SHORT_PERIOD,
     SPIRAL,
 )
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.control.tuning.linear_model import LinearModel, Signal
+from xplane_bridge.conversions import air
 from xplane_bridge.identification.airframe import Airframe
 from xplane_bridge.identification.equations import (
     Derivative,
-    Form,
     inverse_inertia,
+    LATERAL,
     LONGITUDINAL,
     MAGNITUDE,
     RATES,
+    SPEED,
 )
 from xplane_bridge.identification.estimation.output_error import Estimate
 from xplane_bridge.identification.identify import Identified
 from xplane_bridge.identification.signals import Array
 
-# The states beside those of the form, which follow from kinematics.
-_ATTITUDE = {'longitudinal': 'pitch', 'lateral': 'roll'}
-_UNITS = {'angle_of_attack': 'rad', 'sideslip': 'rad', 'pitch': 'rad', 'roll': 'rad',
-          'pitch_rate': 'rad/s', 'roll_rate': 'rad/s', 'yaw_rate': 'rad/s'}
-
 # What is said of each mode, with its unit. A slow spiral may converge or diverge: its growth is
 # finite both ways, and its time to double is not.
 _FIGURES: Mapping[str, Mapping[str, str]] = {
     SHORT_PERIOD: {'frequency': 'rad/s', 'damping': ''},
+    PHUGOID: {'frequency': 'rad/s', 'damping': ''},
     DUTCH_ROLL: {'frequency': 'rad/s', 'damping': ''},
     ROLL_SPIRAL: {'frequency': 'rad/s', 'damping': ''},
     ROLL: {'time_constant': 's'},
     SPIRAL: {'growth': '1/s'},
 }
-# The standard atmosphere: density at sea level (kg/m^3), and how it falls with altitude (m).
-_SEA_LEVEL, _LAPSE, _EXPONENT = 1.225, 2.25577e-5, 4.25588
 # A step of a derivative for the slopes of the modes' figures, as a part of its deviation.
 _STEP = 0.01
 
 Slopes = Mapping[Derivative, float]
+# The slopes of something by states and controls.
+_Row = dict[str, float]
 
 
 class Flown(NamedTuple):
-    """Steady level flight: airframe, true airspeed (m/s), density (kg/m^3), angle of attack."""
+    """
+    Steady level flight: airframe, true airspeed (m/s), density (kg/m^3), angle of attack.
+
+    ``controls`` are the positions of those that are known.
+    """
 
     airframe: Airframe
     true_airspeed: float
     density: float
     angle_of_attack: float
+    controls: Mapping[str, float] = {}
 
     @property
     def force(self) -> float:
         """Return dynamic pressure times wing area, N."""
-        return 0.5 * self.density * self.true_airspeed ** 2 * self.airframe.wing_area
+        return air.dynamic_pressure(
+            self.true_airspeed, self.density) * self.airframe.wing_area
 
 
 class FigureOfMode(NamedTuple):
@@ -102,141 +112,166 @@ class EstimatedModes(NamedTuple):
 
 
 def altitude_and_airspeed(true_airspeed: float, density: float) -> tuple[float, float]:
-    """Return the altitude (m) of a density in the standard atmosphere, and the airspeed (m/s)."""
-    return ((1.0 - (density / _SEA_LEVEL) ** (1.0 / _EXPONENT)) / _LAPSE,
-            true_airspeed * math.sqrt(density / _SEA_LEVEL))
+    """Return where the standard atmosphere is so dense (m), and the calibrated airspeed there."""
+    low, high = -5000.0, 80000.0
+    while high - low > 1e-3:
+        middle = 0.5 * (low + high)
+        thin = air.density(air.pressure_altitude_to_pressure(middle),
+                           air.standard_temperature(middle)) < density
+        low, high = (low, middle) if thin else (middle, high)
+    return low, air.true_to_calibrated_airspeed(
+        true_airspeed, air.pressure_altitude_to_pressure(low), air.standard_temperature(low))
 
 
-def flown(found: Identified) -> Flown:
-    """Return the mean flight condition of the manoeuvres of a form."""
+def flown(forms: Mapping[str, Identified]) -> Flown:
+    """Return the mean flight condition of all manoeuvres of some forms."""
+    motions = [motion for one in forms.values() for motion in one.motions]
+
     def mean(name: str) -> float:
-        return float(np.concatenate([motion[name] for motion in found.motions]).mean())
+        return float(np.concatenate([motion[name] for motion in motions]).mean())
 
-    return Flown(found.motions[0].airframe, mean('true_airspeed'), mean('density'),
-                 mean('angle_of_attack'))
+    known = [name for name in FLOWN if all(name in motion.flight.values for motion in motions)]
+    return Flown(motions[0].airframe, mean('true_airspeed'), mean('density'),
+                 mean('angle_of_attack'), {name: mean(name) for name in known})
 
 
-def linear_model(form: Form, slopes: Slopes, at: Flown, name: str = '') -> LinearModel:
+def slopes_of(forms: Mapping[str, Identified]) -> dict[Derivative, float]:
+    """Return the estimated derivatives of all forms."""
+    return {derivative: one.value for found in forms.values()
+            for derivative, one in found.fit.derivatives.items()}
+
+
+def linear_model(slopes: Slopes, at: Flown, name: str = '') -> LinearModel:
     """
-    Return the linear model of a form's derivatives; of controls' magnitudes there is none.
+    Return the linear model of derivatives; of controls' magnitudes there is nothing in it.
 
-    Its states are the form's and pitch or roll, its outputs these and the specific force z or y.
+    It has what ``slopes`` tell of: pitching, speed, and roll and yaw. Its states and outputs are
+    named as those of linearize.
     """
-    states = (*form.states[:1], _ATTITUDE[form.name], *form.states[1:])
-    controls = tuple(one for one in form.controls if not one.endswith(MAGNITUDE))
-    c = np.array([[slopes[Derivative(coefficient, regressor)] * (
-        at.airframe.length(regressor) / (2.0 * at.true_airspeed) if regressor in RATES else 1.0)
-        for regressor in (*form.states, *controls)] for coefficient in form.coefficients])
-    longitudinal = form.name == LONGITUDINAL.name
-    rows, force = (_longitudinal if longitudinal else _lateral)(at, c)
-    # The regressors are the form's states and then the controls; the attitude is put between.
-    a = np.insert(rows[:, :len(form.states)], 1, _by_attitude(longitudinal, at), axis=1)
-    b = rows[:, len(form.states):]
-    outputs = np.eye(len(states))
-    named = tuple(
-        Signal(one, _UNITS[one], at.angle_of_attack if one in ('angle_of_attack', 'pitch') else 0.0)
-        for one in states)
-    axis = Signal('specific_force_z', 'm/s2', -STANDARD_GRAVITY * math.cos(at.angle_of_attack)
-                  ) if longitudinal else Signal('specific_force_y', 'm/s2', 0.0)
-    return LinearModel(
-        name, 'identified', *altitude_and_airspeed(at.true_airspeed, at.density), named,
-        tuple(Signal(one, 'ratio', 0.0) for one in controls), (*named, axis), a, b,
-        np.vstack((outputs, np.insert(force[:len(form.states)], 1, 0.0))),
-        np.vstack((np.zeros((len(states), len(controls))), force[len(form.states):])))
+    coefficients = {one.coefficient for one in slopes}
+    states: dict[str, _Row] = {}
+    outputs: dict[str, _Row] = {}
+    if {*LONGITUDINAL.coefficients} <= coefficients:
+        _pitching(slopes, at, states, outputs)
+        if {*SPEED.coefficients} <= coefficients:
+            _speed(slopes, at, states)
+    if {*LATERAL.coefficients} <= coefficients:
+        _rolling(slopes, at, states, outputs)
+    columns = [one for one in STATES if one in states]
+    inputs = [one for one in FLOWN if any(one in row for row in states.values())]
+    outputs |= {one: {one: 1.0} for one in columns}
+    rows = [one for one in OUTPUTS if one in outputs]
+    altitude, airspeed = altitude_and_airspeed(at.true_airspeed, at.density)
+    values = {
+        'true_airspeed': at.true_airspeed, 'angle_of_attack': at.angle_of_attack,
+        'pitch': at.angle_of_attack, 'altitude_msl': altitude,
+        'specific_force_z': -STANDARD_GRAVITY * math.cos(at.angle_of_attack)}
 
-
-def whole_model(forms: Mapping[str, Identified], name: str = '') -> LinearModel:
-    """Return the linear model of all forms that were identified, at least one, side by side."""
-    models = [linear_model(one.fit.form, {
-        derivative: estimate.value for derivative, estimate in one.fit.derivatives.items()},
-        flown(one), name) for one in forms.values()]
-    first = models[0]
-
-    def beside(matrix: str) -> Array:
-        parts = [getattr(one, matrix) for one in models]
-        found = np.zeros(np.sum([one.shape for one in parts], axis=0))
-        row = column = 0
-        for one in parts:
-            found[row:row + one.shape[0], column:column + one.shape[1]] = one
-            row, column = row + one.shape[0], column + one.shape[1]
-        return found
-
-    def every(kind: str) -> tuple[Signal, ...]:
-        return tuple(signal for one in models for signal in getattr(one, kind))
+    def matrix(of: Mapping[str, _Row], names: list[str], by: list[str]) -> Array:
+        return np.array([[of[one].get(other, 0.0) for other in by] for one in names]).reshape(
+            len(names), len(by))
 
     return LinearModel(
-        name, first.method, first.altitude_msl, first.airspeed, every('states'), every('inputs'),
-        every('outputs'), beside('a'), beside('b'), beside('c'), beside('d'))
+        name, 'identified', altitude, airspeed,
+        tuple(Signal(one, STATES[one], values.get(one, 0.0)) for one in columns),
+        tuple(Signal(one, 'ratio', at.controls.get(one, 0.0)) for one in inputs),
+        tuple(Signal(one, OUTPUTS[one], values.get(one, 0.0)) for one in rows),
+        matrix(states, columns, columns), matrix(states, columns, inputs),
+        matrix(outputs, rows, columns), matrix(outputs, rows, inputs))
 
 
-def _longitudinal(at: Flown, c: Array) -> tuple[Array, Array]:
-    """Return the slopes of d(alpha, pitch, q)/dt and of the specific force z by the regressors."""
-    frame = at.airframe
-    lift = at.force / frame.mass * c[0]
-    alpha = -lift / at.true_airspeed
-    alpha[1] += 1.0
-    kinematic = np.zeros_like(alpha)
-    kinematic[1] = 1.0
-    return (np.stack((alpha, kinematic, at.force * frame.chord / frame.i_yy * c[1])),
-            -lift * math.cos(at.angle_of_attack))
+def _of(coefficient: str, slopes: Slopes, at: Flown, factor: float) -> _Row:
+    """Return the slopes of ``factor`` times a coefficient by states and controls."""
+    return {
+        one.regressor: factor * value * (
+            at.airframe.length(one.regressor) / (2.0 * at.true_airspeed)
+            if one.regressor in RATES else 1.0)
+        for one, value in slopes.items()
+        if one.coefficient == coefficient and not one.regressor.endswith(MAGNITUDE)}
 
 
-def _lateral(at: Flown, c: Array) -> tuple[Array, Array]:
-    """Return the slopes of d(beta, roll, p, r)/dt and of the specific force y."""
-    frame = at.airframe
-    side = at.force / frame.mass * c[0]
+def _with(row: _Row, **more: float) -> _Row:
+    return row | {name: row.get(name, 0.0) + value for name, value in more.items()}
+
+
+def _pitching(
+    slopes: Slopes, at: Flown, states: dict[str, _Row], outputs: dict[str, _Row]
+) -> None:
+    frame, speed = at.airframe, at.true_airspeed
+    lift = _of('C_L', slopes, at, at.force / frame.mass)
+    states['angle_of_attack'] = _with(
+        {name: -value / speed for name, value in lift.items()}, pitch_rate=1.0)
+    states['pitch'] = {'pitch_rate': 1.0}
+    states['pitch_rate'] = _of('C_m', slopes, at, at.force * frame.chord / frame.i_yy)
+    states['altitude_msl'] = {'pitch': speed, 'angle_of_attack': -speed}
+    outputs['flight_path_angle'] = {'pitch': 1.0, 'angle_of_attack': -1.0}
+    outputs['climb_rate'] = states['altitude_msl']
+    outputs['specific_force_z'] = {
+        name: -value * math.cos(at.angle_of_attack) for name, value in lift.items()}
+
+
+def _speed(slopes: Slopes, at: Flown, states: dict[str, _Row]) -> None:
+    drag = _of('C_D', slopes, at, -at.force / at.airframe.mass)
+    by_speed = drag.pop('true_airspeed', 0.0) / at.true_airspeed
+    states['true_airspeed'] = _with(
+        drag, angle_of_attack=STANDARD_GRAVITY, pitch=-STANDARD_GRAVITY, true_airspeed=by_speed)
+    # Faster, the same lift bends the path more, and the same gravity less.
+    states['angle_of_attack'] |= {
+        'true_airspeed': -2.0 * STANDARD_GRAVITY / at.true_airspeed ** 2}
+
+
+def _rolling(
+    slopes: Slopes, at: Flown, states: dict[str, _Row], outputs: dict[str, _Row]
+) -> None:
+    frame, speed = at.airframe, at.true_airspeed
     sine, cosine = math.sin(at.angle_of_attack), math.cos(at.angle_of_attack)
-    beta = side / at.true_airspeed
-    beta[1:3] += sine, -cosine
-    kinematic = np.zeros_like(beta)
-    kinematic[1:3] = 1.0, sine / cosine
-    turned = at.force * frame.wing_span * inverse_inertia(frame) @ c[1:]
-    return np.vstack((beta, kinematic, turned)), side
+    side = _of('C_Y', slopes, at, at.force / frame.mass)
+    states['sideslip'] = _with(
+        {name: value / speed for name, value in side.items()},
+        roll_rate=sine, yaw_rate=-cosine, roll=STANDARD_GRAVITY * cosine / speed)
+    states['roll'] = {'roll_rate': 1.0, 'yaw_rate': sine / cosine}
+    states['heading'] = {'yaw_rate': 1.0 / cosine}
+    inverse = inverse_inertia(frame)
+    moments = [_of(name, slopes, at, at.force * frame.wing_span) for name in ('C_l', 'C_n')]
+    for name, (by_roll, by_yaw) in zip(('roll_rate', 'yaw_rate'), inverse.tolist(), strict=True):
+        states[name] = {one: by_roll * moments[0].get(one, 0.0) + by_yaw * moments[1].get(one, 0.0)
+                        for one in {**moments[0], **moments[1]}}
+    outputs['course'] = {'heading': 1.0, 'sideslip': 1.0, 'roll': -sine}
+    outputs['specific_force_y'] = side
 
 
-def _by_attitude(longitudinal: bool, at: Flown) -> Array:
-    """Return the slopes of the states' derivatives by pitch, none in level flight, or roll."""
-    if longitudinal:
-        return np.zeros(3)
-    return np.array((STANDARD_GRAVITY * math.cos(at.angle_of_attack) / at.true_airspeed,
-                     0.0, 0.0, 0.0))
-
-
-def estimated_modes(found: Identified) -> EstimatedModes:
+def estimated_modes(forms: Mapping[str, Identified]) -> EstimatedModes:
     """
-    Return the modes of a form with their bounds: those of the derivatives, to first order.
+    Return the modes of all forms with their bounds: those of the derivatives, to first order.
 
     Levels are of class I, category B.
     """
-    form, fit, at = found.fit.form, found.fit, flown(found)
-    values = {one: estimate.value for one, estimate in fit.derivatives.items()}
-    modes = modes_of(linear_model(form, values, at))
-    nominal = _figures(form, values, at)
-    steps = [_STEP * one.deviation for one in fit.derivatives.values()]
-    rows = {key: np.zeros(len(steps)) for key in nominal}
-    for number, (derivative, step) in enumerate(zip(values, steps, strict=True)):
-        if step > 0.0:
-            moved = _figures(form, {**values, derivative: values[derivative] + step}, at)
-            for key, value in nominal.items():
-                # Where it has become another mode, nothing is known of it.
-                rows[key][number] = (moved.get(key, math.inf) - value) / step
+    at, slopes = flown(forms), slopes_of(forms)
+    modes = modes_of(linear_model(slopes, at))
+    nominal = figures_of(modes)
+    variances = dict.fromkeys(nominal, 0.0)
+    for found in forms.values():
+        moves = {key: np.zeros(len(found.fit.derivatives)) for key in nominal}
+        for number, (derivative, one) in enumerate(found.fit.derivatives.items()):
+            step = _STEP * one.deviation
+            if step > 0.0:
+                moved = figures_of(modes_of(linear_model(
+                    {**slopes, derivative: slopes[derivative] + step}, at)))
+                for key, value in nominal.items():
+                    # Where it has become another mode, nothing is known of it.
+                    moves[key][number] = (moved.get(key, math.inf) - value) / step
+        for key, row in moves.items():
+            variances[key] += (
+                max(float(row @ found.fit.covariance @ row), 0.0) if np.isfinite(row).all()
+                else math.inf)
     figures: dict[str, dict[str, FigureOfMode]] = {}
     for (name, figure), value in nominal.items():
-        row = rows[name, figure]
-        deviation = math.sqrt(max(float(row @ fit.covariance @ row), 0.0)) if (
-            np.isfinite(row).all()) else math.inf
         figures.setdefault(name, {})[figure] = FigureOfMode(
-            Estimate(value, deviation), _FIGURES[name][figure])
+            Estimate(value, math.sqrt(variances[name, figure])), _FIGURES[name][figure])
     return EstimatedModes(figures, levels(modes))
 
 
-def known_modes(found: Identified, truth: Slopes) -> Mapping[tuple[str, str], float]:
-    """Return the figures of an aircraft whose derivatives are known, by mode and figure."""
-    form = found.fit.form
-    return _figures(form, {**dict.fromkeys(form.derivatives, 0.0), **truth}, flown(found))
-
-
-def _figures(form: Form, slopes: Slopes, at: Flown) -> dict[tuple[str, str], float]:
-    modes = modes_of(linear_model(form, slopes, at)).modes
-    return {(name, figure): getattr(mode, figure) for name, mode in modes.items()
+def figures_of(modes: Modes) -> dict[tuple[str, str], float]:
+    """Return what is said of modes, by mode and figure."""
+    return {(name, figure): getattr(mode, figure) for name, mode in modes.modes.items()
             for figure in _FIGURES[name]}

@@ -57,7 +57,8 @@ MAGNITUDE = '_magnitude'
 """The end of the name of a control's magnitude: how far it is from where it began."""
 SYMBOLS = {
     'angle_of_attack': 'alpha', 'sideslip': 'beta', 'roll_rate': 'p', 'pitch_rate': 'q',
-    'yaw_rate': 'r', 'elevator': 'delta_e', 'aileron': 'delta_a', 'rudder': 'delta_r'}
+    'yaw_rate': 'r', 'elevator': 'delta_e', 'aileron': 'delta_a', 'rudder': 'delta_r',
+    'true_airspeed': 'u', 'throttle': 'delta_t'}
 SYMBOLS |= {f'{name}{MAGNITUDE}': f'abs_{symbol}' for name, symbol in SYMBOLS.items()}
 RATES = ('roll_rate', 'pitch_rate', 'yaw_rate')
 
@@ -95,11 +96,14 @@ LATERAL = Form(
     'lateral', ('sideslip', 'roll_rate', 'yaw_rate'), ('aileron', 'rudder'),
     ('C_Y', 'C_l', 'C_n'), 'specific_force_y')
 FORMS = (LONGITUDINAL, LATERAL)
+SPEED = Form(
+    'speed', (), ('angle_of_attack', 'true_airspeed', 'throttle'), ('C_D',), 'path_acceleration')
+"""That of estimation/path_force.py. It is not flown through: all that it is by is measured."""
 
 
 def unit_of(derivative: Derivative) -> str:
-    """Return the unit of a derivative: '' for those by reduced rates, which have none."""
-    return {'angle_of_attack': '1/rad', 'sideslip': '1/rad'}.get(
+    """Return the unit of a derivative: '' for those by reduced rates or airspeed, without one."""
+    return {'angle_of_attack': '1/rad', 'sideslip': '1/rad', 'true_airspeed': ''}.get(
         derivative.regressor, '1/full' if derivative.regressor not in RATES else '')
 
 
@@ -142,6 +146,14 @@ class Motion:
             return np.ones(len(self.times))
         return self.airframe.length(regressor) / (2.0 * self['true_airspeed'])
 
+    def path_force(self, flight: Flight) -> Array:
+        """Return the specific force along the flight path of ``flight`` or ``measured``, m/s^2."""
+        alpha, beta = self['angle_of_attack'], self['sideslip']
+        x, y, z = (flight.values[f'specific_force_{axis}'] for axis in 'xyz')
+        found: Array = (
+            (x * np.cos(alpha) + z * np.sin(alpha)) * np.cos(beta) + y * np.sin(beta))
+        return found
+
     def output(self, form: Form, name: str) -> Array:
         """Return a measured output of a form; NaN where there was no sample."""
         if name == LONGITUDINAL.force:
@@ -150,6 +162,8 @@ class Motion:
                 self.measured.values['specific_force_x'] * np.sin(alpha)
                 - self.measured.values['specific_force_z'] * np.cos(alpha))
             return found
+        if name == SPEED.force:
+            return self.path_force(self.measured)
         return self.measured.values.get(name, np.full(len(self.times), np.nan))
 
 

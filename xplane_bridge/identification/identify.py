@@ -40,11 +40,18 @@ from xplane_bridge.identification.equations import (
     Derivative,
     Form,
     FORMS,
+    LONGITUDINAL,
     MAGNITUDE,
     Motion,
+    SPEED,
 )
 from xplane_bridge.identification.estimation.equation_error import equation_error, Regression
+from xplane_bridge.identification.estimation.frequency_domain import (
+    frequency_domain,
+    FrequencyFit,
+)
 from xplane_bridge.identification.estimation.output_error import Fit, foretold, output_error
+from xplane_bridge.identification.estimation.path_force import foretold_path, path_force
 from xplane_bridge.identification.manoeuvres import excited, manoeuvres, moved
 from xplane_bridge.identification.signals import Flight, IdentificationError
 from xplane_bridge.identification.validation import Agreement, agreement
@@ -61,11 +68,16 @@ _SIDED = 0.9
 
 @dataclass(frozen=True)
 class Identified:
-    """A form that was identified: its manoeuvres, the regression it began with, and the fit."""
+    """
+    A form that was identified: its manoeuvres, the regression it began with, and the fit.
+
+    ``by_frequency`` is what chirps and multisines show in the frequency domain.
+    """
 
     motions: Sequence[Motion]
     regression: Regression
     fit: Fit
+    by_frequency: FrequencyFit | None = None
     validation: Mapping[str, Agreement] = field(default_factory=dict)
 
     def is_identifiable(self, derivative: Derivative) -> bool:
@@ -102,8 +114,10 @@ def identify(
     validated = [_checked(flight, airframe, step) for flight in unseen]
     forms: dict[str, Identified] = {}
     refused: dict[str, str] = {}
-    for form in FORMS:
+    for form in (*FORMS, SPEED):
         motions, others = _of_form(form, checked)
+        if not motions and form is SPEED:
+            continue
         if not motions:
             controls = ' and '.join(form.controls)
             refused[form.name] = (
@@ -111,14 +125,16 @@ def identify(
                 f'{"move" if len(form.controls) > 1 else "moves"} in any manoeuvre: no excitation')
             continue
         try:
-            found = _identified(_moved_only(form, motions), motions, others, step)
+            found = (_with_speed(motions, others) if form is SPEED else
+                     _identified(_moved_only(form, motions), motions, others, step))
         except IdentificationError as error:
             refused[form.name] = str(error)
             continue
         other, _ = _of_form(form, validated)
         forms[form.name] = Identified(
-            found.motions, found.regression, found.fit, _validated(found.fit, other, step))
-    if not forms:
+            found.motions, found.regression, found.fit, found.by_frequency,
+            _validated(found.fit, other, step))
+    if not {*forms} & {form.name for form in FORMS}:
         raise IdentificationError('; '.join(refused.values()))
     return Identification(airframe, checked, forms, refused)
 
@@ -181,7 +197,15 @@ def _identified(
             start = equation_error(form, motions)
     fit = output_error(form, motions, start, step, others)
     check_fit(motions, fit)
-    return Identified(motions, start, fit)
+    return Identified(motions, start, fit, frequency_domain(form, motions))
+
+
+def _with_speed(motions: Sequence[Motion], others: Sequence[Sequence[Motion]]) -> Identified:
+    for motion in motions:
+        check_flow(LONGITUDINAL, motion)
+    regression, fit = path_force(motions, others)
+    check_regression(fit.form, motions, regression)
+    return Identified(motions, regression, fit)
 
 
 def _acts_otherwise(fit: Fit, name: str) -> bool:
@@ -205,7 +229,8 @@ def _validated(
 ) -> dict[str, Agreement]:
     if not motions:
         return {}
-    measured, estimated = foretold(fit, motions, step)
+    measured, estimated = (foretold_path(fit, motions) if fit.form.name == SPEED.name
+                           else foretold(fit, motions, step))
     return {
         name: agreement([one[:, at] for one in measured], [one[:, at] for one in estimated])
         for at, name in enumerate(fit.form.outputs)}

@@ -16,11 +16,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import re
 
 import numpy as np
 
-from xplane_bridge.identification.equations import Form
+from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.identification.equations import Form, LONGITUDINAL, SPEED
 from xplane_bridge.identification.signals import CONTROLS, Flight, Manoeuvre
 
 MOVED = 0.01
@@ -36,12 +38,24 @@ _SHORTEST, _LONGEST = 2.0, 60.0
 
 def manoeuvres(flight: Flight) -> tuple[Manoeuvre, ...]:
     """Return the manoeuvres of a flight in which a control moves, in the order of their times."""
-    known = tuple(
+    known = _together(
         Manoeuvre(one.name, one.begin - _BEFORE, one.end) for one in flight.manoeuvres
         if _TEST_INPUT.match(one.name))
     found = known or _by_inputs(flight)
     return tuple(one for one in found if any(
-        moved(flight.part(one), name) for name in CONTROLS))
+        moved(flight.part(one), name) for name in FLOWN))
+
+
+def _together(parts: Iterable[Manoeuvre]) -> tuple[Manoeuvre, ...]:
+    """Return manoeuvres of which no two share a time: inputs on several axes at once are one."""
+    found: list[Manoeuvre] = []
+    for one in sorted(parts, key=lambda part: part.begin):
+        if found and one.begin < found[-1].end - _BEFORE:
+            before = found.pop()
+            one = Manoeuvre(f'{before.name} and {one.name}', before.begin,
+                            max(before.end, one.end))
+        found.append(one)
+    return tuple(found)
 
 
 def moved(flight: Flight, control: str) -> bool:
@@ -54,7 +68,8 @@ def moved(flight: Flight, control: str) -> bool:
 
 def excited(flight: Flight, form: Form) -> bool:
     """Return whether a manoeuvre moves a control of a form."""
-    return any(moved(flight, name) for name in form.controls if name in CONTROLS)
+    names = (*LONGITUDINAL.controls, 'throttle') if form.name == SPEED.name else form.controls
+    return any(moved(flight, name) for name in names if name in FLOWN)
 
 
 def _by_inputs(flight: Flight) -> tuple[Manoeuvre, ...]:

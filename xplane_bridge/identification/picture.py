@@ -27,20 +27,21 @@ from xplane_bridge.common.drawing import (
     GREY,
     legend_above,
     ORANGE,
+    PURPLE,
     pyplot,
     RED,
     save,
 )
 from xplane_bridge.identification.compatibility import Compatibility, OUTPUTS
 from xplane_bridge.identification.identify import Identified
-from xplane_bridge.identification.signals import Array, CONTROLS
+from xplane_bridge.identification.signals import Array
 
 _DEGREES = {'rad': 'deg', 'rad/s': 'deg/s'}
 _UNITS = {
     'angle_of_attack': 'rad', 'sideslip': 'rad', 'roll': 'rad', 'pitch': 'rad',
     'roll_rate': 'rad/s', 'pitch_rate': 'rad/s', 'yaw_rate': 'rad/s', 'true_airspeed': 'm/s',
-    'lift_acceleration': 'm/s2', 'specific_force_y': 'm/s2'}
-_COLOURS = {'elevator': GREEN, 'aileron': BLUE, 'rudder': ORANGE}
+    'lift_acceleration': 'm/s2', 'specific_force_y': 'm/s2', 'path_acceleration': 'm/s2'}
+_COLOURS = {'elevator': GREEN, 'aileron': BLUE, 'rudder': ORANGE, 'throttle': PURPLE}
 
 
 def draw_manoeuvre(found: Identified, at: int, path: str | PathLike[str]) -> None:
@@ -110,7 +111,7 @@ def _dots(axes: Any, times: Array, values: Array, label: str) -> None:
 
 
 def _controls(axes: Any, motion: Any) -> None:
-    for name in CONTROLS:
+    for name in (one for one in _COLOURS if one in motion.flight.values):
         axes.plot(motion.times, motion[name], color=_COLOURS[name], lw=1.1, label=name,
                   drawstyle='steps-pre')
     axes.set_ylabel('controls\nof full', fontsize=9)

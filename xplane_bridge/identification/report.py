@@ -16,19 +16,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import math
 from typing import Any
 
 from xplane_bridge.aircraft.studies.modes import UNCONTROLLED
 from xplane_bridge.common.text import aligned
 from xplane_bridge.identification.compatibility import Compatibility, ERRORS
-from xplane_bridge.identification.disturbances import estimated_modes, known_modes
-from xplane_bridge.identification.equations import Derivative, MAGNITUDE, unit_of
+from xplane_bridge.identification.disturbances import estimated_modes, EstimatedModes
+from xplane_bridge.identification.equations import MAGNITUDE, SPEED, unit_of
+from xplane_bridge.identification.estimation.output_error import Estimate, Fit
 from xplane_bridge.identification.identify import IDENTIFIABLE, Identification, Identified
-from xplane_bridge.identification.truth import Slope
-
-Truth = Mapping[Derivative, Slope]
+from xplane_bridge.identification.truth import Slope, Truth
 
 # A slope whose range is wider than this part of it is not constant.
 _CONSTANT = 0.02
@@ -40,7 +39,8 @@ def lines(found: Identification, truth: Truth | None = None) -> list[str]:
     for one in found.compatibility:
         every += _sensors(one)
     for name, identified in found.forms.items():
-        every += ['', *_form(name, identified, truth or {})]
+        every += ['', *_form(name, identified, truth)]
+    every += ['', *_modes(estimated_modes(found.forms), truth)]
     return [*every, *(f'\nnot identified: {sentence}' for sentence in found.refused.values())]
 
 
@@ -56,25 +56,29 @@ def _sensors(found: Compatibility) -> list[str]:
             *(f'  {line}'.rstrip() for line in shown), f'  rms left (SI): {misfit}']
 
 
-def _form(name: str, found: Identified, truth: Truth) -> list[str]:
+def _form(name: str, found: Identified, truth: Truth | None) -> list[str]:
     fit = found.fit
-    known = bool(truth)
-    head = ('derivative', 'estimate', '2 sigma', 'unit', *(('JSBSim', 'off by') if known else ()))
+    known, frequency = truth is not None, found.by_frequency
+    head = ('derivative', 'estimate', '2 sigma', 'unit', *(('JSBSim', 'off by') if known else ()),
+            *(('by frequency', '2 sigma') if frequency else ()))
     rows: list[Sequence[str]] = [head]
     unclear: list[Sequence[str]] = []
     for derivative, one in fit.derivatives.items():
         if not found.is_identifiable(derivative):
             unclear.append((str(derivative), f'{100.0 * min(one.bound, 9.99):.3g} %'))
             continue
-        slope = truth.get(derivative)
+        slope = truth.slopes.get(derivative) if truth is not None else None
         rows.append((
             str(derivative), f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}',
-            unit_of(derivative), *(_against(slope, one.value, one.deviation) if known else ())))
+            unit_of(derivative), *(_against(slope, one.value, one.deviation) if known else ()),
+            *(_by_frequency(frequency.derivatives[derivative]) if frequency else ())))
     parts = ', '.join(
         motion.measured.manoeuvres[0].name for motion in found.motions)
-    shown = [f'{name}, from {parts}; controls act {1e3 * fit.delay.value:.1f} ms late '
-             f'(2 sigma {2e3 * fit.delay.deviation:.1f} ms)',
+    shown = [f'{name}, from {parts}{_delay(fit)}',
              *(f'  {line}'.rstrip() for line in aligned(rows, left=(0, 3)))]
+    if frequency:
+        shown.append(f'  by frequency: {frequency.band[0]:.2f} to {frequency.band[1]:.2f} Hz, '
+                     f'controls act {1e3 * frequency.delay:.0f} ms late')
     if unclear:
         shown.append(
             f'  not identifiable (standard deviation above {100.0 * IDENTIFIABLE:.0f} %): '
@@ -83,7 +87,6 @@ def _form(name: str, found: Identified, truth: Truth) -> list[str]:
         if control.endswith(MAGNITUDE):
             shown.append(f'  {control.removesuffix(MAGNITUDE)} does not act the same both ways: '
                          'its derivatives are the means of both')
-    shown += _modes(found, truth)
     for output, agrees in found.validation.items():
         if math.isfinite(agrees.r_squared):
             shown.append(f'  validation, {output}: R2 {agrees.r_squared:.3f}, Theil '
@@ -91,9 +94,20 @@ def _form(name: str, found: Identified, truth: Truth) -> list[str]:
     return shown
 
 
-def _modes(found: Identified, truth: Truth) -> list[str]:
-    modes = estimated_modes(found)
-    known = known_modes(found, {one: slope.value for one, slope in truth.items()}) if truth else {}
+def _by_frequency(one: Estimate) -> tuple[str, str]:
+    return f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}'
+
+
+def _delay(fit: Fit) -> str:
+    value, two_sigma = fit.delay.value, 2.0 * fit.delay.deviation
+    if fit.form.name != SPEED.name:
+        return f'; controls act {1e3 * value:.1f} ms late (2 sigma {1e3 * two_sigma:.1f} ms)'
+    return f'; thrust has a time constant of {value:.2f} s (2 sigma {two_sigma:.2g} s)' * (
+        'throttle' in fit.form.controls)
+
+
+def _modes(modes: EstimatedModes, truth: Truth | None) -> list[str]:
+    known = truth.modes if truth is not None else {}
     rows: list[Sequence[str]] = [
         ('mode', 'figure', 'estimate', '2 sigma', 'unit', *(('JSBSim',) if truth else ()))]
     for name, figures in modes.figures.items():
@@ -104,7 +118,7 @@ def _modes(found: Identified, truth: Truth) -> list[str]:
                   if truth else ())))
     told = ', '.join(f'{name} {level if level < UNCONTROLLED else "worse than 3"}'
                      for name, level in modes.levels.items())
-    return [*(f'  {line}'.rstrip() for line in aligned(rows, left=(0, 1, 4))),
+    return ['modes', *(f'  {line}'.rstrip() for line in aligned(rows, left=(0, 1, 4))),
             f'  levels by MIL-F-8785C, class I, category B: {told}']
 
 
@@ -130,11 +144,19 @@ def as_mapping(found: Identification, truth: Truth | None = None) -> dict[str, A
         'sensors': [{name: {'estimate': one.value, 'two_sigma': 2.0 * one.deviation,
                             'unit': ERRORS[name][0]} for name, one in each.errors.items()}
                     for each in found.compatibility],
-        'forms': {name: _form_mapping(one, truth or {}) for name, one in found.forms.items()},
+        'forms': {name: _form_mapping(one, truth) for name, one in found.forms.items()},
+        'modes': _modes_mapping(estimated_modes(found.forms)),
         'not_identified': dict(found.refused)}
 
 
-def _form_mapping(found: Identified, truth: Truth) -> dict[str, Any]:
+def _modes_mapping(modes: EstimatedModes) -> dict[str, Any]:
+    return {name: {
+        **{figure: {'estimate': one.value, 'two_sigma': 2.0 * one.deviation, 'unit': unit}
+           for figure, (one, unit) in figures.items()}, 'level': modes.levels[name]}
+        for name, figures in modes.figures.items()}
+
+
+def _form_mapping(found: Identified, truth: Truth | None) -> dict[str, Any]:
     derivatives: dict[str, Any] = {}
     for derivative, one in found.fit.derivatives.items():
         item: dict[str, Any] = {'unit': unit_of(derivative), 'bound': min(one.bound, 1e6)}
@@ -142,11 +164,14 @@ def _form_mapping(found: Identified, truth: Truth) -> dict[str, Any]:
             item |= {'estimate': one.value, 'two_sigma': 2.0 * one.deviation}
         else:
             item['identifiable'] = False
-        if slope := truth.get(derivative):
+        if found.by_frequency is not None:
+            other = found.by_frequency.derivatives[derivative]
+            item['by_frequency'] = {
+                'estimate': other.value, 'two_sigma': 2.0 * other.deviation}
+        if truth is not None and (slope := truth.slopes.get(derivative)):
             item['jsbsim'] = {'value': slope.value, 'low': slope.low, 'high': slope.high}
         derivatives[str(derivative)] = item
     alike = found.regression.collinearity
-    modes = estimated_modes(found)
     return {
         'manoeuvres': [{'name': motion.measured.manoeuvres[0].name,
                         'source': motion.measured.source,
@@ -157,10 +182,6 @@ def _form_mapping(found: Identified, truth: Truth) -> dict[str, Any]:
         'delay': {'estimate': found.fit.delay.value,
                   'two_sigma': 2.0 * found.fit.delay.deviation, 'unit': 's'},
         'derivatives': derivatives,
-        'modes': {name: {
-            **{figure: {'estimate': one.value, 'two_sigma': 2.0 * one.deviation, 'unit': unit}
-               for figure, (one, unit) in figures.items()}, 'level': modes.levels[name]}
-            for name, figures in modes.figures.items()},
         'collinearity': {'condition': alike.condition, 'pair': list(alike.pair),
                          'correlation': alike.correlation},
         'validation': {name: {'r_squared': one.r_squared, 'theil': one.theil}

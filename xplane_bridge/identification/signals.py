@@ -66,11 +66,13 @@ SIGNALS: Mapping[str, Signal] = {
     'elevator': Signal('', 1.0, '% or deg'),
     'aileron': Signal('', 1.0, '% or deg'),
     'rudder': Signal('', 1.0, '% or deg'),
+    'throttle': Signal('', 1.0, '%'),
 }
-"""What is read. A flight may lack angle_of_attack and sideslip; roll and pitch may wrap."""
+"""What is read. A flight may lack what is OPTIONAL; roll and pitch may wrap."""
 
-OPTIONAL = ('angle_of_attack', 'sideslip')
+OPTIONAL = ('angle_of_attack', 'sideslip', 'throttle')
 CONTROLS = ('elevator', 'aileron', 'rudder')
+"""What moments come from. The throttle is beside them: nothing but the speed follows it."""
 
 
 class Manoeuvre(NamedTuple):

@@ -29,18 +29,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xplane_bridge.aircraft.studies.linearize import linearize
+from xplane_bridge.aircraft.studies.modes import modes_of
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control.tuning.linear_model import LinearModel
 from xplane_bridge.identification.airframe import Airframe, of_model
-from xplane_bridge.identification.disturbances import altitude_and_airspeed
+from xplane_bridge.identification.disturbances import altitude_and_airspeed, figures_of
 from xplane_bridge.identification.equations import (
     Derivative,
     Form,
     FORMS,
     LONGITUDINAL,
     RATES,
+    SPEED,
 )
-from xplane_bridge.identification.signals import Array, CONTROLS
+from xplane_bridge.identification.signals import Array
 
 
 class Slope(NamedTuple):
@@ -53,6 +56,13 @@ class Slope(NamedTuple):
     def away(self, value: float) -> float:
         """Return how far a value is from the range, 0 within it."""
         return value - min(max(value, self.low), self.high)
+
+
+class Truth(NamedTuple):
+    """What is known of an aircraft: its derivatives, and figures of its modes by both names."""
+
+    slopes: Mapping[Derivative, Slope]
+    modes: Mapping[tuple[str, str], float]
 
 
 class Known:
@@ -70,11 +80,9 @@ class Known:
             model, altitude, airspeed, aircraft_path=aircraft_path)
         self.airframe: Airframe = of_model(self._spare.model())
 
-    def derivatives(
-        self, reached: Mapping[str, tuple[float, float]] | None = None
-    ) -> dict[Derivative, Slope]:
+    def truth(self, reached: Mapping[str, tuple[float, float]] | None = None) -> Truth:
         """
-        Return its derivatives.
+        Return its derivatives and modes.
 
         ``reached`` are the lowest and highest deviations from the trim of angle_of_attack (rad)
         and controls, by name, where a flight got to.
@@ -83,9 +91,10 @@ class Known:
         points = [at_trim, *(
             self._at({name: deviation}) for name, both in (reached or {}).items()
             for deviation in both if deviation)]
-        return {name: Slope(value, min(point[name] for point in points),
-                            max(point[name] for point in points))
-                for name, value in at_trim.items()}
+        return Truth({name: Slope(value, min(point[name] for point in points),
+                                  max(point[name] for point in points))
+                      for name, value in at_trim.items()},
+                     figures_of(modes_of(linearize(self._spare, 'differences'))))
 
     def _at(self, deviations: Mapping[str, float]) -> dict[Derivative, float]:
         state = self._spare.state
@@ -102,11 +111,15 @@ class Known:
         linear = linearize(spare, 'differences')
         pressure = 0.5 * state.density * state.tas ** 2 * self.airframe.wing_area
         found = {}
-        for form in FORMS:
+        for form in (*FORMS, SPEED):
             for name in (*form.states, *form.controls):
+                if name in FLOWN and name not in [one.name for one in linear.inputs]:
+                    continue
                 column = _coefficients(linear, form, name, self.airframe, pressure)
                 if name in RATES:
                     column = column * (2.0 * state.tas / self.airframe.length(name))
+                if name == 'true_airspeed':
+                    column = column * state.tas
                 found.update({Derivative(coefficient, name): float(value) for coefficient, value
                               in zip(form.coefficients, column, strict=True)})
         return found
@@ -119,15 +132,20 @@ def _coefficients(
     def slope(output: str) -> float:
         is_force = output.startswith('specific_force')
         row = linear.index('outputs' if is_force else 'states', output)
-        column = linear.index('inputs' if name in CONTROLS else 'states', name)
+        column = linear.index('inputs' if name in FLOWN else 'states', name)
         matrix = {
             (True, True): linear.d, (True, False): linear.c,
-            (False, True): linear.b, (False, False): linear.a}[is_force, name in CONTROLS]
+            (False, True): linear.b, (False, False): linear.a}[is_force, name in FLOWN]
         return float(matrix[row, column])
 
+    at = {signal.name: signal.value for signal in linear.outputs}
+    sin_a, cos_a = math.sin(at['angle_of_attack']), math.cos(at['angle_of_attack'])
+    if form.name == SPEED.name:
+        drag = -slope('specific_force_x') * cos_a - slope('specific_force_z') * sin_a
+        if name == 'angle_of_attack':
+            drag += at['specific_force_x'] * sin_a - at['specific_force_z'] * cos_a
+        return np.array((drag * frame.mass / pressure,))
     if form.name == LONGITUDINAL.name:
-        at = {signal.name: signal.value for signal in linear.outputs}
-        sin_a, cos_a = math.sin(at['angle_of_attack']), math.cos(at['angle_of_attack'])
         lift = slope('specific_force_x') * sin_a - slope('specific_force_z') * cos_a
         if name == 'angle_of_attack':
             lift += at['specific_force_x'] * cos_a + at['specific_force_z'] * sin_a

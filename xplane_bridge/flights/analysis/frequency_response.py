@@ -87,18 +87,30 @@ def frequency_response(
     if there is too little of them, and ImportError if SciPy is missing.
     """
     command, output = _finite(command), _finite(output)
-    if len(command.times) < 10 or len(output.times) < 10:
-        raise ValueError('not enough was measured')
-    begin, end = float(output.times[0]), float(output.times[-1])
     # A command holds until the next one, so its value belongs to the middle of that time.
-    held = np.append(command.times[1:], end)
+    held = np.append(command.times[1:], output.times[-1:])
+    if len(held) != len(command.times):
+        raise ValueError('not enough was measured')
     middle = 0.5 * (command.times + np.maximum(held, command.times))
+    return response_to(excitation, Series(middle, command.values), output)
+
+
+def response_to(excitation: Excitation, given: Series, output: Series) -> FrequencyResponse:
+    """
+    Return the response of an output to what was given, each as it was at its times.
+
+    Raises ValueError if there is too little of them, and ImportError if SciPy is missing.
+    """
+    given, output = _finite(given), _finite(output)
+    if len(given.times) < 10 or len(output.times) < 10:
+        raise ValueError('not enough was measured')
     if excitation.kind == 'multisine':
-        return _of_multisine(excitation, Series(middle, command.values), output)
+        return _of_multisine(excitation, given, output)
+    begin, end = float(output.times[0]), float(output.times[-1])
     count = max(2, round((end - begin) / float(np.median(np.diff(output.times)))))
     times = np.linspace(begin, end, count + 1)
     return _of_chirp(
-        excitation, np.interp(times, middle, command.values),
+        excitation, np.interp(times, given.times, given.values),
         np.interp(times, output.times, output.values), count / (end - begin))
 
 

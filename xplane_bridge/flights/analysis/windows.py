@@ -28,6 +28,8 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.flights.analysis.broken_loop import broken_loop, BrokenLoop
 from xplane_bridge.flights.analysis.frequency_response import (
     COHERENT,
     frequency_response,
@@ -71,8 +73,9 @@ class Window:
     What moved from the ``begin`` of an input to ``until``, the end of its free response (s).
 
     ``name`` is that of its figures. ``responses`` has the frequency responses of outputs after a
-    chirp or a multisine, ``modes`` what low_order() found in them, and ``problem`` a sentence
-    if they could not be computed. What was not flown has NaN.
+    chirp or a multisine, ``modes`` what low_order() found in them, ``loop`` that of the control if
+    the input was in closed loop, and ``problem`` a sentence if they could not be computed. What
+    was not flown has NaN.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Window:
     moved: dict[str, Movement] = field(default_factory=dict)
     responses: dict[str, FrequencyResponse] = field(default_factory=dict)
     modes: dict[str, dict[str, float]] = field(default_factory=dict)
+    loop: BrokenLoop | None = None
     problem: str = ''
 
     def lines(self) -> list[str]:
@@ -108,6 +112,8 @@ class Window:
                 f'coherence {response.coherence.mean():.2f}, largest '
                 f'{coherent.magnitude_db[most]:+.1f} dB at {coherent.frequencies[most]:.2f} Hz'
                 + (f'; {modes}' if modes else ''))
+        if self.loop is not None:
+            found.append(f'  {self.loop}')
         return [*found, *([f'  {self.problem}'] if self.problem else [])]
 
     @property
@@ -129,6 +135,8 @@ class Window:
                 output: _figures_of(self._axis, output, self.responses.get(output),
                                     self.modes.get(output))
                 for output in self._outputs}
+        if self.loop is not None:
+            found['loop'] = self.loop.figures()
         if self.problem:
             found['problem'] = self.problem
         return found
@@ -163,6 +171,7 @@ def _window(name: str, event: Event, flight: History, begin: float, until: float
     moved = {name: _movement(flight.series[name], begin, until) for name in MEASURED}
     responses: dict[str, FrequencyResponse] = {}
     modes: dict[str, dict[str, float]] = {}
+    loop = None
     problem = ''
     if isinstance(event.value, Excitation) and event.action in _SWEPT:
         axis = event.value.axis
@@ -174,7 +183,14 @@ def _window(name: str, event: Event, flight: History, begin: float, until: float
                 modes[output] = low_order(axis, output, responses[output].where(COHERENT))
             except (ImportError, ValueError) as error:
                 problem = f'no frequency response of {output}: {error}'
-    return Window(name, event, begin, until, moved, responses, modes, problem)
+        if event.value.closed_loop:
+            try:
+                loop = broken_loop(event.value, begin, {
+                    control: flight.series[f'command_{control}'].between(begin, until)
+                    for control in FLOWN})
+            except (ImportError, ValueError) as error:
+                problem = f'no margins of {axis}: {error}'
+    return Window(name, event, begin, until, moved, responses, modes, loop, problem)
 
 
 def _movement(series: Series, begin: float, until: float) -> Movement:

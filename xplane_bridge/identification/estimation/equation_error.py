@@ -79,8 +79,8 @@ def equation_error(form: Form, motions: Sequence[Motion], delay: float = 0.0) ->
     names = (*form.states, *form.controls)
     tables, sides = [], []
     for motion in motions:
-        tables.append(np.stack([_regressor(motion, name, form, delay) for name in names], axis=1))
-        sides.append(_coefficients(form, motion))
+        tables.append(np.stack([regressor(motion, name, form, delay) for name in names], axis=1))
+        sides.append(coefficients(form, motion))
     means = [table.mean(axis=0) for table in tables]
     table = np.concatenate([one - mean for one, mean in zip(tables, means, strict=True)])
     side = np.concatenate([one - one.mean(axis=0) for one in sides])
@@ -90,10 +90,11 @@ def equation_error(form: Form, motions: Sequence[Motion], delay: float = 0.0) ->
         for j, coefficient in enumerate(form.coefficients) for i, name in enumerate(names)}
     constants = [
         one.mean(axis=0) - mean @ slopes for one, mean in zip(sides, means, strict=True)]
-    return Regression(found, constants, _collinearity(table, names))
+    return Regression(found, constants, collinearity(table, names))
 
 
-def _regressor(motion: Motion, name: str, form: Form, delay: float) -> Array:
+def regressor(motion: Motion, name: str, form: Form, delay: float) -> Array:
+    """Return what a coefficient is by: a state, reduced, or a control that acts late (s)."""
     if name not in form.controls:
         return motion[name] * motion.scale(name)
     held = held_control(motion.times, motion[name], delay)
@@ -102,36 +103,46 @@ def _regressor(motion: Motion, name: str, form: Form, delay: float) -> Array:
     return found
 
 
-def _coefficients(form: Form, motion: Motion) -> Array:
-    """Return the coefficients at each time, (n, c)."""
+def coefficients(form: Form, motion: Motion, exactly: bool = False) -> Array:
+    """
+    Return the coefficients at each time, (n, c).
+
+    ``exactly``: with the noise of all frequencies in the angular accelerations.
+    """
     pressure, frame = motion.pressure_area, motion.airframe
     at = system(form, motion)
     if form.name == LONGITUDINAL.name:
         alpha = motion['angle_of_attack']
         lift = motion['specific_force_x'] * np.sin(alpha) - (
             motion['specific_force_z'] * np.cos(alpha))
-        moment = (_slope(motion, 'pitch_rate') - at.e[:, 1]) / at.k[:, 1, 1]
+        moment = (_slope(motion, 'pitch_rate', exactly) - at.e[:, 1]) / at.k[:, 1, 1]
         return np.stack((lift / at.f, moment), axis=1)
-    accelerations = np.stack([_slope(motion, name) for name in form.states[1:]], axis=1)
+    accelerations = np.stack([_slope(motion, name, exactly) for name in form.states[1:]], axis=1)
     moments = (accelerations - at.e[:, 1:]) @ np.linalg.inv(inverse_inertia(frame)).T
     return np.concatenate((
         (motion['specific_force_y'] / at.f)[:, None],
         moments / (pressure * frame.wing_span)[:, None]), axis=1)
 
 
-def _slope(motion: Motion, name: str) -> Array:
-    """Return the derivative of a signal by time: the slopes of straight lines through parts."""
+def _slope(motion: Motion, name: str, exactly: bool) -> Array:
+    """
+    Return the derivative of a signal by time: the slopes of straight lines through parts.
+
+    ``exactly``: of fourth order, through five samples.
+    """
     times = motion.times
     step = float(times[-1] - times[0]) / (len(times) - 1)
-    half = max(2, round(_SMOOTHED / step / 2.0))
+    half = 2 if exactly else max(2, round(_SMOOTHED / step / 2.0))
     even = np.interp(times[0] + step * np.arange(len(times)), times, motion[name])
-    kernel = np.arange(half, -half - 1, -1) / (step * np.sum(np.arange(-half, half + 1) ** 2))
+    kernel = (np.array([-1.0, 8.0, 0.0, -8.0, 1.0]) / (12.0 * step) if exactly else
+              np.arange(half, -half - 1, -1) / (step * np.sum(np.arange(-half, half + 1) ** 2)))
     found: Array = np.convolve(
         np.pad(even, half, mode='reflect', reflect_type='odd'), kernel, mode='valid')
     return found
 
 
-def _collinearity(table: Array, names: Sequence[str]) -> Collinearity:
+def collinearity(table: Array, names: Sequence[str]) -> Collinearity:
+    """Return how much alike regressors are: the columns of a table, each without its mean."""
     lengths = np.linalg.norm(table, axis=0)
     if len(table) < _LEAST_SAMPLES or not lengths.all():
         still = names[int(np.argmin(lengths))]

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control.policy.observation import INDEX
 from xplane_bridge.conversions import frames
 from xplane_bridge.flights.core import CoreFlight
 from xplane_bridge.flights.flight import State
 from xplane_bridge.identification.signals import (
     Array,
-    CONTROLS,
     Flight,
     IdentificationError,
     Manoeuvre,
@@ -50,7 +50,7 @@ def of_core(flight: CoreFlight) -> tuple[Flight, float]:
     while flight.state is State.READY:
         times.append(flight.time)
         observed.append(flight.observation())
-        controls.append(flight.vehicle.reported_controls()[:len(CONTROLS)])
+        controls.append(flight.vehicle.reported_controls()[:len(FLOWN)])
         flight.step(None, 1)
     scenario = flight.order.scenario.name
     if flight.state is State.FAILED:
@@ -61,7 +61,7 @@ def of_core(flight: CoreFlight) -> tuple[Flight, float]:
     return Flight(
         scenario, np.array(times),
         _signals(np.array(observed), flight.vehicle.has_sensors) | dict(zip(
-            CONTROLS, np.array(controls, dtype=np.float64).T, strict=True)),
+            FLOWN, np.array(controls, dtype=np.float64).T, strict=True)),
         manoeuvres, flight.order.model), 1.0 / flight.order.physics_rate
 
 

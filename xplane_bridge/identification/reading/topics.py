@@ -27,6 +27,7 @@ import numpy as np
 
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL
 from xplane_bridge.common import optional, plain_files
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.conversions import frames
@@ -37,7 +38,6 @@ from xplane_bridge.flights.recordings.message_types import MessageTypes
 from xplane_bridge.flights.recordings.topics import RecordingError
 from xplane_bridge.identification.signals import (
     Array,
-    CONTROLS,
     Flight,
     IdentificationError,
     Manoeuvre,
@@ -66,14 +66,14 @@ def _of_air_data(message: Any) -> tuple[float, ...]:
 
 
 def _of_controls(message: Any) -> tuple[float, ...]:
-    return tuple(known_or_nan(message, name) for name in CONTROLS)
+    return tuple(known_or_nan(message, name) for name in FLOWN)
 
 
 _TOPICS: Mapping[str, tuple[tuple[str, ...], Callable[[Any], tuple[float, ...]]]] = {
     _IMU: (tuple(SIGNALS)[:8], _of_imu),
     'air_data': (tuple(SIGNALS)[8:12], _of_air_data),
-    'controls': (CONTROLS, _of_controls),
-    'command/controls': (CONTROLS, _of_controls),
+    'controls': (FLOWN, _of_controls),
+    'command/controls': (FLOWN, _of_controls),
 }
 
 
@@ -118,7 +118,7 @@ def _of_columns(path: Path, columns: Mapping[str, Array]) -> dict[str, Array]:
     prefix = 'sensed_' if 'sensed_roll_rate' in columns else ''
     for name in SIGNALS:
         column, sign = _COLUMNS.get(name, (name, 1.0))
-        column = column if name in CONTROLS else f'{prefix}{column}'
+        column = column if name in FLOWN else f'{prefix}{column}'
         if column not in columns:
             raise IdentificationError(f'{path}: there is no column {column}')
         found[name] = sign * columns[column]
@@ -187,10 +187,10 @@ def _joined(source: str, rows: Mapping[str, Array], begin: float | None) -> Flig
     sides: Mapping[str, Literal['left', 'right']] = {
         'controls': 'right', 'command/controls': 'left'}
     for topic, side in sides.items():
-        if topic in rows and not np.isfinite(values[CONTROLS[0]]).any():
+        if topic in rows and not np.isfinite(values[FLOWN[0]]).any():
             table = rows[topic][np.argsort(rows[topic][:, 0], kind='stable')]
             newest = np.searchsorted(table[:, 0] - start, times, side) - 1
-            for column, name in enumerate(CONTROLS, 1):
+            for column, name in enumerate(FLOWN, 1):
                 values[name] = np.where(newest >= 0, table[newest, column], np.nan)
     return Flight(source, times, values)
 

@@ -1,0 +1,122 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Drag less thrust, and derivatives in the frequency domain, of synthetic aircraft."""
+
+from dataclasses import replace
+import math
+
+import numpy as np
+import pytest
+import synthetic
+
+pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
+
+from xplane_bridge.identification.equations import Derivative, LATERAL, LONGITUDINAL
+from xplane_bridge.identification.estimation.frequency_domain import frequency_domain
+from xplane_bridge.identification.estimation.path_force import foretold_path, path_force
+from xplane_bridge.identification.signals import IdentificationError, Manoeuvre
+
+KNOWN = {'C_D_alpha': 0.3, 'C_D_u': 0.12, 'C_D_delta_t': -0.08}
+STEP = 0.02
+
+
+def flown(noise=0.0, lag=0.8, seed=1, throttle=True):
+    """Return a motion in which angle of attack, airspeed and throttle change."""
+    times = np.arange(0.0, 25.0, STEP)
+    alpha = 0.03 + 0.02 * np.sin(2.1 * times)
+    speed = synthetic.SPEED * (1.0 + 0.06 * np.sin(0.3 * times))
+    lever = 0.6 - 0.2 * ((times > 4.0) & (times < 11.0)) + 0.15 * (times > 16.0)
+    late, acting = [lever[0]], lever[0]
+    for now in lever[1:]:
+        acting += (1.0 - math.exp(-STEP / lag)) * (now - acting)
+        late.append(acting)
+    coefficient = (0.05 + KNOWN['C_D_alpha'] * alpha + KNOWN['C_D_u'] * np.log(speed)
+                   + KNOWN['C_D_delta_t'] * np.array(late) * throttle)
+    zero = np.zeros(len(times))
+    along = -0.5 * synthetic.DENSITY * speed ** 2 * synthetic.AIRFRAME.wing_area * (
+        coefficient / synthetic.AIRFRAME.mass)
+    along = along + noise * np.random.default_rng(seed).standard_normal(len(times))
+    values = {
+        'roll': zero, 'pitch': zero, 'roll_rate': zero, 'pitch_rate': zero, 'yaw_rate': zero,
+        'specific_force_x': along * np.cos(alpha), 'specific_force_y': zero,
+        'specific_force_z': along * np.sin(alpha), 'true_airspeed': speed,
+        'angle_of_attack': alpha, 'sideslip': zero, 'density': zero + synthetic.DENSITY,
+        'elevator': zero, 'aileron': zero, 'rudder': zero}
+    return synthetic.motion(times, values | ({'throttle': lever} if throttle else {}))
+
+
+def test_drag_and_thrust_are_found_with_the_engines_lag():
+    _, fit = path_force([flown(noise=0.02)])
+    assert {str(name) for name in fit.derivatives} == KNOWN.keys()
+    for name, one in fit.derivatives.items():
+        assert abs(one.value - KNOWN[str(name)]) < 3.0 * one.deviation, name
+        assert one.bound < 0.05, name
+    assert fit.delay.value == pytest.approx(0.8, abs=0.1)
+    measured, told = foretold_path(fit, [flown()])
+    assert np.abs(measured[0] - told[0]).max() < 0.02
+
+
+def test_two_sigma_of_drag_contain_the_truth():
+    inside = [
+        abs(one.value - KNOWN[str(name)]) < 2.0 * one.deviation
+        for seed in range(40) for name, one in path_force(
+            [flown(noise=0.05, seed=seed)])[1].derivatives.items()]
+    assert 0.90 <= np.mean(inside) <= 0.99
+
+
+def test_without_a_throttle_there_is_nothing_by_it():
+    _, fit = path_force([flown(throttle=False)])
+    assert {str(name) for name in fit.derivatives} == {'C_D_alpha', 'C_D_u'}
+    assert fit.delay.value == 0.0
+
+
+def test_a_thrust_that_never_follows_is_refused():
+    with pytest.raises(IdentificationError, match='thrust follows the throttle with a time'):
+        path_force([flown(lag=200.0)])
+
+
+def test_the_vanes_error_is_in_the_bounds():
+    motion, other = flown(noise=0.02), flown(noise=0.02)
+    other.flight.values['angle_of_attack'] = 1.3 * motion['angle_of_attack']
+    name = Derivative('C_D', 'angle_of_attack')
+    alone, both = (path_force([motion], others)[1] for others in ([], [[other]]))
+    assert both.derivatives[name].deviation > 1.5 * alone.derivatives[name].deviation
+
+
+@pytest.mark.parametrize(('form', 'exact', 'known'), [
+    (LONGITUDINAL, synthetic.longitudinal, synthetic.LONGITUDINAL),
+    (LATERAL, synthetic.lateral, synthetic.LATERAL)], ids=['longitudinal', 'lateral'])
+def test_the_frequency_domain_finds_the_same(form, exact, known):
+    motion = exact()
+    assert frequency_domain(form, [motion]) is None
+    swept = replace(motion, measured=replace(
+        motion.measured, manoeuvres=(Manoeuvre('chirp_elevator', 0.0, math.inf),)))
+    found = frequency_domain(form, [swept])
+    assert found is not None
+    for name, one in found.derivatives.items():
+        value = known[str(name)]
+        assert one.value == pytest.approx(
+            value, rel=0.06, abs=max(3.0 * one.deviation, 0.004)), name
+    assert found.band[0] < 0.3
+    assert found.band[1] > 0.8
+
+
+def test_the_frequency_domain_finds_a_late_control():
+    motion = synthetic.longitudinal(late=2)
+    swept = replace(motion, measured=replace(
+        motion.measured, manoeuvres=(Manoeuvre('multisine', 0.0, math.inf),)))
+    found = frequency_domain(LONGITUDINAL, [swept])
+    assert found is not None
+    assert found.delay == pytest.approx(2.0 * synthetic.STEP, abs=0.01)
