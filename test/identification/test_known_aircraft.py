@@ -26,16 +26,22 @@ pytest.importorskip('matplotlib', reason='matplotlib is not installed')
 import pyarrow
 from pyarrow import parquet
 
+from xplane_bridge.aircraft.studies.linearize import linearize
+from xplane_bridge.aircraft.studies.modes import modes_of
+from xplane_bridge.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.commands import identify as command
+from xplane_bridge.commands import tune
+from xplane_bridge.control.tuning.linear_model import from_json
 from xplane_bridge.flights.core import CoreFlight
 from xplane_bridge.flights.flight import Silent
-from xplane_bridge.flights.order import Order
+from xplane_bridge.flights.order import Keep, Order
 from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.identification.disturbances import figures_of
 from xplane_bridge.identification.reading.core import of_core
 
 # The ailerons stay on one side of where their effect changes, beside the roll trim of 0.033.
 SCENARIO = """
-duration: 60.0
+duration: 92.0
 initial: {altitude: 1500.0, heading_deg: 90.0, airspeed: 51.444}
 events:
   - {at: 0.2, engage: true}
@@ -44,6 +50,8 @@ events:
   - {at: 24.0, 3211: {axis: aileron, amplitude: 0.025}, for: 3.5, free: 7.0}
   - {at: 35.0, engage: true}
   - {at: 47.0, doublet: {axis: rudder, amplitude: 0.1}, for: 2.0, free: 11.0}
+  - {at: 61.0, engage: true}
+  - {at: 74.0, doublet: {axis: throttle, amplitude: -0.2}, for: 8.0, free: 9.0}
 criteria:
   - {quantity: airspeed, statistic: min, at_least: 40.0}
 """
@@ -61,7 +69,7 @@ def folder(tmp_path_factory):
         found, step = of_core(flight)
     assert step == 1.0 / RATE
     assert [one.name for one in found.manoeuvres] == [
-        '3211_elevator', '3211_aileron', 'doublet_rudder']
+        '3211_elevator', '3211_aileron', 'doublet_rudder', 'doublet_throttle']
     parquet.write_table(
         pyarrow.table({'time': found.times, **found.values}), path / 'flight.parquet')
     return path
@@ -80,14 +88,16 @@ def test_ideal_sensors_give_what_jsbsim_has(folder, capsys):
     assert re.search(r'not identifiable \(standard .* 10 %\): C_Y_delta_a \(\d+ %\)', said)
     assert {one.name for one in folder.glob('*.png')} == {
         f'flight_identified_{name}.png'
-        for name in ('sensors_1', 'longitudinal_1', 'lateral_1', 'lateral_2')}
+        for name in ('sensors_1', 'longitudinal_1', 'lateral_1', 'lateral_2', 'speed_1',
+                     'speed_2')}
     model = yaml.safe_load((folder / 'flight_identified.yaml').read_text())
     assert model['not_identified'] == {}
     found = {
         name: one for form in model['forms'].values() for name, one in form['derivatives'].items()
         if 'estimate' in one}
     assert {'C_L_alpha', 'C_m_alpha', 'C_m_q', 'C_m_delta_e', 'C_Y_beta', 'C_l_beta', 'C_l_p',
-            'C_l_delta_a', 'C_n_beta', 'C_n_r', 'C_n_delta_r'} <= found.keys()
+            'C_l_delta_a', 'C_n_beta', 'C_n_r', 'C_n_delta_r', 'C_D_alpha', 'C_D_u',
+            'C_D_delta_t'} <= found.keys()
     # Within 2 %, or what the flight can tell if that is less.
     assert {name: one for name, one in found.items() if not (
         one['jsbsim']['low'] - allowed(one) <= one['estimate'] <= one['jsbsim']['high'] + allowed(
@@ -96,6 +106,68 @@ def test_ideal_sensors_give_what_jsbsim_has(folder, capsys):
 
 def allowed(one):
     return max(0.02 * abs(one['jsbsim']['value']), one['two_sigma'])
+
+
+def test_its_modes_are_those_of_jsbsim_and_have_bounds(folder):
+    modes = yaml.safe_load((folder / 'flight_identified.yaml').read_text())['modes']
+    assert modes.keys() == {'short_period', 'phugoid', 'dutch_roll', 'roll', 'spiral'}
+    spare, _ = in_steady_flight('c172p', 1500.0, 51.444)
+    known = figures_of(modes_of(linearize(spare, 'differences')))
+    for (name, figure), value in known.items():
+        found = modes[name][figure]
+        assert abs(found['estimate'] - value) < max(
+            0.05 * abs(value), 1.5 * found['two_sigma'], 0.006), (name, figure)
+
+
+def test_it_becomes_an_aircraft_that_flies_so(folder, capsys):
+    assert identify(folder, '--no-pictures', '--force', '--write-aircraft',
+                    str(folder / 'aircraft/mine')) == command.IDENTIFIED
+    assert f'--model mine --aircraft-path {folder}/aircraft' in capsys.readouterr().out
+    told = from_json((folder / 'flight_identified_linear.json').read_text())
+    spare, steady = in_steady_flight('mine', told.altitude_msl, told.airspeed,
+                                     aircraft_path=str(folder / 'aircraft'))
+    # The trim is that of the flight.
+    original, before = in_steady_flight('c172p', told.altitude_msl, told.airspeed)
+    for name in ('angle_of_attack', 'elevator', 'aileron', 'rudder', 'throttle'):
+        assert getattr(steady, name) == pytest.approx(getattr(before, name), abs=0.02), name
+    flown = linearize(spare, 'differences')
+    for matrix, columns in (('a', told.states), ('b', told.inputs)):
+        kind = 'states' if matrix == 'a' else 'inputs'
+        for i, row in enumerate(told.states):
+            mine = getattr(told, matrix)[i]
+            at = [flown.index(kind, one.name) for one in columns]
+            its = getattr(flown, matrix)[flown.index('states', row.name), at]
+            assert its == pytest.approx(
+                mine, rel=0.05, abs=0.03 * abs(mine).max() + 2e-3), (matrix, row.name)
+
+
+def test_the_autopilot_is_tuned_for_the_linear_model(folder):
+    assert tune.main([
+        '--linear-model', str(folder / 'flight_identified_linear.json'), '-o',
+        str(folder / 'mine.yaml')]) == 0
+    assert 'pitch_rate_to_elevator' in (folder / 'mine.yaml').read_text()
+
+
+def test_several_flights_are_identified_each_by_itself(folder, capsys):
+    several = folder / 'several'
+    several.mkdir()
+    for name in 'ab':
+        with CoreFlight(Order(
+            scenario.load(str(folder / 'inputs.yaml')),
+            keep=Keep(str(several / f'{name}.parquet'))), Silent()) as flight:
+            flight.fly()
+            flight.result()
+    (several / 'notes.txt').write_text('none')
+    assert command.main([str(several)]) == command.IDENTIFIED
+    said = capsys.readouterr().out
+    assert '2 flights of 2 identified, each by itself' in said
+    assert re.search(r'two sigma contain the value of JSBSim in \d+\.\d % of \d+ cases', said)
+    model = yaml.safe_load((folder / 'several_identified.yaml').read_text())
+    assert model['derivatives']['C_m_alpha']['flights'] == 2
+    empty = folder / 'empty'
+    empty.mkdir()
+    assert command.main([str(empty)]) == command.NOT_IDENTIFIED
+    assert 'expected recordings in it' in capsys.readouterr().err
 
 
 def test_nothing_is_overwritten_without_being_told(folder, capsys):

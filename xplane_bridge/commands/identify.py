@@ -24,12 +24,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from glob import escape
+import os
 from pathlib import Path
 import sys
+import time
 
-import numpy as np
 import yaml
 
+from xplane_bridge.campaigns.engines.local import EngineError, Local
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
@@ -42,18 +44,21 @@ from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.common.text import counted
 from xplane_bridge.flights.recordings import parquet_file
 from xplane_bridge.identification import airframe as airframes
+from xplane_bridge.identification import pooled
 from xplane_bridge.identification.disturbances import flown, linear_model, slopes_of
 from xplane_bridge.identification.identify import Identification, identify
 from xplane_bridge.identification.jsbsim_aircraft import aircraft_files
 from xplane_bridge.identification.reading import tables
 from xplane_bridge.identification.reading.topics import of_recording
 from xplane_bridge.identification.report import as_mapping, lines
-from xplane_bridge.identification.signals import CONTROLS, Flight
-from xplane_bridge.identification.truth import Known, Truth
+from xplane_bridge.identification.signals import Flight
+from xplane_bridge.identification.truth import flown_as, reached, Truth
 
 IDENTIFIED, NOT_IDENTIFIED = 0, 2
 # Longer than any flight: nothing is written for it.
 _LONGEST_STEP = 0.1
+# Seconds between two words of how far it has got.
+_PERIOD = 10.0
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,8 @@ class _Given:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 0 if a model was identified, 2 if not."""
     given = _parser().parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
+    if len(given.recording) == 1 and _is_of_many(given.recording[0]):
+        return _identify_each(given)
     prefix = given.output or str(given.recording[0].with_suffix('')) + '_identified'
     try:
         aircraft = Path(given.write_aircraft) if given.write_aircraft else None
@@ -98,6 +105,51 @@ def main(argv: Sequence[str] | None = None) -> int:
     return IDENTIFIED
 
 
+def _is_of_many(path: Path) -> bool:
+    """Return whether it is a folder of recordings, not one of rosbag2."""
+    return path.is_dir() and not (path / 'metadata.yaml').exists()
+
+
+def _identify_each(given: Namespace) -> int:
+    """Identify every recording below a folder, on all cores."""
+    folder = given.recording[0]
+    output = Path(given.output or f'{folder}_identified').with_suffix('.yaml')
+    rows: list[pooled.Row] = []
+    said = time.monotonic()
+
+    def take(row: pooled.Row) -> None:
+        nonlocal said
+        rows.append(row)
+        if time.monotonic() > said + _PERIOD:
+            said = time.monotonic()
+            print(f'{len(rows)} of {counted(len(paths), "flight")}', file=sys.stderr, flush=True)
+
+    try:
+        for option in ('columns', 'validate', 'write_aircraft', 'stepwise'):
+            if getattr(given, option):
+                raise ValueError(f'--{option.replace("_", "-")} is for one model of all given '
+                                 'flights: of a folder each is identified by itself')
+        refuse_existing([output], given.force)
+        paths = pooled.recordings(folder)
+        airframe = airframes.load(given.airframe) if given.airframe else None
+        Local(min(os.cpu_count() or 1, len(paths)), pooled.identified).run((
+            pooled.Job(number, str(path), given.model, given.aircraft_path, airframe,
+                       given.namespace, given.simulation_step)
+            for number, path in enumerate(paths)), take)
+        found = pooled.pooled(rows)
+        for line in pooled.lines(rows, found):
+            print(line)
+        if not found:
+            raise ValueError('no flight was identified')
+        output.write_text(yaml.safe_dump(
+            pooled.as_mapping(found, rows), sort_keys=False), encoding='utf-8')
+    except (EngineError, ImportError, OSError, ValueError) as error:
+        print(f'identify: {error}', file=sys.stderr, flush=True)
+        return NOT_IDENTIFIED
+    print(f'\nwritten: {output}')
+    return IDENTIFIED
+
+
 def _identified(given: Namespace) -> tuple[Identification, Truth | None]:
     flights = _flights(given)
     model = given.model or next((one.model for one in flights.flights if one.model), '')
@@ -107,13 +159,14 @@ def _identified(given: Namespace) -> tuple[Identification, Truth | None]:
     elif not model:
         raise ValueError('of which aircraft? Expected --model, or --airframe with its mass, '
                          'inertia and reference sizes')
-    known = _known(model, flights.flights[0], given.aircraft_path) if model else None
+    known = flown_as(model, flights.flights[0], given.aircraft_path) if model else None
     if not given.airframe:
         assert known is not None
         airframe = known.airframe
-    found = identify(flights.flights, airframe, flights.step, flights.unseen)
+    found = identify(
+        flights.flights, airframe, flights.step, flights.unseen, given.stepwise)
     if known is not None:
-        truth = known.truth(_reached(found))
+        truth = known.truth(reached(found))
     return found, truth
 
 
@@ -132,26 +185,6 @@ def _flights(given: Namespace) -> _Given:
     unseen = [read(path) for path in given.validate]
     step = given.simulation_step
     return _Given(flights, unseen, max(steps, default=0.0) if step is None else step)
-
-
-def _known(model: str, flight: Flight, aircraft_path: str) -> Known:
-    """Return the aircraft in steady flight as fast and as high as it was flown."""
-    for name in ('true_airspeed', 'density'):
-        if not flight.has(name):
-            raise ValueError(f'{flight.source}: nothing was measured of {name}')
-    return Known(model, float(np.nanmedian(flight.values['true_airspeed'])),
-                 float(np.nanmedian(flight.values['density'])), aircraft_path)
-
-
-def _reached(found: Identification) -> dict[str, tuple[float, float]]:
-    """Return how far angle of attack and controls went from where each manoeuvre began."""
-    reached = {}
-    for name in ('angle_of_attack', *CONTROLS):
-        both = np.concatenate([
-            motion[name] - motion[name][0] for each in found.compatibility
-            for motion in each.motions])
-        reached[name] = (float(both.min()), float(both.max()))
-    return reached
 
 
 def _pictures(prefix: str, form: str) -> list[Path]:
@@ -180,7 +213,8 @@ def _parser() -> ArgumentParser:
         description='Identify the derivatives of an aircraft, with error bounds, from recorded '
         'flights with test inputs: a table, a YAML model, and a picture of each manoeuvre.')
     parser.add_argument('recording', type=Path, nargs='+', metavar='RECORDING',
-                        help='.mcap file, folder of rosbag2, .csv or .parquet')
+                        help='.mcap file, folder of rosbag2, .csv or .parquet; or a folder of '
+                        "recordings, such as a campaign's, of which each is identified by itself")
     parser.add_argument('--model', default='', help='a JSBSim aircraft, such as c172p: its mass, '
                         "inertia, sizes, and its own derivatives beside the estimates (default: "
                         "the experiment's)")
@@ -198,6 +232,8 @@ def _parser() -> ArgumentParser:
                             lambda step: 0.0 <= step <= _LONGEST_STEP),
                         help="step of the JSBSim that flew, 0 for a real aircraft (default: "
                         "1/120 s for experiments on this package's simulators, else 0)")
+    parser.add_argument('--stepwise', action='store_true', help='leave out derivatives that a '
+                        'stepwise regression does not need')
     parser.add_argument('--namespace', default=None, metavar='NS',
                         help='namespace of the vehicle, if a recording has several')
     parser.add_argument('--output', default='', metavar='PREFIX',

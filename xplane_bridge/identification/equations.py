@@ -67,7 +67,8 @@ class Form(NamedTuple):
     """
     A model: its states, controls and coefficients. The first coefficient is the force's.
 
-    Its outputs are the states and the specific force of the first coefficient.
+    ``omitted`` are derivatives that are taken as zero. Its outputs are the states
+    and the specific force of the first coefficient.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Form(NamedTuple):
     controls: tuple[str, ...]
     coefficients: tuple[str, ...]
     force: str
+    omitted: frozenset[Derivative] = frozenset()
 
     @property
     def outputs(self) -> tuple[str, ...]:

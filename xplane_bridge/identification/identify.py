@@ -52,6 +52,7 @@ from xplane_bridge.identification.estimation.frequency_domain import (
 )
 from xplane_bridge.identification.estimation.output_error import Fit, foretold, output_error
 from xplane_bridge.identification.estimation.path_force import foretold_path, path_force
+from xplane_bridge.identification.estimation.structure import needless
 from xplane_bridge.identification.manoeuvres import excited, manoeuvres, moved
 from xplane_bridge.identification.signals import Flight, IdentificationError
 from xplane_bridge.identification.validation import Agreement, agreement
@@ -101,13 +102,14 @@ class Identification:
 
 def identify(
     flights: Sequence[Flight], airframe: Airframe, step: float = 0.0,
-    unseen: Sequence[Flight] = (),
+    unseen: Sequence[Flight] = (), stepwise: bool = False,
 ) -> Identification:
     """
     Return the models of one or more flights of an aircraft.
 
     ``step`` is that of the simulator (s), 0 for a real aircraft; ``unseen`` are flights to
-    validate the models on. Raises IdentificationError for flights of which nothing can be said.
+    validate the models on. ``stepwise`` leaves out derivatives that they do not need. Raises
+    IdentificationError for flights of which nothing can be said.
     """
     checked = [_checked(flight, airframe, step) for flight in flights]
     check_size([raw for each in checked for raw in each.raw])
@@ -126,7 +128,7 @@ def identify(
             continue
         try:
             found = (_with_speed(motions, others) if form is SPEED else
-                     _identified(_moved_only(form, motions), motions, others, step))
+                     _identified(_moved_only(form, motions), motions, others, step, stepwise))
         except IdentificationError as error:
             refused[form.name] = str(error)
             continue
@@ -177,7 +179,8 @@ def _moved_only(form: Form, motions: Sequence[Motion]) -> Form:
 
 
 def _identified(
-    form: Form, motions: Sequence[Motion], others: Sequence[Sequence[Motion]], step: float
+    form: Form, motions: Sequence[Motion], others: Sequence[Sequence[Motion]], step: float,
+    stepwise: bool,
 ) -> Identified:
     for motion in motions:
         check_flow(form, motion)
@@ -195,6 +198,8 @@ def _identified(
             form = form._replace(
                 controls=(*form.controls, *(f'{name}{MAGNITUDE}' for name in kept)))
             start = equation_error(form, motions)
+    if stepwise:
+        form = form._replace(omitted=needless(form, motions))
     fit = output_error(form, motions, start, step, others)
     check_fit(motions, fit)
     return Identified(motions, start, fit, frequency_domain(form, motions))

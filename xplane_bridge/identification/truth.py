@@ -43,7 +43,8 @@ from xplane_bridge.identification.equations import (
     RATES,
     SPEED,
 )
-from xplane_bridge.identification.signals import Array
+from xplane_bridge.identification.identify import Identification
+from xplane_bridge.identification.signals import Array, CONTROLS, Flight
 
 
 class Slope(NamedTuple):
@@ -123,6 +124,30 @@ class Known:
                 found.update({Derivative(coefficient, name): float(value) for coefficient, value
                               in zip(form.coefficients, column, strict=True)})
         return found
+
+
+def flown_as(model: str, flight: Flight, aircraft_path: str = '') -> Known:
+    """
+    Return an aircraft in steady flight as fast and as high as a flight was.
+
+    Raises ValueError where that was not measured, or not possible; ImportError without JSBSim.
+    """
+    for name in ('true_airspeed', 'density'):
+        if not flight.has(name):
+            raise ValueError(f'{flight.source}: nothing was measured of {name}')
+    return Known(model, float(np.nanmedian(flight.values['true_airspeed'])),
+                 float(np.nanmedian(flight.values['density'])), aircraft_path)
+
+
+def reached(found: Identification) -> dict[str, tuple[float, float]]:
+    """Return how far angle of attack and controls went from where each manoeuvre began."""
+    far = {}
+    for name in ('angle_of_attack', *CONTROLS):
+        both = np.concatenate([
+            motion[name] - motion[name][0] for each in found.compatibility
+            for motion in each.motions])
+        far[name] = (float(both.min()), float(both.max()))
+    return far
 
 
 def _coefficients(

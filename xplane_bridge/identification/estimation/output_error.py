@@ -159,6 +159,7 @@ class _Problem:
         self.form = form
         self.windows = [_Window(form, motion, step) for motion in motions]
         self.slopes = len(form.derivatives)
+        self.fixed = [at for at, name in enumerate(form.derivatives) if name in form.omitted]
         c = len(form.coefficients)
         self.own: list[slice] = []
         at = self.slopes + 1
@@ -170,7 +171,9 @@ class _Problem:
     def first(self, start: Regression, delay: float) -> Array:
         """Return the parameters of a regression."""
         theta = np.zeros(self.size)
-        theta[:self.slopes] = [start.derivatives[name] for name in self.form.derivatives]
+        theta[:self.slopes] = [
+            start.derivatives.get(name, 0.0) for name in self.form.derivatives]
+        theta[self.fixed] = 0.0
         theta[self.slopes] = delay
         for window, own, constants in zip(self.windows, self.own, start.constants, strict=True):
             theta[own] = [*constants, *window.starts]
@@ -207,6 +210,7 @@ class _Problem:
             slopes = np.zeros((len(window.times), len(self.form.outputs), self.size))
             slopes[..., used] = (
                 (outputs[:, 1:] - outputs[:, :1]) / steps[used][:, None]).transpose(0, 2, 1)
+            slopes[..., self.fixed] = 0.0
             residuals.append(window.measured - outputs[:, 0])
             found.append(slopes)
         return residuals, found
@@ -280,14 +284,16 @@ def _fit(
         change = plain @ gradient
         covariance = covariance + np.outer(change, change)
     deviations = np.sqrt(np.diag(covariance))
-    correction = deviations / np.sqrt(np.diag(plain))
+    correction = deviations / np.sqrt(np.maximum(np.diag(plain), 1e-300))
     estimates = [Estimate(float(a), float(b)) for a, b in zip(theta, deviations, strict=True)]
+    free = [at for at in range(problem.slopes) if at not in problem.fixed]
+    names = [form.derivatives[at] for at in free]
     return Fit(
-        form, dict(zip(form.derivatives, estimates, strict=False)),
-        covariance[:problem.slopes, :problem.slopes], estimates[problem.slopes],
+        form, {name: estimates[at] for name, at in zip(names, free, strict=True)},
+        covariance[np.ix_(free, free)], estimates[problem.slopes],
         [theta[own][:c] for own in problem.own], [theta[own][c:] for own in problem.own],
         [problem.outputs(at, theta[None])[:, 0] for at in range(len(problem.windows))],
-        residuals, dict(zip(form.derivatives, correction.tolist(), strict=False)))
+        residuals, {name: float(correction[at]) for name, at in zip(names, free, strict=True)})
 
 
 def _known(residuals: list[Array]) -> list[Mask]:
