@@ -109,10 +109,11 @@ def test_without_excitation_there_is_no_estimate():
 
 def test_more_than_fits_in_memory_is_refused():
     whole = flight()
-    many = Flight(whole.source, whole.times, whole.values, (
-        Manoeuvre('doublet_elevator', 0.5, 5.0),) * 31)
+    long = Flight(whole.source, np.arange(40.0 * len(whole.times)) * synthetic.STEP, {
+        name: np.tile(values, 40) for name, values in whole.values.items()}, tuple(
+            Manoeuvre('doublet_elevator', 10.0 * n + 0.5, 10.0 * n + 9.0) for n in range(31)))
     with pytest.raises(IdentificationError, match='31 manoeuvres with .* expected at most 30'):
-        identify([many], synthetic.AIRFRAME)
+        identify([long], synthetic.AIRFRAME)
 
 
 def test_without_a_vane_there_is_no_estimate():
@@ -129,6 +130,6 @@ def test_an_elevator_that_follows_the_pitch_rate_tells_nothing():
 
 def test_what_was_not_excited_is_said_beside_what_was():
     found = identify([flight()], synthetic.AIRFRAME)
-    assert found.forms.keys() == {'longitudinal'}
+    assert found.forms.keys() == {'longitudinal', 'speed'}
     assert found.refused.keys() == {'lateral'}
     assert 'no excitation' in found.refused['lateral']

@@ -46,6 +46,13 @@ def pulses(times, begin, amplitude, unit=1.0):
     return values
 
 
+def sweep(times, begin, amplitude, unit=1.0):
+    """Return a sine whose frequency rises for 12 s to half a cycle per unit, and ends at zero."""
+    after = np.clip(times - begin, 0.0, 12.0)
+    return amplitude * np.sin(math.tau * after * (
+        0.1 + after / 24.0 * 0.5 / unit)) * np.sin(math.pi * after / 12.0) ** 0.5
+
+
 def response(a, b, controls, late=0):
     """Return the states of dx/dt = A x + B u (n, s), each control held until its report."""
     from scipy.linalg import expm
@@ -60,10 +67,10 @@ def response(a, b, controls, late=0):
     return np.array(x)
 
 
-def longitudinal(seconds=10.0, late=0):
+def longitudinal(seconds=10.0, late=0, shape=pulses):
     """Return a motion in which only the elevator acts, without noise, in a straight line."""
     times = np.arange(0.0, seconds, STEP)
-    elevator = pulses(times, 0.5, 0.02, 0.5)
+    elevator = shape(times, 0.5, 0.02, 0.5)
     d, frame = LONGITUDINAL, AIRFRAME
     reduced = frame.chord / (2.0 * SPEED)
     lift, moment = PRESSURE / (frame.mass * SPEED), PRESSURE * frame.chord / frame.i_yy
@@ -86,10 +93,10 @@ def longitudinal(seconds=10.0, late=0):
         'elevator': elevator, 'aileron': zero, 'rudder': zero})
 
 
-def lateral(seconds=14.0):
+def lateral(seconds=14.0, shape=pulses):
     """Return a motion of aileron and rudder, without noise, at no angle of attack."""
     times = np.arange(0.0, seconds, STEP)
-    aileron, rudder = pulses(times, 0.5, 0.06, 0.4), pulses(times, 5.0, 0.15, 0.6)
+    aileron, rudder = shape(times, 0.5, 0.06, 0.4), shape(times, 5.0, 0.15, 0.6)
     d, frame = LATERAL, AIRFRAME
     reduced = frame.wing_span / (2.0 * SPEED)
     side, moment = PRESSURE / (frame.mass * SPEED), PRESSURE * frame.wing_span

@@ -298,16 +298,19 @@ class Model:
         """Return the derivatives of u, v, w in m/s2 and of p, q, r in rad/s2."""
         return tuple(get() * factor for get, factor in self._accelerations)
 
-    def equilibrate(self, *, by_jsbsim: bool = False) -> None:
+    def equilibrate(self, *, by_jsbsim: bool = False, at_once: bool = False) -> None:
         """
         Apply the initial conditions, with engines and surfaces as these controls leave them.
 
         The aircraft stays where it is while engines reach the speed that belongs to their
-        throttles, and surfaces their positions. ``by_jsbsim``: engines as in JSBSim's own trim.
+        throttles, and surfaces their positions. ``by_jsbsim``: engines as in JSBSim's own trim;
+        ``at_once``: engines and propellers keep the speed that they have.
         """
         self._fdm.run_ic()
         self.reach_commands()
-        if self.has_pistons and not by_jsbsim:
+        if at_once:
+            pass
+        elif self.has_pistons and not by_jsbsim:
             # JSBSim's own steady state takes steps of half a second, in which the governor of a
             # propeller stalls the engine.
             self._run_engines()

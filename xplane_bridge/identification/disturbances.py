@@ -154,7 +154,7 @@ def linear_model(slopes: Slopes, at: Flown, name: str = '') -> LinearModel:
     if {*LONGITUDINAL.coefficients} <= coefficients:
         _pitching(slopes, at, states, outputs)
         if {*SPEED.coefficients} <= coefficients:
-            _speed(slopes, at, states)
+            _speed(slopes, at, states, outputs)
     if {*LATERAL.coefficients} <= coefficients:
         _rolling(slopes, at, states, outputs)
     columns = [one for one in STATES if one in states]
@@ -182,11 +182,14 @@ def linear_model(slopes: Slopes, at: Flown, name: str = '') -> LinearModel:
 
 def _of(coefficient: str, slopes: Slopes, at: Flown, factor: float) -> _Row:
     """Return the slopes of ``factor`` times a coefficient by states and controls."""
+    def per(regressor: str) -> float:
+        if regressor in RATES:
+            return at.airframe.length(regressor) / (2.0 * at.true_airspeed)
+        # It is by the logarithm.
+        return 1.0 / at.true_airspeed if regressor == 'true_airspeed' else 1.0
+
     return {
-        one.regressor: factor * value * (
-            at.airframe.length(one.regressor) / (2.0 * at.true_airspeed)
-            if one.regressor in RATES else 1.0)
-        for one, value in slopes.items()
+        one.regressor: factor * value * per(one.regressor) for one, value in slopes.items()
         if one.coefficient == coefficient and not one.regressor.endswith(MAGNITUDE)}
 
 
@@ -210,14 +213,18 @@ def _pitching(
         name: -value * math.cos(at.angle_of_attack) for name, value in lift.items()}
 
 
-def _speed(slopes: Slopes, at: Flown, states: dict[str, _Row]) -> None:
-    drag = _of('C_D', slopes, at, -at.force / at.airframe.mass)
-    by_speed = drag.pop('true_airspeed', 0.0) / at.true_airspeed
+def _speed(
+    slopes: Slopes, at: Flown, states: dict[str, _Row], outputs: dict[str, _Row]
+) -> None:
     states['true_airspeed'] = _with(
-        drag, angle_of_attack=STANDARD_GRAVITY, pitch=-STANDARD_GRAVITY, true_airspeed=by_speed)
-    # Faster, the same lift bends the path more, and the same gravity less.
-    states['angle_of_attack'] |= {
-        'true_airspeed': -2.0 * STANDARD_GRAVITY / at.true_airspeed ** 2}
+        _of('C_D', slopes, at, -at.force / at.airframe.mass),
+        angle_of_attack=STANDARD_GRAVITY, pitch=-STANDARD_GRAVITY)
+    # Faster, there is more lift, which bends the path more, and gravity less.
+    lifts = 2.0 * STANDARD_GRAVITY / at.true_airspeed
+    states['angle_of_attack'] = _with(
+        states['angle_of_attack'], true_airspeed=-lifts / at.true_airspeed)
+    outputs['specific_force_z'] = _with(
+        outputs['specific_force_z'], true_airspeed=-lifts * math.cos(at.angle_of_attack))
 
 
 def _rolling(

@@ -67,8 +67,8 @@ class Form(NamedTuple):
     """
     A model: its states, controls and coefficients. The first coefficient is the force's.
 
-    ``omitted`` are derivatives that are taken as zero. Its outputs are the states
-    and the specific force of the first coefficient.
+    ``omitted`` are derivatives that it does not tell: those taken as zero, or told by another
+    form. Its outputs are the states and the specific force of the first coefficient.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Form(NamedTuple):
 
     @property
     def derivatives(self) -> tuple[Derivative, ...]:
-        """Return its derivatives, without those at zero."""
+        """Return its derivatives, the omitted ones too."""
         return tuple(
             Derivative(coefficient, regressor) for coefficient in self.coefficients
             for regressor in (*self.states, *self.controls))
@@ -99,8 +99,11 @@ LATERAL = Form(
     ('C_Y', 'C_l', 'C_n'), 'specific_force_y')
 FORMS = (LONGITUDINAL, LATERAL)
 SPEED = Form(
-    'speed', (), ('angle_of_attack', 'true_airspeed', 'throttle'), ('C_D',), 'path_acceleration')
-"""That of estimation/path_force.py. It is not flown through: all that it is by is measured."""
+    'speed', (), ('angle_of_attack', 'elevator', 'true_airspeed', 'throttle'),
+    ('C_D', 'C_L', 'C_m'), 'path_acceleration', frozenset(
+        Derivative(coefficient, name) for coefficient in LONGITUDINAL.coefficients
+        for name in ('angle_of_attack', 'elevator')))
+"""That of estimation/by_speed.py, which omits what the longitudinal form has."""
 
 
 def unit_of(derivative: Derivative) -> str:

@@ -45,13 +45,13 @@ from xplane_bridge.identification.equations import (
     Motion,
     SPEED,
 )
+from xplane_bridge.identification.estimation.by_speed import by_speed, foretold_path
 from xplane_bridge.identification.estimation.equation_error import equation_error, Regression
 from xplane_bridge.identification.estimation.frequency_domain import (
     frequency_domain,
     FrequencyFit,
 )
 from xplane_bridge.identification.estimation.output_error import Fit, foretold, output_error
-from xplane_bridge.identification.estimation.path_force import foretold_path, path_force
 from xplane_bridge.identification.estimation.structure import needless
 from xplane_bridge.identification.manoeuvres import excited, manoeuvres, moved
 from xplane_bridge.identification.signals import Flight, IdentificationError
@@ -208,7 +208,7 @@ def _identified(
 def _with_speed(motions: Sequence[Motion], others: Sequence[Sequence[Motion]]) -> Identified:
     for motion in motions:
         check_flow(LONGITUDINAL, motion)
-    regression, fit = path_force(motions, others)
+    regression, fit = by_speed(motions, others)
     check_regression(fit.form, motions, regression)
     return Identified(motions, regression, fit)
 

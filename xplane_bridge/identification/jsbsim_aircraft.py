@@ -84,10 +84,11 @@ def aircraft_files(found: Identification, name: str) -> dict[str, str]:
             'throttle, each in a manoeuvre of its own or together')
     at = flown(found.forms)
     throttle = at.controls['throttle']
+    # Lift and moment are at their constants where airspeed and throttle are those of the flight.
     constants = {
-        coefficient: float(np.mean([one[n] for one in identified.fit.constants]))
-        for identified in found.forms.values()
-        for n, coefficient in enumerate(identified.fit.form.coefficients)}
+        coefficient: float(np.mean([one[n] for one in found.forms[form.name].fit.constants]))
+        for form in (SPEED, LONGITUDINAL, LATERAL)
+        for n, coefficient in enumerate(form.coefficients)}
     # The engine's thrust is as the square of its speed, and that follows the throttle.
     most = -slopes.pop(by_throttle) / (2.0 * throttle)
     thrust = most * throttle ** 2
@@ -102,7 +103,7 @@ def aircraft_files(found: Identification, name: str) -> dict[str, str]:
         Derivative('C_D', 'angle_of_attack')] * at.angle_of_attack
     starts = {control: float(np.mean([
         motion[control][0] for one in found.forms.values() for motion in one.motions]))
-        for control in SURFACES}
+        for control in SURFACES} | {'throttle': throttle}
     return {
         f'{name}.xml': _text(_aircraft(found, name, slopes, constants, starts, at.true_airspeed)),
         f'Engines/{ENGINE}.xml': _text(_engine(most * at.force / (POUND * STANDARD_GRAVITY)))}
@@ -183,6 +184,12 @@ def _term(total: Element, regressor: str, value: float, starts: Mapping[str, flo
         SubElement(most, 'property').text = 'velocities/vt-fps'
         _number(most, 'value', _SLOWEST * speed / FOOT)
         _number(ratio, 'value', speed / FOOT)
+        return
+    if regressor == 'throttle':
+        _number(product, 'value', value)
+        difference = SubElement(product, 'difference')
+        SubElement(difference, 'property').text = 'fcs/throttle-cmd-norm'
+        _number(difference, 'value', starts[regressor])
         return
     control = regressor.removesuffix(MAGNITUDE)
     position, _, sign = _POSITIONS[control]

@@ -23,7 +23,7 @@ import numpy as np
 
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.identification.equations import Form, LONGITUDINAL, SPEED
-from xplane_bridge.identification.signals import CONTROLS, Flight, Manoeuvre
+from xplane_bridge.identification.signals import Array, CONTROLS, Flight, Manoeuvre, Mask
 
 MOVED = 0.01
 """A control that moves less, of its full deflection of 1, excites nothing."""
@@ -73,12 +73,31 @@ def excited(flight: Flight, form: Form) -> bool:
 
 
 def _by_inputs(flight: Flight) -> tuple[Manoeuvre, ...]:
+    """Return where surfaces move, and where only the throttle does."""
     times = flight.times
-    active = np.zeros(len(times), dtype=bool)
-    for name in CONTROLS:
+    surfaces = _windows(times, _moving(flight, CONTROLS))
+    alone = _moving(flight, ('throttle',))
+    for one in surfaces:
+        alone &= (times < one.begin) | (times > one.end)
+    found = [*surfaces]
+    for one in _windows(times, alone):
+        end = min([one.end, *(other.begin for other in surfaces if other.begin > one.begin)])
+        if end - one.begin >= _SHORTEST:
+            found.append(one._replace(end=end))
+    return tuple(sorted(found, key=lambda one: one.begin))
+
+
+def _moving(flight: Flight, controls: Iterable[str]) -> Mask:
+    found = np.zeros(len(flight.times), dtype=bool)
+    for name in controls:
         if flight.has(name):
             values = flight.filled(name)
-            active |= np.abs(values - np.interp(times - _WITHIN, times, values)) >= MOVED
+            found |= np.abs(
+                values - np.interp(flight.times - _WITHIN, flight.times, values)) >= MOVED
+    return found
+
+
+def _windows(times: Array, active: Mask) -> tuple[Manoeuvre, ...]:
     at = times[active]
     if not len(at):
         return ()

@@ -83,7 +83,7 @@ def _form(name: str, found: Identified, truth: Truth | None) -> list[str]:
         shown.append(
             f'  not identifiable (standard deviation above {100.0 * IDENTIFIABLE:.0f} %): '
             + ', '.join(f'{one} ({bound})' for one, bound in unclear))
-    if fit.form.omitted:
+    if fit.form.omitted and fit.form.name != SPEED.name:
         shown.append('  not needed, by stepwise regression: ' + ', '.join(
             str(one) for one in fit.form.derivatives if one in fit.form.omitted))
     for control in fit.form.controls:

@@ -17,7 +17,8 @@ The derivatives of an aircraft that is known: JSBSim's, by central differences a
 
 They are those of all forces and moments together, as flight shows them, and of the flow as it
 follows from the motion: C_m_q has C_m_alpha_dot in it. Where a flight moves a control or the angle
-of attack so far that the slope there is another one, the derivative is a range.
+of attack so far that the slope there is another one, the derivative is a range. So is that by the
+airspeed, which the speed of a propeller follows later.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xplane_bridge.aircraft.studies.linearize import linearize
+from xplane_bridge.aircraft.studies.linearize import at_once, linearize
 from xplane_bridge.aircraft.studies.modes import modes_of
-from xplane_bridge.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.aircraft.studies.spare import in_steady_flight, Spare
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control.tuning.linear_model import LinearModel
 from xplane_bridge.identification.airframe import Airframe, of_model
@@ -44,7 +45,9 @@ from xplane_bridge.identification.equations import (
     SPEED,
 )
 from xplane_bridge.identification.identify import Identification
-from xplane_bridge.identification.signals import Array, CONTROLS, Flight
+from xplane_bridge.identification.signals import Array, Flight
+
+_FELT_AT_ONCE = 'true_airspeed'
 
 
 class Slope(NamedTuple):
@@ -89,9 +92,12 @@ class Known:
         and controls, by name, where a flight got to.
         """
         at_trim = self._at({})
+        # In the first moment a propeller keeps its speed, later it has another one.
+        first = self._slopes(self._spare, at_once(self._spare))
+        fast = {name: value for name, value in first.items() if name.regressor == _FELT_AT_ONCE}
         points = [at_trim, *(
             self._at({name: deviation}) for name, both in (reached or {}).items()
-            for deviation in both if deviation)]
+            for deviation in both if deviation), at_trim | fast]
         return Truth({name: Slope(value, min(point[name] for point in points),
                                   max(point[name] for point in points))
                       for name, value in at_trim.items()},
@@ -103,13 +109,20 @@ class Known:
         for name, deviation in deviations.items():
             if name == 'angle_of_attack':
                 moved['alpha'] = state.alpha + deviation
+            elif name == 'throttle':
+                moved['engines'] = tuple(one._replace(
+                    throttle=min(max(one.throttle + deviation, 0.0), 1.0))
+                    for one in state.engines)
             else:
                 moved[name] = min(max(getattr(state, name) + deviation, -1.0), 1.0)
         spare = self._spare
         if moved:
             state = state._replace(**moved)
             spare = type(spare)(spare.name, spare.load, state, spare.propeller)
-        linear = linearize(spare, 'differences')
+        return self._slopes(spare, linearize(spare, 'differences'))
+
+    def _slopes(self, spare: Spare, linear: LinearModel) -> dict[Derivative, float]:
+        state = spare.state
         pressure = 0.5 * state.density * state.tas ** 2 * self.airframe.wing_area
         found = {}
         for form in (*FORMS, SPEED):
@@ -121,8 +134,10 @@ class Known:
                     column = column * (2.0 * state.tas / self.airframe.length(name))
                 if name == 'true_airspeed':
                     column = column * state.tas
-                found.update({Derivative(coefficient, name): float(value) for coefficient, value
-                              in zip(form.coefficients, column, strict=True)})
+                found.update({
+                    one: float(value) for coefficient, value in zip(
+                        form.coefficients, column, strict=True)
+                    if (one := Derivative(coefficient, name)) not in form.omitted})
         return found
 
 
@@ -142,10 +157,11 @@ def flown_as(model: str, flight: Flight, aircraft_path: str = '') -> Known:
 def reached(found: Identification) -> dict[str, tuple[float, float]]:
     """Return how far angle of attack and controls went from where each manoeuvre began."""
     far = {}
-    for name in ('angle_of_attack', *CONTROLS):
-        both = np.concatenate([
-            motion[name] - motion[name][0] for each in found.compatibility
-            for motion in each.motions])
+    motions = [motion for each in found.compatibility for motion in each.motions]
+    for name in ('angle_of_attack', *FLOWN):
+        if not all(name in motion.flight.values for motion in motions):
+            continue
+        both = np.concatenate([motion[name] - motion[name][0] for motion in motions])
         far[name] = (float(both.min()), float(both.max()))
     return far
 
@@ -165,18 +181,19 @@ def _coefficients(
 
     at = {signal.name: signal.value for signal in linear.outputs}
     sin_a, cos_a = math.sin(at['angle_of_attack']), math.cos(at['angle_of_attack'])
-    if form.name == SPEED.name:
+    if form.name in (LONGITUDINAL.name, SPEED.name):
+        x, z = at['specific_force_x'], at['specific_force_z']
         drag = -slope('specific_force_x') * cos_a - slope('specific_force_z') * sin_a
-        if name == 'angle_of_attack':
-            drag += at['specific_force_x'] * sin_a - at['specific_force_z'] * cos_a
-        return np.array((drag * frame.mass / pressure,))
-    if form.name == LONGITUDINAL.name:
         lift = slope('specific_force_x') * sin_a - slope('specific_force_z') * cos_a
         if name == 'angle_of_attack':
-            lift += at['specific_force_x'] * cos_a + at['specific_force_z'] * sin_a
-        return np.array((
-            lift * frame.mass / pressure,
-            slope('pitch_rate') * frame.i_yy / (pressure * frame.chord)))
+            drag, lift = drag + x * sin_a - z * cos_a, lift + x * cos_a + z * sin_a
+        if name == 'true_airspeed':
+            # What is left without the dynamic pressure.
+            drag += 2.0 * (x * cos_a + z * sin_a) / at['true_airspeed']
+            lift -= 2.0 * (x * sin_a - z * cos_a) / at['true_airspeed']
+        forces = {'C_D': drag * frame.mass, 'C_L': lift * frame.mass,
+                  'C_m': slope('pitch_rate') * frame.i_yy / frame.chord}
+        return np.array([forces[one] for one in form.coefficients]) / pressure
     roll, yaw = slope('roll_rate'), slope('yaw_rate')
     over = 1.0 / (pressure * frame.wing_span)
     return np.array((

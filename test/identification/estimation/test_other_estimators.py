@@ -24,11 +24,12 @@ import synthetic
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.identification.equations import Derivative, LATERAL, LONGITUDINAL
+from xplane_bridge.identification.estimation.by_speed import by_speed, foretold_path
 from xplane_bridge.identification.estimation.frequency_domain import frequency_domain
-from xplane_bridge.identification.estimation.path_force import foretold_path, path_force
 from xplane_bridge.identification.signals import IdentificationError, Manoeuvre
 
 KNOWN = {'C_D_alpha': 0.3, 'C_D_u': 0.12, 'C_D_delta_t': -0.08}
+NOT_THERE = ('C_L_u', 'C_L_delta_t', 'C_m_u', 'C_m_delta_t')
 STEP = 0.02
 
 
@@ -38,9 +39,10 @@ def flown(noise=0.0, lag=0.8, seed=1, throttle=True):
     alpha = 0.03 + 0.02 * np.sin(2.1 * times)
     speed = synthetic.SPEED * (1.0 + 0.06 * np.sin(0.3 * times))
     lever = 0.6 - 0.2 * ((times > 4.0) & (times < 11.0)) + 0.15 * (times > 16.0)
-    late, acting = [lever[0]], lever[0]
+    late, half, acting = [lever[0]], lever[0], lever[0]
     for now in lever[1:]:
-        acting += (1.0 - math.exp(-STEP / lag)) * (now - acting)
+        half += (1.0 - math.exp(-STEP / lag)) * (now - half)
+        acting += (1.0 - math.exp(-STEP / lag)) * (half - acting)
         late.append(acting)
     coefficient = (0.05 + KNOWN['C_D_alpha'] * alpha + KNOWN['C_D_u'] * np.log(speed)
                    + KNOWN['C_D_delta_t'] * np.array(late) * throttle)
@@ -57,41 +59,46 @@ def flown(noise=0.0, lag=0.8, seed=1, throttle=True):
     return synthetic.motion(times, values | ({'throttle': lever} if throttle else {}))
 
 
+def told(fit):
+    """Return what is told of the drag."""
+    return {name: one for name, one in fit.derivatives.items() if name.coefficient == 'C_D'}
+
+
 def test_drag_and_thrust_are_found_with_the_engines_lag():
-    _, fit = path_force([flown(noise=0.02)])
-    assert {str(name) for name in fit.derivatives} == KNOWN.keys()
-    for name, one in fit.derivatives.items():
+    _, fit = by_speed([flown(noise=0.02)])
+    assert {str(name) for name in fit.derivatives} == {*KNOWN, *NOT_THERE}
+    for name, one in told(fit).items():
         assert abs(one.value - KNOWN[str(name)]) < 3.0 * one.deviation, name
         assert one.bound < 0.05, name
     assert fit.delay.value == pytest.approx(0.8, abs=0.1)
-    measured, told = foretold_path(fit, [flown()])
-    assert np.abs(measured[0] - told[0]).max() < 0.02
+    measured, said = foretold_path(fit, [flown()])
+    assert np.abs(measured[0] - said[0]).max() < 0.02
 
 
 def test_two_sigma_of_drag_contain_the_truth():
     inside = [
         abs(one.value - KNOWN[str(name)]) < 2.0 * one.deviation
-        for seed in range(40) for name, one in path_force(
-            [flown(noise=0.05, seed=seed)])[1].derivatives.items()]
+        for seed in range(40) for name, one in told(
+            by_speed([flown(noise=0.05, seed=seed)])[1]).items()]
     assert 0.90 <= np.mean(inside) <= 0.99
 
 
 def test_without_a_throttle_there_is_nothing_by_it():
-    _, fit = path_force([flown(throttle=False)])
-    assert {str(name) for name in fit.derivatives} == {'C_D_alpha', 'C_D_u'}
+    _, fit = by_speed([flown(throttle=False)])
+    assert {str(name) for name in fit.derivatives} == {'C_D_alpha', 'C_D_u', 'C_L_u', 'C_m_u'}
     assert fit.delay.value == 0.0
 
 
 def test_a_thrust_that_never_follows_is_refused():
-    with pytest.raises(IdentificationError, match='thrust follows the throttle with a time'):
-        path_force([flown(lag=200.0)])
+    with pytest.raises(IdentificationError, match='thrust follows the throttle with two time'):
+        by_speed([flown(lag=6.0)])
 
 
 def test_the_vanes_error_is_in_the_bounds():
     motion, other = flown(noise=0.02), flown(noise=0.02)
     other.flight.values['angle_of_attack'] = 1.3 * motion['angle_of_attack']
     name = Derivative('C_D', 'angle_of_attack')
-    alone, both = (path_force([motion], others)[1] for others in ([], [[other]]))
+    alone, both = (by_speed([motion], others)[1] for others in ([], [[other]]))
     assert both.derivatives[name].deviation > 1.5 * alone.derivatives[name].deviation
 
 
@@ -99,7 +106,7 @@ def test_the_vanes_error_is_in_the_bounds():
     (LONGITUDINAL, synthetic.longitudinal, synthetic.LONGITUDINAL),
     (LATERAL, synthetic.lateral, synthetic.LATERAL)], ids=['longitudinal', 'lateral'])
 def test_the_frequency_domain_finds_the_same(form, exact, known):
-    motion = exact()
+    motion = exact(seconds=25.0, shape=synthetic.sweep)
     assert frequency_domain(form, [motion]) is None
     swept = replace(motion, measured=replace(
         motion.measured, manoeuvres=(Manoeuvre('chirp_elevator', 0.0, math.inf),)))
@@ -107,14 +114,16 @@ def test_the_frequency_domain_finds_the_same(form, exact, known):
     assert found is not None
     for name, one in found.derivatives.items():
         value = known[str(name)]
+        # One delay is that of the moments, which see a control held; lift sees it at once.
+        within = 0.2 if str(name) in ('C_L_q', 'C_L_delta_e') else 0.06
         assert one.value == pytest.approx(
-            value, rel=0.06, abs=max(3.0 * one.deviation, 0.004)), name
+            value, rel=within, abs=max(3.0 * one.deviation, 0.004)), name
     assert found.band[0] < 0.3
     assert found.band[1] > 0.8
 
 
 def test_the_frequency_domain_finds_a_late_control():
-    motion = synthetic.longitudinal(late=2)
+    motion = synthetic.longitudinal(seconds=25.0, late=2, shape=synthetic.sweep)
     swept = replace(motion, measured=replace(
         motion.measured, manoeuvres=(Manoeuvre('multisine', 0.0, math.inf),)))
     found = frequency_domain(LONGITUDINAL, [swept])

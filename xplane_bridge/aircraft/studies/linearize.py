@@ -139,11 +139,30 @@ def linearize(spare: Spare, method: str = '', patient: bool = False) -> LinearMo
         spare.name, 'differences', state, point, *_by_differences(spare.model(), point))
 
 
+def at_once(spare: Spare) -> LinearModel:
+    """
+    Return the linear model of the first moment, in which engines and propellers keep their speed.
+
+    That of a piston engine and its propeller takes a second to follow the airspeed; of others it
+    is what linearize() returns. Raises ValueError as that does.
+    """
+    steady = linearize(spare, 'differences')
+    model = spare.model()
+    if not model.has_pistons:
+        return steady
+    point = point_of(spare.state)
+    _derivatives(model, point)
+    return _made(spare.name, 'differences', spare.state, point,
+                 *_by_differences(model, point, at_once=True))
+
+
 class _NotPossibleError(ValueError):
     """JSBSim's own way is not possible."""
 
 
-def _by_differences(model: Model, point: Point) -> tuple[Array, Array]:
+def _by_differences(
+    model: Model, point: Point, at_once: bool = False
+) -> tuple[Array, Array]:
     """Return A and B by central differences."""
     columns = []
     for kind, steps in (('states', {name: step for name, (_, step, _, _) in _STATES.items()}),
@@ -155,14 +174,14 @@ def _by_differences(model: Model, point: Point) -> tuple[Array, Array]:
                 low, high = (0.0 if name == 'throttle' else -1.0), 1.0
             above, below = min(base[name] + step, high), max(base[name] - step, low)
             columns.append((
-                _derivatives(model, replace(point, **{kind: base | {name: above}}))
-                - _derivatives(model, replace(point, **{kind: base | {name: below}})))
+                _derivatives(model, replace(point, **{kind: base | {name: above}}), at_once)
+                - _derivatives(model, replace(point, **{kind: base | {name: below}}), at_once))
                 / (above - below))
     both = np.array(columns).T
     return both[:, :len(_STATES)], both[:, len(_STATES):]
 
 
-def _derivatives(model: Model, point: Point) -> Array:
+def _derivatives(model: Model, point: Point, at_once: bool = False) -> Array:
     """Place the model at a point and return the derivatives of the states."""
     x = point.states
     airspeed, alpha, beta = (
@@ -177,7 +196,7 @@ def _derivatives(model: Model, point: Point) -> Array:
         node, _, sign = _INPUTS[name]
         for engine in range(model.reader.engine_count if name == 'throttle' else 1):
             model.set(node.format(engine), sign * value)
-    model.equilibrate()
+    model.equilibrate(at_once=at_once)
     u_dot, v_dot, w_dot, *rates_dot = model.accelerations()
     airspeed_dot = (u * u_dot + v * v_dot + w * w_dot) / airspeed
     forward = math.hypot(u, w)
