@@ -23,7 +23,7 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 from xplane_bridge.identification.checks import check, check_manoeuvre
 from xplane_bridge.identification.identify import identify
 from xplane_bridge.identification.manoeuvres import manoeuvres
-from xplane_bridge.identification.signals import Flight, IdentificationError, Manoeuvre
+from xplane_bridge.identification.motion.signals import Flight, IdentificationError, Manoeuvre
 
 
 def flight(**changed):

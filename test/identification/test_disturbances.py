@@ -22,10 +22,10 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.aircraft.studies.modes import modes_of
 from xplane_bridge.identification import disturbances
-from xplane_bridge.identification.equations import LATERAL, LONGITUDINAL
 from xplane_bridge.identification.estimation.equation_error import equation_error
 from xplane_bridge.identification.estimation.output_error import output_error
 from xplane_bridge.identification.identify import Identified
+from xplane_bridge.identification.motion.equations import LATERAL, LONGITUDINAL
 
 NOISE = {'angle_of_attack': 8e-4, 'sideslip': 8e-4, 'pitch_rate': 8e-4, 'roll_rate': 8e-4,
          'yaw_rate': 8e-4, 'specific_force_z': 0.02, 'specific_force_y': 0.02}

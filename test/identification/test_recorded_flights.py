@@ -30,8 +30,8 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 from xplane_bridge.conversions import frames
 from xplane_bridge.flights.recordings.topics import RecordingError
+from xplane_bridge.identification.motion.signals import IdentificationError, Manoeuvre
 from xplane_bridge.identification.reading.topics import of_recording
-from xplane_bridge.identification.signals import IdentificationError, Manoeuvre
 
 ROOT = Path(__file__).parents[2]
 BEGIN = 1_700_000_000.0

@@ -20,8 +20,8 @@ import synthetic
 
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
+from xplane_bridge.identification.motion.signals import IdentificationError
 from xplane_bridge.identification.reading.tables import load_map, of_table
-from xplane_bridge.identification.signals import IdentificationError
 
 MAP = """
 time: {column: t_ms, unit: ms}

@@ -43,15 +43,15 @@ from xplane_bridge.common.command_line import (
 from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.common.text import counted
 from xplane_bridge.flights.recordings import parquet_file
-from xplane_bridge.identification import airframe as airframes
 from xplane_bridge.identification import pooled
 from xplane_bridge.identification.disturbances import flown, linear_model, slopes_of
 from xplane_bridge.identification.identify import Identification, identify
 from xplane_bridge.identification.jsbsim_aircraft import aircraft_files
+from xplane_bridge.identification.motion import airframe as airframes
+from xplane_bridge.identification.motion.signals import Flight
 from xplane_bridge.identification.reading import tables
 from xplane_bridge.identification.reading.topics import of_recording
 from xplane_bridge.identification.report import as_mapping, lines
-from xplane_bridge.identification.signals import Flight
 from xplane_bridge.identification.truth import flown_as, reached, Truth
 
 IDENTIFIED, NOT_IDENTIFIED = 0, 2

@@ -21,10 +21,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from xplane_bridge.common.text import counted
-from xplane_bridge.identification.equations import Form, GRAVITY, Motion, RATES
 from xplane_bridge.identification.estimation.equation_error import Regression
 from xplane_bridge.identification.estimation.output_error import Fit
-from xplane_bridge.identification.signals import (
+from xplane_bridge.identification.motion.equations import Form, GRAVITY, Motion, RATES
+from xplane_bridge.identification.motion.signals import (
     Array,
     CONTROLS,
     Flight,

@@ -32,11 +32,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xplane_bridge.identification.airframe import Airframe
-from xplane_bridge.identification.equations import GRAVITY, middles, Motion, RATES
 from xplane_bridge.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.identification.estimation.output_error import Estimate
-from xplane_bridge.identification.signals import Array, Flight, IdentificationError, Mask
+from xplane_bridge.identification.motion.airframe import Airframe
+from xplane_bridge.identification.motion.equations import GRAVITY, middles, Motion, RATES
+from xplane_bridge.identification.motion.signals import Array, Flight, IdentificationError, Mask
 
 # What is estimated: its unit, and how large it is likely to be with any sensor. That is an
 # a priori standard deviation, which keeps near zero what a manoeuvre does not show.

@@ -45,8 +45,10 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.control.tuning.linear_model import LinearModel, Signal
 from xplane_bridge.conversions import air
-from xplane_bridge.identification.airframe import Airframe
-from xplane_bridge.identification.equations import (
+from xplane_bridge.identification.estimation.output_error import Estimate
+from xplane_bridge.identification.identify import Identified
+from xplane_bridge.identification.motion.airframe import Airframe
+from xplane_bridge.identification.motion.equations import (
     Derivative,
     inverse_inertia,
     LATERAL,
@@ -55,9 +57,7 @@ from xplane_bridge.identification.equations import (
     RATES,
     SPEED,
 )
-from xplane_bridge.identification.estimation.output_error import Estimate
-from xplane_bridge.identification.identify import Identified
-from xplane_bridge.identification.signals import Array
+from xplane_bridge.identification.motion.signals import Array
 
 # What is said of each mode, with its unit. A slow spiral may converge or diverge: its growth is
 # finite both ways, and its time to double is not.

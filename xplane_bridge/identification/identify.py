@@ -26,7 +26,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from xplane_bridge.identification.airframe import Airframe
 from xplane_bridge.identification.checks import (
     check,
     check_fit,
@@ -36,15 +35,6 @@ from xplane_bridge.identification.checks import (
     check_size,
 )
 from xplane_bridge.identification.compatibility import check_compatibility, Compatibility
-from xplane_bridge.identification.equations import (
-    Derivative,
-    Form,
-    FORMS,
-    LONGITUDINAL,
-    MAGNITUDE,
-    Motion,
-    SPEED,
-)
 from xplane_bridge.identification.estimation.by_speed import by_speed, foretold_path
 from xplane_bridge.identification.estimation.equation_error import equation_error, Regression
 from xplane_bridge.identification.estimation.frequency_domain import (
@@ -54,7 +44,17 @@ from xplane_bridge.identification.estimation.frequency_domain import (
 from xplane_bridge.identification.estimation.output_error import Fit, foretold, output_error
 from xplane_bridge.identification.estimation.structure import needless
 from xplane_bridge.identification.manoeuvres import excited, manoeuvres, moved
-from xplane_bridge.identification.signals import Flight, IdentificationError
+from xplane_bridge.identification.motion.airframe import Airframe
+from xplane_bridge.identification.motion.equations import (
+    Derivative,
+    Form,
+    FORMS,
+    LONGITUDINAL,
+    MAGNITUDE,
+    Motion,
+    SPEED,
+)
+from xplane_bridge.identification.motion.signals import Flight, IdentificationError
 from xplane_bridge.identification.validation import Agreement, agreement
 
 IDENTIFIABLE = 0.1

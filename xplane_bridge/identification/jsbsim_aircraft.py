@@ -33,9 +33,10 @@ import numpy as np
 from xplane_bridge.aircraft.state import AILERON_SIGN, ELEVATOR_SIGN, FOOT, POUND, RUDDER_SIGN
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.common.units import STANDARD_GRAVITY
-from xplane_bridge.identification.airframe import SLUG_SQUARE_FOOT
 from xplane_bridge.identification.disturbances import flown, slopes_of
-from xplane_bridge.identification.equations import (
+from xplane_bridge.identification.identify import Identification
+from xplane_bridge.identification.motion.airframe import SLUG_SQUARE_FOOT
+from xplane_bridge.identification.motion.equations import (
     Derivative,
     LATERAL,
     LONGITUDINAL,
@@ -43,8 +44,7 @@ from xplane_bridge.identification.equations import (
     RATES,
     SPEED,
 )
-from xplane_bridge.identification.identify import Identification
-from xplane_bridge.identification.signals import IdentificationError
+from xplane_bridge.identification.motion.signals import IdentificationError
 
 ENGINE = 'constant_thrust'
 # Full deflection of each surface (rad), as derivatives are by its part; fuel that is never burnt.

@@ -22,8 +22,8 @@ import re
 import numpy as np
 
 from xplane_bridge.common.controls import FLOWN
-from xplane_bridge.identification.equations import Form, LONGITUDINAL, SPEED
-from xplane_bridge.identification.signals import Array, CONTROLS, Flight, Manoeuvre, Mask
+from xplane_bridge.identification.motion.equations import Form, LONGITUDINAL, SPEED
+from xplane_bridge.identification.motion.signals import Array, CONTROLS, Flight, Manoeuvre, Mask
 
 MOVED = 0.01
 """A control that moves less, of its full deflection of 1, excites nothing."""

@@ -34,7 +34,7 @@ from xplane_bridge.common.drawing import (
 )
 from xplane_bridge.identification.compatibility import Compatibility, OUTPUTS
 from xplane_bridge.identification.identify import Identified
-from xplane_bridge.identification.signals import Array
+from xplane_bridge.identification.motion.signals import Array
 
 _DEGREES = {'rad': 'deg', 'rad/s': 'deg/s'}
 _UNITS = {

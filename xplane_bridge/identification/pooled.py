@@ -33,12 +33,12 @@ import numpy as np
 
 from xplane_bridge.common.text import aligned, counted
 from xplane_bridge.flights.recordings import parquet_file
-from xplane_bridge.identification.airframe import Airframe
-from xplane_bridge.identification.equations import unit_of
 from xplane_bridge.identification.estimation.output_error import Estimate
 from xplane_bridge.identification.identify import identify
+from xplane_bridge.identification.motion.airframe import Airframe
+from xplane_bridge.identification.motion.equations import unit_of
+from xplane_bridge.identification.motion.signals import Array
 from xplane_bridge.identification.reading.topics import of_recording
-from xplane_bridge.identification.signals import Array
 from xplane_bridge.identification.truth import flown_as, reached
 
 Row = dict[str, Any]

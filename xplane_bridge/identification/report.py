@@ -24,9 +24,9 @@ from xplane_bridge.aircraft.studies.modes import UNCONTROLLED
 from xplane_bridge.common.text import aligned
 from xplane_bridge.identification.compatibility import Compatibility, ERRORS
 from xplane_bridge.identification.disturbances import estimated_modes, EstimatedModes
-from xplane_bridge.identification.equations import MAGNITUDE, SPEED, unit_of
 from xplane_bridge.identification.estimation.output_error import Estimate, Fit
 from xplane_bridge.identification.identify import IDENTIFIABLE, Identification, Identified
+from xplane_bridge.identification.motion.equations import MAGNITUDE, SPEED, unit_of
 from xplane_bridge.identification.truth import Slope, Truth
 
 # A slope whose range is wider than this part of it is not constant.

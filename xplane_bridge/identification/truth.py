@@ -34,9 +34,10 @@ from xplane_bridge.aircraft.studies.modes import modes_of
 from xplane_bridge.aircraft.studies.spare import in_steady_flight, Spare
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control.tuning.linear_model import LinearModel
-from xplane_bridge.identification.airframe import Airframe, of_model
 from xplane_bridge.identification.disturbances import altitude_and_airspeed, figures_of
-from xplane_bridge.identification.equations import (
+from xplane_bridge.identification.identify import Identification
+from xplane_bridge.identification.motion.airframe import Airframe, of_model
+from xplane_bridge.identification.motion.equations import (
     Derivative,
     Form,
     FORMS,
@@ -44,8 +45,7 @@ from xplane_bridge.identification.equations import (
     RATES,
     SPEED,
 )
-from xplane_bridge.identification.identify import Identification
-from xplane_bridge.identification.signals import Array, Flight
+from xplane_bridge.identification.motion.signals import Array, Flight
 
 _FELT_AT_ONCE = 'true_airspeed'
 

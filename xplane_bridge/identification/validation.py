@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xplane_bridge.identification.signals import Array
+from xplane_bridge.identification.motion.signals import Array
 
 
 class Agreement(NamedTuple):

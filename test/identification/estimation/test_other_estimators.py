@@ -23,10 +23,10 @@ import synthetic
 
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
-from xplane_bridge.identification.equations import Derivative, LATERAL, LONGITUDINAL
 from xplane_bridge.identification.estimation.by_speed import by_speed, foretold_path
 from xplane_bridge.identification.estimation.frequency_domain import frequency_domain
-from xplane_bridge.identification.signals import IdentificationError, Manoeuvre
+from xplane_bridge.identification.motion.equations import Derivative, LATERAL, LONGITUDINAL
+from xplane_bridge.identification.motion.signals import IdentificationError, Manoeuvre
 
 KNOWN = {'C_D_alpha': 0.3, 'C_D_u': 0.12, 'C_D_delta_t': -0.08}
 NOT_THERE = ('C_L_u', 'C_L_delta_t', 'C_m_u', 'C_m_delta_t')

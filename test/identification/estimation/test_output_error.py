@@ -20,9 +20,9 @@ import synthetic
 
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
-from xplane_bridge.identification.equations import LATERAL, LONGITUDINAL
 from xplane_bridge.identification.estimation.equation_error import equation_error
 from xplane_bridge.identification.estimation.output_error import foretold, output_error
+from xplane_bridge.identification.motion.equations import LATERAL, LONGITUDINAL
 from xplane_bridge.identification.validation import agreement
 
 NOISE = {'angle_of_attack': 8e-4, 'pitch_rate': 8e-4, 'specific_force_z': 0.02}

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xplane_bridge.identification.signals import Array
+from xplane_bridge.identification.motion.signals import Array
 
 # Lags of the autocorrelation, as a part of a manoeuvre (Morelli and Klein).
 _LAGS = 0.2

@@ -39,7 +39,6 @@ from typing import NamedTuple
 import numpy as np
 
 from xplane_bridge.common import optional
-from xplane_bridge.identification.equations import Derivative, Form, LONGITUDINAL, Motion, SPEED
 from xplane_bridge.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.identification.estimation.equation_error import (
     coefficients,
@@ -47,7 +46,14 @@ from xplane_bridge.identification.estimation.equation_error import (
     Regression,
 )
 from xplane_bridge.identification.estimation.output_error import Estimate, Fit
-from xplane_bridge.identification.signals import Array, IdentificationError
+from xplane_bridge.identification.motion.equations import (
+    Derivative,
+    Form,
+    LONGITUDINAL,
+    Motion,
+    SPEED,
+)
+from xplane_bridge.identification.motion.signals import Array, IdentificationError
 
 THROTTLE = 'throttle'
 # The longest time constant (s), and a step of it for its effect.

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xplane_bridge.identification.equations import (
+from xplane_bridge.identification.motion.equations import (
     Derivative,
     Form,
     held_control,
@@ -37,7 +37,7 @@ from xplane_bridge.identification.equations import (
     Motion,
     system,
 )
-from xplane_bridge.identification.signals import Array
+from xplane_bridge.identification.motion.signals import Array
 
 CORRELATED = 0.95
 """Two regressors that are so much alike cannot be told apart in practice (the book's 0.9)."""

@@ -29,10 +29,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.identification.equations import Derivative, Form, Motion
 from xplane_bridge.identification.estimation.equation_error import coefficients, regressor
 from xplane_bridge.identification.estimation.output_error import Estimate
-from xplane_bridge.identification.signals import Array
+from xplane_bridge.identification.motion.equations import Derivative, Form, Motion
+from xplane_bridge.identification.motion.signals import Array
 
 SWEPT = ('chirp', 'multisine')
 """How the names of manoeuvres begin that have a band of frequencies."""

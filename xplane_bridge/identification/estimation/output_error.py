@@ -32,7 +32,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xplane_bridge.identification.equations import (
+from xplane_bridge.identification.estimation.bounds import corrected_covariance
+from xplane_bridge.identification.estimation.equation_error import NO_COLLINEARITY, Regression
+from xplane_bridge.identification.motion.equations import (
     as_simulated,
     Derivative,
     Form,
@@ -42,9 +44,7 @@ from xplane_bridge.identification.equations import (
     propagators,
     system,
 )
-from xplane_bridge.identification.estimation.bounds import corrected_covariance
-from xplane_bridge.identification.estimation.equation_error import NO_COLLINEARITY, Regression
-from xplane_bridge.identification.signals import Array, IdentificationError, Mask
+from xplane_bridge.identification.motion.signals import Array, IdentificationError, Mask
 
 _MOST_STEPS = 30
 _CONVERGED = 1e-4

@@ -27,9 +27,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xplane_bridge.identification.equations import Derivative, Form, Motion
 from xplane_bridge.identification.estimation.equation_error import coefficients, regressor
-from xplane_bridge.identification.signals import Array
+from xplane_bridge.identification.motion.equations import Derivative, Form, Motion
+from xplane_bridge.identification.motion.signals import Array
 
 # A regressor is needed if its partial F ratio is above: 99.9 % sure for some hundred samples.
 _NEEDED = 11.0

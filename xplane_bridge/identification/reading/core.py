@@ -23,7 +23,7 @@ from xplane_bridge.control.policy.observation import INDEX
 from xplane_bridge.conversions import frames
 from xplane_bridge.flights.core import CoreFlight
 from xplane_bridge.flights.flight import State
-from xplane_bridge.identification.signals import (
+from xplane_bridge.identification.motion.signals import (
     Array,
     Flight,
     IdentificationError,

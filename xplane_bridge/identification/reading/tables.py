@@ -26,7 +26,7 @@ import numpy as np
 from xplane_bridge.common import optional, plain_files, plain_yaml
 from xplane_bridge.common.text import did_you_mean, printable
 from xplane_bridge.conversions.expressions.units import unit_of
-from xplane_bridge.identification.signals import (
+from xplane_bridge.identification.motion.signals import (
     Array,
     Flight,
     IdentificationError,

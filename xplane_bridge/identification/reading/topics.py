@@ -36,7 +36,7 @@ from xplane_bridge.flights.recordings import parquet_file
 from xplane_bridge.flights.recordings.files import beginning, Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
 from xplane_bridge.flights.recordings.topics import RecordingError
-from xplane_bridge.identification.signals import (
+from xplane_bridge.identification.motion.signals import (
     Array,
     Flight,
     IdentificationError,

@@ -37,8 +37,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xplane_bridge.identification.airframe import Airframe
-from xplane_bridge.identification.signals import Array, Flight
+from xplane_bridge.identification.motion.airframe import Airframe
+from xplane_bridge.identification.motion.signals import Array, Flight
 
 GRAVITY = 9.80665
 
