@@ -17,8 +17,8 @@ Data compatibility: accelerometers, gyros, vanes and airspeed should tell of the
 
 Specific forces and angular rates are integrated along the kinematic equations, and what comes out
 is compared with the measured airspeed, flow angles and attitude. Biases and scale factors
-of accelerometers, gyros and vanes, the scale factor of the airspeed, and how the sensor
-of attitude is mounted are estimated, such that both agree. Klein and Morelli, Aircraft System
+of accelerometers, gyros and vanes, the scale factor of the airspeed, how the sensor of attitude
+is mounted, and how late the air data are, are estimated, such that both agree. Klein and Morelli, Aircraft System
 Identification, AIAA 2006, chapter 10.
 
 The air is taken as still, or as moving steadily with the aircraft. Sensors are taken as at the
@@ -60,17 +60,23 @@ ERRORS: Mapping[str, tuple[str, float]] = {
     'sideslip_bias': ('rad', 0.05),
     'roll_bias': ('rad', 0.01),
     'pitch_bias': ('rad', 0.01),
+    'air_data_delay': ('s', 0.03),
 }
 _AT = {name: at for at, name in enumerate(ERRORS)}
 FORCES = ('specific_force_x', 'specific_force_y', 'specific_force_z')
-OUTPUTS = ('true_airspeed', 'angle_of_attack', 'sideslip', 'roll', 'pitch')
+FLOW = ('true_airspeed', 'angle_of_attack', 'sideslip')
+OUTPUTS = (*FLOW, 'roll', 'pitch')
 
 # Standard deviations of the outputs to begin with, and the smallest (m/s, rad): below that it is
 # the integration that differs, and no sensor.
 _FIRST = np.array([0.5, 0.01, 0.01, 0.01, 0.01])
 _LEAST = np.array([0.02, 3e-4, 3e-4, 3e-4, 3e-4])
 _PASSES = 5
+# Of each manoeuvre: u, v, w, roll, pitch at its begin, and what roll and pitch have drifted by
+# since the others (rad), and drift (rad/s), with a priori standard deviations.
 _STATES = 5
+_DRIFTS = (0.005, 0.005, 3e-4, 3e-4)
+_OWN = _STATES + len(_DRIFTS)
 # A vane or a pitot tube that is so far from what the others say is in another unit, or broken.
 _WRONG_SCALE = 0.4
 
@@ -116,8 +122,23 @@ class _Reconstruction:
             for column in (3, 4):
                 known = np.isfinite(self.measured[:, at, column])
                 self.measured[known, at, column] = np.unwrap(self.measured[known, at, column])
-        self.starts = np.stack([self._start(part) for part in parts])
+        self.starts = np.stack([
+            np.concatenate((self._start(part), np.zeros(len(_DRIFTS)))) for part in parts])
+        self.since = np.cumsum(self.steps, axis=0) - self.steps
         self.size = len(ERRORS) + self.starts.size
+
+    @staticmethod
+    def _own(thetas: Array) -> Array:
+        """Return what is each manoeuvre's own: (batch, manoeuvres, _OWN)."""
+        return thetas[:, len(ERRORS):].reshape(len(thetas), -1, _OWN)
+
+    def rates(self, values: Array) -> Array:
+        """Return the slopes by time of values (n, manoeuvres, ...) in each manoeuvre."""
+        found = np.zeros_like(values)
+        for at, n in enumerate(self.lengths):
+            found[:n, at] = np.gradient(
+                values[:n, at], np.concatenate(((0.0,), np.cumsum(self.steps[:n - 1, at]))), axis=0)
+        return found
 
     @staticmethod
     def _start(part: Flight) -> Array:
@@ -135,8 +156,7 @@ class _Reconstruction:
 
     def states(self, thetas: Array) -> Array:
         """Return u, v, w, roll, pitch for a batch of parameters: (n, manoeuvres, batch, 5)."""
-        x = thetas[:, len(ERRORS):].reshape(len(thetas), -1, _STATES).transpose(1, 0, 2)
-        x = np.ascontiguousarray(x.transpose(2, 0, 1))
+        x = np.ascontiguousarray(self._own(thetas)[..., :_STATES].transpose(2, 1, 0))
         biases, scales = thetas[:, :6], 1.0 + thetas[:, 6:12]
         found = np.empty((len(self.inputs), *x.shape))
         for at, (inputs, steps) in enumerate(zip(self.inputs, self.steps, strict=True)):
@@ -156,16 +176,20 @@ class _Reconstruction:
                  for at, (part, n) in enumerate(zip(parts, self.lengths, strict=True))]
                 for trial, theta in enumerate(thetas)]
 
-    @staticmethod
-    def outputs(states: Array, thetas: Array) -> Array:
+    def outputs(self, states: Array, thetas: Array) -> Array:
         """Return the OUTPUTS as the sensors would show them (n, manoeuvres, batch, 5)."""
-        speed, alpha, beta = flow(states)
+        late = thetas[:, _AT['air_data_delay']]
+        # To first order: what a delay is in which nothing turns round.
+        speed, alpha, beta = (one - late * self.rates(one) for one in flow(states))
         error = {name: thetas[:, at] for name, at in _AT.items()}
+        drift = self._own(thetas)[..., _STATES:].transpose(1, 0, 2)
+        drift = drift[..., :2] + drift[..., 2:] * self.since[..., None, None]
         return np.stack((
             speed * (1.0 + error['true_airspeed_scale']),
             alpha * (1.0 + error['angle_of_attack_scale']) + error['angle_of_attack_bias'],
             beta * (1.0 + error['sideslip_scale']) + error['sideslip_bias'],
-            states[..., 3] + error['roll_bias'], states[..., 4] + error['pitch_bias']), axis=-1)
+            states[..., 3] + error['roll_bias'] + drift[..., 0],
+            states[..., 4] + error['pitch_bias'] + drift[..., 1]), axis=-1)
 
 
 def _inputs(part: Flight, step: float) -> Array:
@@ -217,9 +241,11 @@ def check_compatibility(
     every = _Reconstruction(parts, step)
     theta = np.concatenate((np.zeros(len(ERRORS)), every.starts.ravel()))
     likely = np.concatenate((
-        [size for _, size in ERRORS.values()], np.full(every.starts.size, np.inf)))
+        [size for _, size in ERRORS.values()],
+        np.tile((*(np.inf,) * _STATES, *_DRIFTS), len(parts))))
     steps = np.concatenate((
-        1e-3 * likely[:len(ERRORS)], np.tile((1e-3, 1e-3, 1e-3, 1e-5, 1e-5), len(parts))))
+        1e-3 * likely[:len(ERRORS)],
+        np.tile((1e-3, 1e-3, 1e-3, *(1e-5,) * (_OWN - 3)), len(parts))))
     known = np.isfinite(every.measured)
     deviations = _FIRST
     for step in range(_PASSES):
@@ -280,7 +306,7 @@ def _rms(left: Array, known: Mask, before: Array) -> Array:
 
 
 def _refuse_wrong_scales(parts: Sequence[Flight], errors: Mapping[str, Estimate]) -> None:
-    for name in ('true_airspeed', 'angle_of_attack', 'sideslip'):
+    for name in FLOW:
         scale = errors[f'{name}_scale'].value
         if abs(scale) > _WRONG_SCALE:
             raise IdentificationError(
@@ -299,6 +325,10 @@ def _corrected(
     filled = {name: right(name, part.filled(name)) for name in part.values if part.has(name)}
     measured = {name: right(name, values) for name, values in part.values.items()}
     speed, alpha, beta = flow(states)
+    for name, values in zip(FLOW, (speed, alpha, beta), strict=True):
+        if name in measured:
+            measured[name] = measured[name] + errors['air_data_delay'] * np.gradient(
+                values, part.times)
     filled |= {'true_airspeed': speed, 'angle_of_attack': alpha, 'sideslip': beta,
                'roll': states[:, 3], 'pitch': states[:, 4]}
     return Motion(
