@@ -44,8 +44,6 @@ from xplane_bridge.identification.reading.core import of_core
 from xplane_bridge.identification.truth import flown_as, reached
 
 FLIGHTS = 20
-# At 120 JSBSim's own rate of the angle of attack, of a step before, makes C_m_q 3 % larger.
-RATE = 480
 CONSUMER = """
 imu:
   rate: 60.0
@@ -66,14 +64,27 @@ air_data:
   temperature: {noise: 0.1, bias_turn_on: 1.5}
   flow_angles: {noise: 3.5e-3, bias_turn_on: 8.7e-3}
 """
-# Aircraft: altitude (m), calibrated airspeed (m/s), and the inputs' parts of those of the c172p.
+
+
+class Flown(NamedTuple):
+    """
+    Altitude (m), calibrated airspeed (m/s), and the inputs' parts of those of the c172p.
+
+    At 120 steps per second JSBSim's own rate of the angle of attack, of a step before, makes C_m_q
+    3 % larger. But at more the c310 cannot be trimmed.
+    """
+
+    altitude: float
+    airspeed: float
+    pitching: float = 1.0
+    turning: float = 1.0
+    rate: int = 480
+
+
 AIRCRAFT = {
-    'c172p': (1500.0, 51.444, 1.0, 1.0),
-    'c310': (1500.0, 75.0, 0.8, 0.8),
-    '737': (3000.0, 130.0, 1.5, 1.5),
-    'f16': (3000.0, 180.0, 2.0, 1.0),
-    'T37': (3000.0, 120.0, 1.0, 1.0),
-}
+    'c172p': Flown(1500.0, 51.444), 'c310': Flown(1500.0, 65.0, 0.8, 0.8, 120),
+    '737': Flown(3000.0, 130.0, 1.5, 1.5), 'f16': Flown(3000.0, 180.0, 2.0),
+    'T37': Flown(3000.0, 120.0)}
 Case = tuple[str, bool, float]
 
 
@@ -89,16 +100,17 @@ class Job(NamedTuple):
 def plan(aircraft: str, severity: int) -> scenario.Scenario:
     """Return the scenario identification as flown by an aircraft."""
     import yaml
-    altitude, airspeed, pitching, turning = AIRCRAFT[aircraft]
+    flown = AIRCRAFT[aircraft]
     given: dict[str, Any] = yaml.safe_load(
         Path(scenario.find('identification')).read_text(encoding='utf-8'))
-    given['initial'] |= {'altitude': altitude, 'airspeed': airspeed, 'model': aircraft}
+    given['initial'] |= {
+        'altitude': flown.altitude, 'airspeed': flown.airspeed, 'model': aircraft}
     given['criteria'] = [{'figure': 'duration', 'at_least': 0.0}]
     for event in given['events']:
         for kind in ('3211', 3211, 'doublet'):
             if kind in event and event[kind]['axis'] != 'throttle':
                 event[kind]['amplitude'] *= (
-                    pitching if event[kind]['axis'] == 'elevator' else turning)
+                    flown.pitching if event[kind]['axis'] == 'elevator' else flown.turning)
     if severity:
         given['events'].insert(0, {'at': 0.0, 'turbulence': [7.5, severity]})
     return scenario.parse('identification', given)
@@ -107,7 +119,7 @@ def plan(aircraft: str, severity: int) -> scenario.Scenario:
 def identified(job: Job) -> tuple[str, list[Case], int]:
     """Fly and identify: why not, or each identifiable derivative; and how many there were."""
     order = Order(plan(job.aircraft, job.severity), seed=job.seed, sensors=job.sensors,
-                  physics_rate=RATE)
+                  physics_rate=AIRCRAFT[job.aircraft].rate)
     with CoreFlight(order, Silent()) as flight:
         measured, step = of_core(flight)
     known = flown_as(job.aircraft, measured)

@@ -18,8 +18,8 @@ Data compatibility: accelerometers, gyros, vanes and airspeed should tell of the
 Specific forces and angular rates are integrated along the kinematic equations, and what comes out
 is compared with the measured airspeed, flow angles and attitude. Biases and scale factors
 of accelerometers, gyros and vanes, the scale factor of the airspeed, how the sensor of attitude
-is mounted, and how late the air data are, are estimated, such that both agree. Klein and Morelli, Aircraft System
-Identification, AIAA 2006, chapter 10.
+is mounted, and how late the air data are, are estimated, such that both agree. Klein and Morelli,
+Aircraft System Identification, AIAA 2006, chapter 10.
 
 The air is taken as still, or as moving steadily with the aircraft. Sensors are taken as at the
 centre of gravity.
@@ -136,8 +136,7 @@ class _Reconstruction:
         """Return the slopes by time of values (n, manoeuvres, ...) in each manoeuvre."""
         found = np.zeros_like(values)
         for at, n in enumerate(self.lengths):
-            found[:n, at] = np.gradient(
-                values[:n, at], np.concatenate(((0.0,), np.cumsum(self.steps[:n - 1, at]))), axis=0)
+            found[:n, at] = np.gradient(values[:n, at], self.since[:n, at], axis=0)
         return found
 
     @staticmethod

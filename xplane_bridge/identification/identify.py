@@ -49,6 +49,7 @@ from xplane_bridge.identification.motion.equations import (
     Derivative,
     Form,
     FORMS,
+    LATERAL,
     LONGITUDINAL,
     MAGNITUDE,
     Motion,
@@ -65,6 +66,9 @@ IDENTIFIABLE = 0.1
 _CERTAIN = 4.0
 _DIFFERENT = 0.04
 _SIDED = 0.9
+# In a turn the angle of attack does not follow the pitch rate: from this bank (rad) on C_m_q is
+# not the sum that it is in level flight. Fewer samples before it are none.
+_STEEPEST, _FEWEST = 0.2, 50
 
 
 @dataclass(frozen=True)
@@ -162,14 +166,26 @@ def _of_form(
     motions: list[Motion] = []
     others = []
     for found in checked:
-        chosen = [n for n, motion in enumerate(found.motions) if excited(motion.measured, form)]
+        ends = [_end(form, motion) for motion in found.motions]
+        own, *other = ([motion.before(end) for motion, end in zip(each, ends, strict=True)]
+                       for each in (found.motions, *found.other_motions))
+        chosen = [n for n, motion in enumerate(own)
+                  if len(motion.times) >= _FEWEST and excited(motion.measured, form)]
         before = len(motions)
-        motions += [found.motions[n] for n in chosen]
-        others.append((before, chosen, found.other_motions))
+        motions += [own[n] for n in chosen]
+        others.append((before, chosen, other))
     # The sensors of one flight err together, and not with those of another one.
     return motions, [
         [*motions[:before], *(other[n] for n in chosen), *motions[before + len(chosen):]]
         for before, chosen, every in others for other in (every if chosen else ())]
+
+
+def _end(form: Form, motion: Motion) -> float:
+    """Return until when a form describes a manoeuvre."""
+    steep = np.flatnonzero(np.abs(motion['roll']) > _STEEPEST)
+    if form.name == LATERAL.name or not len(steep):
+        return float('inf')
+    return float(motion.times[steep[0]])
 
 
 def _moved_only(form: Form, motions: Sequence[Motion]) -> Form:

@@ -29,7 +29,7 @@ MOVED = 0.01
 """A control that moves less, of its full deflection of 1, excites nothing."""
 
 _TEST_INPUT = re.compile(r'(doublet|3211|chirp|multisine|controls)(_|$)')
-# Seconds before an input that belong to its manoeuvre, and of its free response.
+# Seconds before an input that was found belong to its manoeuvre, and of its free response.
 _BEFORE, _AFTER = 0.25, 6.0
 # A control moves if it changes by MOVED within this time (s); at rest for longer, it has ended.
 _WITHIN, _REST = 0.5, 4.0
@@ -37,10 +37,14 @@ _SHORTEST, _LONGEST = 2.0, 60.0
 
 
 def manoeuvres(flight: Flight) -> tuple[Manoeuvre, ...]:
-    """Return the manoeuvres of a flight in which a control moves, in the order of their times."""
+    """
+    Return the manoeuvres of a flight in which a control moves, in the order of their times.
+
+    Those that its scenario says begin with their inputs: before, a controller may have answered
+    the noise of the sensors with the surfaces, and that correlation would bias all estimates.
+    """
     known = _together(
-        Manoeuvre(one.name, one.begin - _BEFORE, one.end) for one in flight.manoeuvres
-        if _TEST_INPUT.match(one.name))
+        one for one in flight.manoeuvres if _TEST_INPUT.match(one.name))
     found = known or _by_inputs(flight)
     return tuple(one for one in found if any(
         moved(flight.part(one), name) for name in FLOWN))
@@ -50,7 +54,7 @@ def _together(parts: Iterable[Manoeuvre]) -> tuple[Manoeuvre, ...]:
     """Return manoeuvres of which no two share a time: inputs on several axes at once are one."""
     found: list[Manoeuvre] = []
     for one in sorted(parts, key=lambda part: part.begin):
-        if found and one.begin < found[-1].end - _BEFORE:
+        if found and one.begin < found[-1].end:
             before = found.pop()
             one = Manoeuvre(f'{before.name} and {one.name}', before.begin,
                             max(before.end, one.end))

@@ -138,6 +138,11 @@ class Motion:
         """Return the times (s)."""
         return self.flight.times
 
+    def before(self, end: float) -> Motion:
+        """Return the part of it before a time (s)."""
+        part = self.measured.manoeuvres[0]._replace(end=end)
+        return Motion(self.flight.part(part), self.measured.part(part), self.airframe)
+
     @cached_property
     def pressure_area(self) -> Array:
         """Return dynamic pressure times wing area, N."""
