@@ -85,7 +85,7 @@ def test_ideal_sensors_give_what_jsbsim_has(folder, capsys):
     assert identify(folder) == command.IDENTIFIED
     said = capsys.readouterr().out
     assert re.search(r'C_m_q +-1[89]\.\d+ +0\.\d+ +-19\.\S+ +.* sigma', said)
-    assert re.search(r'not identifiable \(standard .* 10 %\): C_Y_delta_a \(\d+ %\)', said)
+    assert re.search(r'not identifiable \(standard .* 10 %; .*\): C_Y_delta_a \(\d+ %\)', said)
     assert {one.name for one in folder.glob('*.png')} == {
         f'flight_identified_{name}.png'
         for name in ('sensors_1', 'longitudinal_1', 'lateral_1', 'lateral_2', 'speed_1',

@@ -43,6 +43,8 @@ WIDTHS = (2.5, 30.0)
 
 # A picture that is less wide than this, in inches, is in a column of a paper, and has one itself.
 _COLUMN = 6.0
+# Letters of a legend that are too many for one line.
+_LONG_LEGEND = 50
 
 # Without the time and the version that they have otherwise.
 _UNDATED: dict[str, dict[str, None]] = {
@@ -112,11 +114,13 @@ def legend_above(axes: Any, markerscale: float = 1.0) -> None:
     """
     Put the legend of axes above them, beside the title: it hides no curve.
 
-    It is one line; in a column of a paper it has two entries in each.
+    It is one line; in a column of a paper, or where that is too long, it has two entries in each.
     """
-    if entries := len(axes.get_legend_handles_labels()[1]):
+    entries = axes.get_legend_handles_labels()[1]
+    if entries:
+        narrow = in_column(axes.figure.get_figwidth()) or sum(map(len, entries)) > _LONG_LEGEND
         axes.legend(loc='lower right', bbox_to_anchor=(1.0, 0.99), frameon=False,
-                    ncols=min(entries, 2) if in_column(axes.figure.get_figwidth()) else entries,
+                    ncols=min(len(entries), 2) if narrow else len(entries),
                     borderaxespad=0.0, handlelength=1.5, columnspacing=1.2, fontsize=9,
                     markerscale=markerscale)
 

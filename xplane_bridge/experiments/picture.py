@@ -59,8 +59,8 @@ def draw_flight(
     Plot a flight to a file, as its name ends: PNG, PDF or SVG.
 
     With the path and the waypoints of its route if it had one. Of what was not measured there is
-    no panel. The frequency responses to its test inputs, where there are any, have a column of
-    their own. ``width`` is in inches, 0 for as wide as its columns need.
+    no panel. The frequency responses to its test inputs, where there are any, and the loops that
+    these show, have a column of their own. ``width`` is in inches, 0: as wide as its columns need.
 
     Raises ImportError if matplotlib is missing.
     """
@@ -190,13 +190,16 @@ def _draw_bode(axes: Any, inputs: Sequence[Window]) -> None:
     from matplotlib.ticker import LogLocator
     others = itertools.cycle((PURPLE, TEAL, GREY))
     for window in inputs:
-        for output, response in window.responses.items():
+        curves = [(f'{output} / {window.event.value.axis}', response, '.')
+                  for output, response in window.responses.items()]
+        if window.loop is not None:
+            curves.append((f'{window.loop.control} loop', window.loop.loop, 'x'))
+        for label, response, marker in curves:
             coherent = response.where(COHERENT)
-            colour = _RESPONSES.get(output) or next(others)
-            style = {'color': colour, 'marker': '.', 'linewidth': 1.2}
+            colour = _RESPONSES.get(label.split(' ')[0]) or next(others)
+            style = {'color': colour, 'marker': marker, 'markersize': 5.0, 'linewidth': 1.2}
             axes['magnitude'].semilogx(
-                coherent.frequencies, coherent.magnitude_db,
-                label=f'{output} / {window.event.value.axis}, {window.event.action}', **style)
+                coherent.frequencies, coherent.magnitude_db, label=label, **style)
             axes['phase'].semilogx(coherent.frequencies, coherent.phase_deg, **style)
             axes['coherence'].semilogx(response.frequencies, response.coherence, **style)
     axes['coherence'].axhline(COHERENT, color=TARGET, linestyle='--', linewidth=1.0)

@@ -31,6 +31,8 @@ from xplane_bridge.identification.truth import Slope, Truth
 
 # A slope whose range is wider than this part of it is not constant.
 _CONSTANT = 0.02
+# Nobody flies the same more often.
+_MOST_TIMES = 20.0
 
 
 def lines(found: Identification, truth: Truth | None = None) -> list[str]:
@@ -65,7 +67,7 @@ def _form(name: str, found: Identified, truth: Truth | None) -> list[str]:
     unclear: list[Sequence[str]] = []
     for derivative, one in fit.derivatives.items():
         if not found.is_identifiable(derivative):
-            unclear.append((str(derivative), f'{100.0 * min(one.bound, 9.99):.3g} %'))
+            unclear.append((str(derivative), _share(one.bound)))
             continue
         slope = truth.slopes.get(derivative) if truth is not None else None
         rows.append((
@@ -81,7 +83,8 @@ def _form(name: str, found: Identified, truth: Truth | None) -> list[str]:
                      f'controls act {1e3 * frequency.delay:.0f} ms late')
     if unclear:
         shown.append(
-            f'  not identifiable (standard deviation above {100.0 * IDENTIFIABLE:.0f} %): '
+            f'  not identifiable (standard deviation above {100.0 * IDENTIFIABLE:.0f} %; flown so '
+            'many times it would be): '
             + ', '.join(f'{one} ({bound})' for one, bound in unclear))
     if fit.form.omitted and fit.form.name != SPEED.name:
         shown.append('  not needed, by stepwise regression: ' + ', '.join(
@@ -95,6 +98,13 @@ def _form(name: str, found: Identified, truth: Truth | None) -> list[str]:
             shown.append(f'  validation, {output}: R2 {agrees.r_squared:.3f}, Theil '
                          f'{agrees.theil:.3f}')
     return shown
+
+
+def _share(bound: float) -> str:
+    """Return a bound, and how many times as much of its manoeuvres would make it identifiable."""
+    times = (bound / IDENTIFIABLE) ** 2
+    longer = f', {math.ceil(times)} times' if times <= _MOST_TIMES else ''
+    return f'{100.0 * min(bound, 9.99):.3g} %{longer}'
 
 
 def _by_frequency(one: Estimate) -> tuple[str, str]:
