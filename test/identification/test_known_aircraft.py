@@ -14,6 +14,8 @@
 
 """A flight of JSBSim's c172p, whose derivatives are known, from the recording to the model."""
 
+from contextlib import redirect_stdout
+from io import StringIO
 import re
 
 import pytest
@@ -38,6 +40,8 @@ from xplane_bridge.flights.order import Keep, Order
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.identification.disturbances import figures_of
 from xplane_bridge.identification.reading.core import of_core
+
+pytestmark = pytest.mark.xdist_group('identified')
 
 # The ailerons stay on one side of where their effect changes, beside the roll trim of 0.033.
 SCENARIO = """
@@ -81,9 +85,15 @@ def identify(folder, *options):
         *options])
 
 
-def test_ideal_sensors_give_what_jsbsim_has(folder, capsys):
-    assert identify(folder) == command.IDENTIFIED
-    said = capsys.readouterr().out
+@pytest.fixture(scope='module')
+def said(folder):
+    """Return what the command says of the flight, and have what it writes."""
+    with redirect_stdout(StringIO()) as output:
+        assert identify(folder) == command.IDENTIFIED
+    return output.getvalue()
+
+
+def test_ideal_sensors_give_what_jsbsim_has(folder, said):
     assert re.search(r'C_m_q +-1[89]\.\d+ +0\.\d+ +-19\.\S+ +.* sigma', said)
     assert re.search(r'not identifiable \(standard .* 10 %; .*\): C_Y_delta_a \(\d+ %\)', said)
     assert {one.name for one in folder.glob('*.png')} == {
@@ -108,7 +118,7 @@ def allowed(one):
     return max(0.02 * abs(one['jsbsim']['value']), one['two_sigma'])
 
 
-def test_its_modes_are_those_of_jsbsim_and_have_bounds(folder):
+def test_its_modes_are_those_of_jsbsim_and_have_bounds(folder, said):
     modes = yaml.safe_load((folder / 'flight_identified.yaml').read_text())['modes']
     assert modes.keys() == {'short_period', 'phugoid', 'dutch_roll', 'roll', 'spiral'}
     spare, _ = in_steady_flight('c172p', 1500.0, 51.444)
@@ -123,10 +133,13 @@ def test_its_modes_are_those_of_jsbsim_and_have_bounds(folder):
 
 
 def test_it_becomes_an_aircraft_that_flies_so(folder, capsys):
-    assert identify(folder, '--no-pictures', '--force', '--write-aircraft',
-                    str(folder / 'aircraft/mine')) == command.IDENTIFIED
-    assert f'--model mine --aircraft-path {folder}/aircraft' in capsys.readouterr().out
-    told = from_json((folder / 'flight_identified_linear.json').read_text())
+    assert identify(
+        folder, '--no-pictures', '--stepwise', '--output', str(folder / 'fewer'),
+        '--write-aircraft', str(folder / 'aircraft/mine')) == command.IDENTIFIED
+    output = capsys.readouterr().out
+    assert f'--model mine --aircraft-path {folder}/aircraft' in output
+    assert 'not needed, by stepwise regression: C_Y_delta_a' in output
+    told = from_json((folder / 'fewer_linear.json').read_text())
     spare, steady = in_steady_flight('mine', told.altitude_msl, told.airspeed,
                                      aircraft_path=str(folder / 'aircraft'))
     # The trim is that of the flight, whose surfaces were commanded from the trim wheels' zero on.
@@ -146,7 +159,7 @@ def test_it_becomes_an_aircraft_that_flies_so(folder, capsys):
                 mine, rel=0.05, abs=0.03 * abs(mine).max() + 2e-3), (matrix, row.name)
 
 
-def test_the_autopilot_is_tuned_for_the_linear_model(folder):
+def test_the_autopilot_is_tuned_for_the_linear_model(folder, said):
     assert tune.main([
         '--linear-model', str(folder / 'flight_identified_linear.json'), '-o',
         str(folder / 'mine.yaml')]) == 0
@@ -175,11 +188,10 @@ def test_several_flights_are_identified_each_by_itself(folder, capsys):
     assert 'expected recordings in it' in capsys.readouterr().err
 
 
-def test_nothing_is_overwritten_without_being_told(folder, capsys):
-    (folder / 'flight_identified.yaml').touch()
+def test_nothing_is_overwritten_without_being_told(folder, said, capsys):
     assert identify(folder) == command.NOT_IDENTIFIED
     assert re.search(
-        r'identified.yaml(,| and .*)? exists?; --force overwrites', capsys.readouterr().err)
+        r'flight_identified.yaml, .* exist; --force overwrites', capsys.readouterr().err)
 
 
 def test_what_cannot_be_read_is_said_in_a_sentence(tmp_path, capsys):

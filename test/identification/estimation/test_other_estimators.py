@@ -25,6 +25,7 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.identification.estimation.by_speed import by_speed, foretold_path
 from xplane_bridge.identification.estimation.frequency_domain import frequency_domain
+from xplane_bridge.identification.estimation.structure import needless
 from xplane_bridge.identification.motion.equations import Derivative, LATERAL, LONGITUDINAL
 from xplane_bridge.identification.motion.signals import IdentificationError, Manoeuvre
 
@@ -120,6 +121,16 @@ def test_the_frequency_domain_finds_the_same(form, exact, known):
             value, rel=within, abs=max(3.0 * one.deviation, 0.004)), name
     assert found.band[0] < 0.3
     assert found.band[1] > 0.8
+
+
+def test_what_does_nothing_is_not_needed():
+    values = dict(synthetic.LATERAL)
+    noise = {'sideslip': 1e-3, 'roll_rate': 1e-3, 'yaw_rate': 1e-3, 'specific_force_y': 0.05}
+    found = needless(LATERAL, [
+        synthetic.noisy(synthetic.lateral(), noise, np.random.default_rng(2))])
+    assert Derivative('C_Y', 'aileron') in found
+    strong = {name for name, value in values.items() if abs(value) > 0.06}
+    assert not strong & {str(name) for name in found}
 
 
 def test_the_frequency_domain_finds_a_late_control():

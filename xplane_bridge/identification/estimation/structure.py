@@ -15,8 +15,8 @@
 """
 Which derivatives a model needs: stepwise regression of each coefficient.
 
-Regressors are added in the order in which they explain most of what is left, and taken out again
-where others have made them needless, by partial F ratios. Residuals of a flight are coloured: so
+Beginning with all, the least needed regressor is left out, one after the other, by partial F
+ratios; one comes back where that has made it necessary. Residuals of a flight are coloured: so
 many samples count as much as fewer that are independent. Klein and Morelli, Aircraft System
 Identification, AIAA 2006, section 5.4.
 """
@@ -53,23 +53,30 @@ def needless(form: Form, motions: Sequence[Motion]) -> frozenset[Derivative]:
 
 
 def _stepwise(table: Array, side: Array) -> set[int]:
-    """Return which columns are needed."""
-    kept: set[int] = set()
-    for _ in range(2 * table.shape[1]):
-        _, cost = _residuals(table, side, kept)
-        gains = {
-            i: _ratio(cost, *_residuals(table, side, kept | {i}), len(kept) + 1)
-            for i in range(table.shape[1]) if i not in kept}
-        best = max(gains, key=lambda i: gains[i], default=-1)
-        if best < 0 or gains[best] < _NEEDED:
+    """Return which columns are needed: all, without the least needed one after the other."""
+    every = set(range(table.shape[1]))
+    left, cost = _residuals(table, side, every)
+    # Of the residuals of all: what is left out for good reasons colours them no more.
+    alike = min(max(float(left[1:] @ left[:-1]) / max(cost, 1e-300), 0.0), 0.999)
+    independent = len(left) * (1.0 - alike) / (1.0 + alike) - len(every) - 1.0
+    variance = max(cost, 1e-300) / max(independent, 1.0)
+
+    def ratio(kept: set[int], column: int) -> float:
+        """Return the partial F ratio of a column beside others."""
+        return (_residuals(table, side, kept - {column})[1]
+                - _residuals(table, side, kept | {column})[1]) / variance
+
+    kept = set(every)
+    # One that was left out may be needed again when another one is.
+    for _ in range(2 * len(every)):
+        least = min(kept, key=lambda column: ratio(kept, column), default=-1)
+        if least >= 0 and ratio(kept, least) < _NEEDED:
+            kept.discard(least)
+            continue
+        most = max(every - kept, key=lambda column: ratio(kept, column), default=-1)
+        if most < 0 or ratio(kept, most) < _NEEDED:
             break
-        kept.add(best)
-        left, cost = _residuals(table, side, kept)
-        for i in sorted(kept - {best}):
-            _, without = _residuals(table, side, kept - {i})
-            if _ratio(without, left, cost, len(kept)) < _NEEDED:
-                kept.discard(i)
-                left, cost = _residuals(table, side, kept)
+        kept.add(most)
     return kept
 
 
@@ -77,11 +84,3 @@ def _residuals(table: Array, side: Array, kept: set[int]) -> tuple[Array, float]
     columns = table[:, sorted(kept)]
     left = side - columns @ np.linalg.lstsq(columns, side, rcond=None)[0] if kept else side
     return left, float(left @ left)
-
-
-def _ratio(without: float, left: Array, cost: float, parameters: int) -> float:
-    """Return the partial F ratio of a regressor: costs without and with it, of these residuals."""
-    alike = float(left[1:] @ left[:-1]) / max(cost, 1e-300)
-    alike = min(max(alike, 0.0), 0.999)
-    independent = len(left) * (1.0 - alike) / (1.0 + alike)
-    return (without - cost) / max(cost, 1e-300) * max(independent - parameters - 1.0, 1.0)

@@ -1,0 +1,80 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Errors of sensors that are known, found again by kinematics."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import synthetic
+
+pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
+
+from xplane_bridge.identification.compatibility import check_compatibility
+
+FLOW = ('true_airspeed', 'angle_of_attack', 'sideslip')
+
+
+def measured(**errors):
+    """Return a flight of a synthetic aircraft with errors: functions of a signal and the times."""
+    exact = synthetic.longitudinal(seconds=14.0).measured
+    random = np.random.default_rng(5)
+    values = {name: one.copy() for name, one in exact.values.items()}
+    for name, error in errors.items():
+        values[name] = error(values[name], exact.times)
+    for name, noise in (('true_airspeed', 0.05), ('angle_of_attack', 1e-3), ('sideslip', 1e-3),
+                        ('roll', 2e-4), ('pitch', 2e-4)):
+        values[name] = values[name] + noise * random.standard_normal(len(exact.times))
+    return replace(exact, values=values)
+
+
+def late(seconds):
+    return lambda values, times: np.interp(times - seconds, times, values)
+
+
+@pytest.fixture(scope='module')
+def without():
+    """Return what is found where sensors only have noise: the path of this aircraft bends less."""
+    return check_compatibility([measured()], synthetic.AIRFRAME).errors
+
+
+def test_air_data_that_are_late_are_said_to_be_so_and_put_right(without):
+    found = check_compatibility(
+        [measured(**dict.fromkeys(FLOW, late(0.08)))], synthetic.AIRFRAME)
+    delay = found.errors['air_data_delay']
+    assert delay.value - without['air_data_delay'].value == pytest.approx(0.08, abs=0.02)
+    assert delay.deviation < 0.01
+    exact = synthetic.longitudinal(seconds=14.0).measured.values['angle_of_attack']
+    raw, right = (np.std(one.values['angle_of_attack'] - exact) for one in (
+        found.raw[0], found.motions[0].measured))
+    assert right < 0.85 * raw
+
+
+def test_biases_and_scales_are_found(without):
+    errors = check_compatibility([measured(
+        pitch_rate=lambda values, _: values + 0.004,
+        angle_of_attack=lambda values, _: 1.06 * values + 0.01)], synthetic.AIRFRAME).errors
+    for name, value in (('pitch_rate_bias', 0.004), ('angle_of_attack_scale', 0.06),
+                        ('air_data_delay', 0.0)):
+        assert abs(errors[name].value - without[name].value - value) < 3.0 * (
+            errors[name].deviation), name
+    assert errors['pitch_rate_bias'].deviation < 4e-4
+
+
+def test_an_attitude_that_drifts_is_not_taken_for_a_bias_of_a_gyro(without):
+    drifting = check_compatibility([measured(
+        pitch=lambda values, times: values + 3e-4 * times)], synthetic.AIRFRAME)
+    assert abs(drifting.errors['pitch_rate_bias'].value
+               - without['pitch_rate_bias'].value) < 1.5e-4
