@@ -159,6 +159,9 @@ def _identified(given: Namespace) -> tuple[Identification, Truth | None]:
     elif not model:
         raise ValueError('of which aircraft? Expected --model, or --airframe with its mass, '
                          'inertia and reference sizes')
+    if any(one.plant != flights.flights[0].plant for one in flights.flights):
+        raise ValueError('the flights are of aircraft that differ (initial.plant): identify each '
+                         'by itself, or their folder')
     known = flown_as(model, flights.flights[0], given.aircraft_path) if model else None
     if not given.airframe:
         assert known is not None

@@ -238,7 +238,7 @@ class Order:
             'guidance': flown_by.guidance, 'no_target': not flown_by.targets,
             'policy': flown_by.policy,
             **{name: initial.get(name, '') for name in ('model', 'aircraft_path', 'gains')},
-            'sensors': self.sensors}
+            'plant': self.plant.values(), 'sensors': self.sensors}
 
 
 def model_of(initial: Mapping[str, Any]) -> str:

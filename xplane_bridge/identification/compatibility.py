@@ -28,7 +28,7 @@ centre of gravity.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -331,5 +331,4 @@ def _corrected(
     filled |= {'true_airspeed': speed, 'angle_of_attack': alpha, 'sideslip': beta,
                'roll': states[:, 3], 'pitch': states[:, 4]}
     return Motion(
-        Flight(part.source, part.times, filled, part.manoeuvres, part.model),
-        Flight(part.source, part.times, measured, part.manoeuvres, part.model), airframe)
+        replace(part, values=filled), replace(part, values=measured), airframe)

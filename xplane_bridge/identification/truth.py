@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.aircraft.studies.linearize import at_once, linearize
 from xplane_bridge.aircraft.studies.modes import modes_of
 from xplane_bridge.aircraft.studies.spare import in_steady_flight, Spare
@@ -73,15 +74,17 @@ class Known:
     """
     A simulated aircraft in steady level flight: its airframe, and its own derivatives.
 
-    ``true_airspeed`` in m/s, ``density`` in kg/m^3. Raises ValueError for a model that does not
+    ``true_airspeed`` in m/s, ``density`` in kg/m^3, ``plant`` in what it differs from its model;
+    of delays and rates of actuators nothing is known. Raises ValueError for a model that does not
     exist or cannot fly so, and ImportError where JSBSim is missing.
     """
 
     def __init__(self, model: str, true_airspeed: float, density: float,
-                 aircraft_path: str = '') -> None:
+                 aircraft_path: str = '', plant: Plant = AS_IN_ITS_FILE) -> None:
         altitude, airspeed = altitude_and_airspeed(true_airspeed, density)
         self._spare, _ = in_steady_flight(
-            model, altitude, airspeed, aircraft_path=aircraft_path)
+            model, altitude, airspeed, aircraft_path=aircraft_path,
+            plant=plant.without_actuators())
         self.airframe: Airframe = of_model(self._spare.model())
 
     def truth(self, reached: Mapping[str, tuple[float, float]] | None = None) -> Truth:
@@ -151,7 +154,7 @@ def flown_as(model: str, flight: Flight, aircraft_path: str = '') -> Known:
         if not flight.has(name):
             raise ValueError(f'{flight.source}: nothing was measured of {name}')
     return Known(model, float(np.nanmedian(flight.values['true_airspeed'])),
-                 float(np.nanmedian(flight.values['density'])), aircraft_path)
+                 float(np.nanmedian(flight.values['density'])), aircraft_path, flight.plant)
 
 
 def reached(found: Identification) -> dict[str, tuple[float, float]]:

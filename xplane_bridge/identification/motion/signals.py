@@ -23,12 +23,14 @@ elevator + is nose up, aileron + is right wing down, rudder + is nose right; ful
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -90,7 +92,7 @@ class Flight:
 
     NaN: no sample at that time; a sensor may be slower than others. Controls are those that were
     in force until each time. ``manoeuvres`` are those that its scenario says, if any; ``model`` is
-    the aircraft, '' if unknown.
+    the aircraft, '' if unknown, and ``plant`` in what it differs from that.
     """
 
     source: str
@@ -98,14 +100,14 @@ class Flight:
     values: Mapping[str, Array]
     manoeuvres: tuple[Manoeuvre, ...] = ()
     model: str = ''
+    plant: Plant = AS_IN_ITS_FILE
 
     def part(self, manoeuvre: Manoeuvre) -> Flight:
         """Return the part of a manoeuvre."""
         low, high = np.searchsorted(self.times, (manoeuvre.begin, manoeuvre.end))
-        return Flight(
-            self.source, self.times[low:high],
-            {name: values[low:high] for name, values in self.values.items()},
-            (manoeuvre,), self.model)
+        return replace(
+            self, times=self.times[low:high], manoeuvres=(manoeuvre,),
+            values={name: values[low:high] for name, values in self.values.items()})
 
     def has(self, name: str) -> bool:
         """Return whether anything was measured of a signal."""

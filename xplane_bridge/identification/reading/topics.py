@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 import json
 import math
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL
+from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.text import printable
@@ -91,14 +93,13 @@ def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, floa
         raise FileNotFoundError(f'there is no recording {path}')
     said = path.with_suffix('.json')
     begin = beginning(said)
-    manoeuvres, model, step = (
-        _said(json.loads(plain_files.read(said, _MOST_FIGURES))) if begin is not None
-        else ((), '', 0.0))
+    figures = json.loads(plain_files.read(said, _MOST_FIGURES)) if begin is not None else {}
     if parquet_file.is_table(path):
         table = parquet_file.read(path)
-        found, usual, its_step = _said(table.facts)
+        manoeuvres, model, plant, step = _said(path, {**table.facts, **figures})
         return Flight(str(path), table.columns['time'], _of_columns(path, table.columns),
-                      manoeuvres or found, model or usual), step or its_step
+                      manoeuvres, model, plant), step
+    manoeuvres, model, plant, step = _said(path, figures)
     try:
         rows = _rows(Recording(path), path, namespace)
     except (RecordingError, IdentificationError):
@@ -109,7 +110,7 @@ def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, floa
             f'{path} is not read as a recording: {type(error).__name__}: '
             f'{printable(str(error))}') from error
     flight = _joined(str(path), rows, begin)
-    return Flight(flight.source, flight.times, flight.values, manoeuvres, model), step
+    return replace(flight, manoeuvres=manoeuvres, model=model, plant=plant), step
 
 
 def _of_columns(path: Path, columns: Mapping[str, Array]) -> dict[str, Array]:
@@ -210,8 +211,10 @@ def _place(times: Array, rows: Array, start: float, names: Sequence[str],
             values[name][kept] = np.interp(times[kept], at[known], table[known, column])
 
 
-def _said(content: Mapping[str, Any]) -> tuple[tuple[Manoeuvre, ...], str, float]:
-    """Return the manoeuvres, the model and the simulator's step of an experiment's figures."""
+def _said(
+    path: Path, content: Mapping[str, Any]
+) -> tuple[tuple[Manoeuvre, ...], str, Plant, float]:
+    """Return the manoeuvres, the model, its plant and the simulator's step of an experiment."""
     settings = content.get('settings')
     settings = settings if isinstance(settings, Mapping) else {}
     figures = content.get('figures')
@@ -225,8 +228,13 @@ def _said(content: Mapping[str, Any]) -> tuple[tuple[Manoeuvre, ...], str, float
         if len(times) == 2 and all(map(math.isfinite, times)):
             found.append(Manoeuvre(printable(str(name), 60), *times))
     is_ours = settings.get('host') == ''
+    try:
+        plant = Plant.of(settings.get('plant') or {})
+    except ValueError as error:
+        raise IdentificationError(f'{path}: {printable(str(error))}') from None
     model = settings.get('model')
     return (
         tuple(sorted(found, key=lambda one: one.begin)),
         (model or DEFAULT_MODEL) if is_ours and isinstance(model, str) else '',
+        plant if is_ours else AS_IN_ITS_FILE,
         1.0 / PHYSICS_RATE if is_ours else 0.0)
