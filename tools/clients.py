@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Run public clients of X-Plane against the simulated one: the table of docs/how-to/clients.md.
+Run other people's clients against the simulators: the table of docs/how-to/clients.md.
 
     python3 tools/clients.py                        print the table
     python3 tools/clients.py --write docs/how-to/clients.md
@@ -33,6 +33,7 @@ from dataclasses import dataclass
 import os
 from pathlib import Path
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -50,6 +51,8 @@ _UDP = f'--host 0.0.0.0 {_ROWS}'
 _X_PLANES = {f'X-Plane {n}': f'xplane{n} {_UDP}' for n in (12, 11)}
 _COMMA = {'X-Plane 10, `--rref-label RREF,`': f'xplane_udp --version 10 --rref-label RREF, {_UDP}'}
 _X_PLANES_10_TO_12 = _X_PLANES | {'X-Plane 10': f'xplane_udp --version 10 {_UDP}'}
+_SIMPIT = {f'Kerbal Simpit, {n}': f'simpit --port pty:/tmp/xplane_bridge_simpit --profile {n}'
+           for n in ('v2', 'v1')}
 _PLUGINS = {f'X-Plane Connect {n}': f'xpc --plugin {n} --no-beacon' for n in ('rc6', 'develop')}
 
 
@@ -63,7 +66,8 @@ class Client:
     One client: where it comes from, and the simulators to run its driver against.
 
     ``origin`` is PyPI, npm, or the URL of a git repository; ``pin`` is what pip or npm installs,
-    or a commit. ``packed``: taken from npm without its dependencies.
+    or a commit. ``packed``: taken from npm without its dependencies. ``build`` is run in a clone;
+    a driver in C++ is what it makes, the file ``driver``.
     """
 
     name: str
@@ -72,6 +76,7 @@ class Client:
     driver: str
     simulators: dict[str, str]
     packed: bool = False
+    build: str = ''
 
 
 _GITHUB = 'https://github.com/'
@@ -96,6 +101,18 @@ CLIENTS = (
            _X_PLANES_10_TO_12 | _COMMA),
     Client("XPlaneConnect, NASA's test suite for Python 3", _GITHUB + 'nasa/XPlaneConnect',
            '11a5f350bd6888873d293bf3c9f59b0fba1331c1', 'drive_xplaneconnect_tests.py', _PLUGINS),
+    Client('pyG5', 'PyPI', 'pyG5==0.0.4 PySide6-Essentials==6.8.3 shiboken6==6.8.3 --no-deps',
+           'drive_pyg5.py', _X_PLANES),
+    Client('libXPlane-UDP-Client', _GITHUB + 'dotsha747/libXPlane-UDP-Client',
+           'f2d8338a06975696bc4946797cd2adae3473b8cd', 'drive_libxplane.cpp',
+           _X_PLANES_10_TO_12, build='g++ -pthread -Isrc/libsrc -o driver src/libsrc/XPUtils.cpp '
+           'src/libsrc/XPlaneBeaconListener.cpp src/libsrc/XPlaneUDPClient.cpp'),
+    Client('xwebsockets', _GITHUB + 'harryrabin/xwebsockets',
+           'a0c4406a5094c8c2ebfd02487612d8cd3715f043', 'drive_xwebsockets.js',
+           _X_PLANES_10_TO_12, build='npm install --silent --ignore-scripts && npx tsc'),
+    Client('KerbalSimpitPi', _GITHUB + 'aleopardstail/KerbalSimpitPi',
+           '10e186d0568509302a4b971fc4b0ff4a1f06ca20', 'drive_kerbalsimpitpi.cpp', _SIMPIT,
+           build='g++ -Dopen=open_port -I. -o driver kspSimpit.cpp'),
 )
 
 
@@ -171,13 +188,19 @@ def _installed(client: Client, given: Namespace, folder: Path) -> list[str]:
         _do(['npm', 'install', '--silent', '--ignore-scripts', '--prefix', str(folder),
              client.pin], folder)
         return ['node', driver, str(folder / 'node_modules' / client.name)]
+    clone = folder / 'clone'
     local = given.sources and given.sources / client.origin.rpartition('/')[2]
     if local and local.is_dir():
-        return [given.python, driver, str(local)]
-    clone = folder / 'clone'
-    _do(['git', 'clone', '--quiet', client.origin, str(clone)])
-    _do(['git', 'checkout', '--quiet', client.pin], clone)
-    return [given.python, driver, str(clone)]
+        shutil.copytree(local, clone)
+    else:
+        _do(['git', 'clone', '--quiet', client.origin, str(clone)])
+        _do(['git', 'checkout', '--quiet', client.pin], clone)
+    for step in filter(None, client.build.split(' && ')):
+        compiled = [driver] if step.startswith('g++') else []
+        _do([*step.split(), *compiled], clone)
+    if driver.endswith('.cpp'):
+        return [str(clone / 'driver')]
+    return ['node' if driver.endswith('.js') else given.python, driver, str(clone)]
 
 
 def _do(command: Sequence[str], folder: Path | None = None) -> None:

@@ -13,7 +13,12 @@
 # limitations under the License.
 
 
-"""A flight shown live: what a viewer receives by its own protocol, decoded by protobuf itself."""
+"""
+A flight shown live: what a viewer receives by its own protocol.
+
+It is decoded by other people's decoders, from the definitions that it comes with: protobuf's own,
+and rosbags' for ROS 2.
+"""
 
 import asyncio
 import base64
@@ -26,15 +31,18 @@ import socket
 import struct
 import sys
 import threading
+from xml.etree import ElementTree
 
 import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('foxglove', reason='the live view needs foxglove-sdk')
 pytest.importorskip('google.protobuf', reason='messages are decoded with protobuf')
+pytest.importorskip('rosbags', reason='messages are decoded with rosbags')
 pytest.importorskip('tornado.websocket', reason='the client needs tornado')
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from tornado import websocket
 
 from xplane_bridge.commands import experiment as main
@@ -43,7 +51,7 @@ from xplane_bridge.conversions import aircraft_model
 from xplane_bridge.experiments.display import View
 from xplane_bridge.experiments.fly import conduct
 from xplane_bridge.experiments.live import Live
-from xplane_bridge.experiments.settings import Experiment, Files, NOT_FLOWN, PASSED
+from xplane_bridge.experiments.settings import Experiment, Files, LIVE_PORT, NOT_FLOWN, PASSED
 from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.places import open_flight
@@ -68,6 +76,7 @@ class Viewer:
     def __init__(self, address):
         self.opened = []
         self.topics = {}
+        self.channels = {}
         self.heard = defaultdict(list)
         self.times = []
         self.subscribed = threading.Event()
@@ -84,6 +93,7 @@ class Viewer:
             self.opened.append(said)
             if said['op'] == 'advertise':
                 for channel in said['channels']:
+                    self.channels[channel['topic']] = channel
                     self.topics[channel['id']] = channel['topic'], decoder(channel)
                 await socket.write_message(json.dumps({'op': 'subscribe', 'subscriptions': [
                     {'id': number, 'channelId': number} for number in self.topics]}))
@@ -101,8 +111,11 @@ class Viewer:
 
 def decoder(channel):
     """Return the function that decodes a channel's messages, from the schema it came with."""
-    if channel['encoding'] == 'json':
-        return json.loads
+    if channel['encoding'] == 'cdr':
+        assert channel['schemaEncoding'] == 'ros2msg'
+        name, store = channel['schemaName'], get_typestore(Stores.EMPTY)
+        store.register(get_types_from_msg(channel['schema'], name))
+        return lambda data: vars(store.deserialize_cdr(data, name))
     files = descriptor_pb2.FileDescriptorSet.FromString(base64.b64decode(channel['schema']))
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:
@@ -150,12 +163,35 @@ def test_a_viewer_sees_the_aircraft_its_path_its_target_and_its_numbers(tmp_path
         flight.history().series['altitude'].values[0], abs=1.0)
     assert 85.0 < last['heading_deg'] < 95.0
     assert {'elevator', 'throttle'} <= set(heard['/controls'][-1])
-    # NaN is not in JSON: before it is engaged there is no target. A sum of twelve frames is a bit
-    # less than 0.2 s.
-    assert not any(
-        'target_altitude_m' in state for state in states if state['flight_time_s'] < 0.19)
+    # Before it is engaged there is no target. A sum of twelve frames is a bit less than 0.2 s.
+    assert all(math.isnan(state['target_altitude_m'])
+               for state in states if state['flight_time_s'] < 0.19)
     assert any('engage' in log.message for log in heard['/log'])
     is_in_place(heard, states)
+    plotjuggler_plots(viewer)
+
+
+def plotjuggler_plots(viewer):
+    """
+    Check that PlotJuggler's layout names series that it has when it reads this server.
+
+    It takes channels of CDR with ROS 2's definitions only, and names a series by topic and field:
+    its plugin's PROTOCOL.md, 3.17.2.
+    """
+    layout = ElementTree.parse(ROOT / 'xplane_bridge/data/view/plotjuggler_live.xml').getroot()
+    plugin = layout.find('Plugins/plugin')
+    assert plugin.get('ID') == layout.find('previouslyLoaded_Streamer').get('name')
+    client = plugin.find('foxglove_client')
+    assert client.get('url').endswith(f':{LIVE_PORT}')
+    readable = {topic for topic, channel in viewer.channels.items()
+                if (channel['encoding'], channel['schemaEncoding']) == ('cdr', 'ros2msg')}
+    assert {topic.get('name') for topic in client.iter('topic')} == readable
+    series = {f'{topic}/{name}' for topic in readable for name in viewer.heard[topic][-1][1]}
+    curves = {curve.get('name') for curve in layout.iter('curve')}
+    assert len(curves) > 10
+    assert curves <= series
+    for split in layout.iter('DockSplitter'):
+        assert int(split.get('count')) == len(split) == len(split.get('sizes').split(';'))
 
 
 def test_a_viewer_sees_the_end_of_a_flight_however_much_was_shown_before(tmp_path):

@@ -13,11 +13,12 @@
 # limitations under the License.
 
 
-"""package.xml, setup.cfg and CHANGELOG.rst agree and list what the package needs."""
+"""The files that describe the package agree, and list what it needs."""
 
 from configparser import ConfigParser
 from pathlib import Path
 import re
+import runpy
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -48,10 +49,42 @@ def test_the_version_is_the_same_everywhere():
     setup.read(ROOT / 'setup.cfg')
     assert setup['metadata']['version'] == version
     newest = re.search(
-        r'^(\d+\.\d+\.\d+) \(\d{4}-\d\d-\d\d\)\n-+$', (ROOT / 'CHANGELOG.rst').read_text(),
+        r'^(\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)\n-+$', (ROOT / 'CHANGELOG.rst').read_text(),
         re.MULTILINE)
     assert newest
     assert newest[1] == version
+    citation = yaml.safe_load((ROOT / 'CITATION.cff').read_text())
+    assert citation['version'] == version
+    assert citation['date-released'] == newest[2]
+    assert citation['license'] == PACKAGE.findtext('license') == setup['metadata']['license']
+
+
+def test_the_ros_index_has_what_it_links_to():
+    """REP 149: addresses by type, a licence with its text, a maintainer who can be written to."""
+    addresses = {url.get('type'): url.text for url in PACKAGE.findall('url')}
+    assert set(addresses) == {'website', 'repository', 'bugtracker'}
+    assert all(address.startswith('https://') for address in addresses.values())
+    for licence in PACKAGE.findall('license'):
+        assert (ROOT / licence.get('file')).is_file()
+    assert all('@' in one.get('email') for one in PACKAGE.findall('maintainer'))
+
+
+def test_the_container_is_made_of_what_exists():
+    """It cannot be built where there is no container engine, so its steps are compared here."""
+    lines = (ROOT / 'Containerfile').read_text().splitlines()
+    image, = (line.split()[1] for line in lines if line.startswith('FROM '))
+    python = re.fullmatch(r'python:(\d+)\.(\d+)\.\d+-bookworm', image)
+    assert python
+    assert (int(python[1]), int(python[2])) >= (3, 11)
+    copied = [line.split()[2:-1] for line in lines if line.startswith('COPY ')]
+    assert all((ROOT / source).exists() for sources in copied for source in sources)
+    made = re.findall(r'"?make"?,? "?([\w/.-]+)', '\n'.join(
+        line for line in lines if line.startswith(('RUN ', 'CMD '))))
+    assert made == ['build/jazzy/venv/.made', 'build', 'demo']
+    makefile = (ROOT / 'Makefile').read_text()
+    # $(VENV) is the first.
+    assert all(re.search(rf'^{name}:', makefile, re.MULTILINE) for name in made[1:])
+    assert 'VENV := $(ROOT)/venv/.made' in makefile
 
 
 def test_the_tools_of_a_release_read_the_changelog():
@@ -131,7 +164,10 @@ def test_rosdoc2_finds_its_configuration_and_the_pages():
         (ROOT / PACKAGE.findtext('export/rosdoc2')).read_text())
     assert attic == {'type': 'rosdoc2 config', 'version': 1}
     (sphinx,) = [builder['sphinx'] for builder in settings['builders'] if 'sphinx' in builder]
-    assert (ROOT / sphinx['user_doc_dir'] / 'index.md').exists()
+    pages = ROOT / sphinx['user_doc_dir']
+    assert (pages / 'index.md').exists()
+    # Without it no link to a heading of another page leads there.
+    assert runpy.run_path(str(pages / 'conf.py'))['myst_heading_anchors'] >= 4
 
 
 def test_what_tests_skip_without_is_installed_for_make_test():

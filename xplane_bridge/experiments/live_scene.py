@@ -18,8 +18,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-import json
-import math
+import struct
 from typing import Any
 
 from xplane_bridge.common.timing import SECOND_NS
@@ -30,6 +29,8 @@ from xplane_bridge.conversions.frames import Quaternion, Vector
 _WORLD, _BODY = 'odom', 'base_link'
 _COLOURS = {'/path': (0.12, 0.37, 0.66, 1.0), '/route': (0.20, 0.70, 0.30, 1.0),
             '/target': (0.95, 0.30, 0.20, 0.8)}
+# How a message of CDR begins: little endian, no options.
+_CDR = b'\x00\x01\x00\x00'
 # Of lines, in pixels.
 _THICKNESS = 3.0
 # Of the arrow that shows the target, in metres: shaft, then head, each length and diameter.
@@ -40,7 +41,8 @@ class Scene:
     """
     The topics of a live view, on channels of a Foxglove context; times in ns.
 
-    ``numbers`` are names by topic.
+    ``numbers`` are names by topic. They are served as ROS 2's messages are (CDR, with the text of
+    the definition): PlotJuggler reads nothing else by this protocol.
     """
 
     def __init__(
@@ -56,11 +58,11 @@ class Scene:
             topic: channels.SceneUpdateChannel(topic, context=context)
             for topic in ('/aircraft', '/path', '/target', '/route')}
         self._numbers = {
-            topic: Channel(topic, message_encoding='json', context=context, schema=Schema(
-                name=f'xplane_bridge{topic}', encoding='jsonschema', data=json.dumps({
-                    'type': 'object',
-                    'properties': {name: {'type': 'number'} for name in names}}).encode()))
+            topic: Channel(topic, message_encoding='cdr', context=context, schema=Schema(
+                name=f'xplane_bridge/msg/Live{topic[1:].capitalize()}', encoding='ros2msg',
+                data=''.join(f'float64 {name}\n' for name in names).encode()))
             for topic, names in numbers.items()}
+        self._names = {topic: tuple(names) for topic, names in numbers.items()}
 
     def say(self, text: str, now: int) -> None:
         """Log a sentence."""
@@ -70,9 +72,10 @@ class Scene:
             log_time=now)
 
     def numbers(self, topic: str, values: Mapping[str, float], now: int) -> None:
-        """Show numbers by name; those that are not known are left out, as JSON has no NaN."""
+        """Show numbers by name; those that are not known are NaN, which viewers do not draw."""
+        names = self._names[topic]
         self._numbers[topic].log(
-            {name: value for name, value in values.items() if math.isfinite(value)},
+            _CDR + struct.pack(f'<{len(names)}d', *(values[name] for name in names)),
             log_time=now)
 
     def fix(self, latitude: float, longitude: float, altitude: float, now: int) -> None:

@@ -485,6 +485,16 @@ def test_settings_stay_as_written_under_all_of_their_names(sim: Sim) -> None:
     assert sim.world.aircraft.state is before
 
 
+def test_settings_that_pyg5_shows(sim: Sim) -> None:
+    """It asks for the units of pressure, the tank in use and the carburettor's heat."""
+    heat = 'sim/cockpit2/engine/actuators/carb_heat_ratio'
+    assert sim.one('sim/physics/metric_press') == 0
+    assert sim.one('sim/cockpit2/fuel/fuel_tank_selector') == 4
+    assert sim.store.element_reader(heat, 0)() == 0.0
+    sim.put(heat, 0.5)
+    assert sim.many(heat)[:2] == (0.5, 0.0)
+
+
 def test_altimeter_follows_its_setting(sim: Sim) -> None:
     altitude = sim.one(P + 'elevation') / 0.3048
     pilot = 'sim/cockpit2/gauges/indicators/altitude_ft_pilot'

@@ -45,6 +45,7 @@ NEEDS = {
     'huginn': 'a real Huginn',
     'receiver': 'a real telemetry receiver, or a capture of one',
     'root': 'the administrator: it changes the machine',
+    'container': 'Podman or Docker; test_package.py compares the Containerfile with the Makefile',
     'network': 'a package registry: it installs something',
     'ros2': 'a workspace of a sourced ROS 2, with colcon and rosdep',
     'robot_localization': 'the package robot_localization',

@@ -91,6 +91,9 @@ _INTS = (
     _Setting((_COCKPIT + 'switches/fasten_seat_belts',
               _COCKPIT2 + 'switches/fasten_seat_belts')),
     _Setting((_COCKPIT2 + 'controls/brake_fan_on',)),
+    # 4 is all tanks.
+    _Setting((_COCKPIT2 + 'fuel/fuel_tank_selector',), 4),
+    _Setting(('sim/physics/metric_press',)),
     _Setting((_COCKPIT + 'engine/fuel_pump_on', _COCKPIT2 + 'engine/actuators/fuel_pump_on'),
              size=_PER_ENGINE),
     # 0 is a propeller of fixed pitch.
@@ -116,6 +119,7 @@ _FLOATS = (
     _Setting((_ALTIMETER + '2', _COCKPIT2 + 'gauges/actuators/barometer_setting_in_hg_copilot'),
              _STANDARD_SETTING),
     _Setting((_COCKPIT2 + 'switches/panel_brightness_ratio',), size=4),
+    _Setting((_COCKPIT2 + 'engine/actuators/carb_heat_ratio',), size=_PER_ENGINE),
 )
 
 # Later than X-Plane 9.
