@@ -41,7 +41,7 @@ class TrafficParameters(BaseParameters):
     """Parameters of every node that publishes traffic."""
 
     traffic_rate: float = parameter(
-        5.0, 'Messages on traffic per second of the simulator.', minimum=1.0, maximum=100.0,
+        5.0, 'Messages on traffic per second, by their stamps.', minimum=1.0, maximum=100.0,
         live=True)
 
 
@@ -64,7 +64,7 @@ class TrafficTopic:
 
     def is_due(self, now: float, rate: float) -> bool:
         """
-        Return whether to publish at this time, ``rate`` times per second, as somebody subscribes.
+        Return whether to publish at this time (s), ``rate`` times per second, to somebody.
 
         A time before the last one begins anew.
         """
