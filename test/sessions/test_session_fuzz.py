@@ -47,12 +47,7 @@ from xplane_bridge.sessions.ulyssix import (
     Timeline,
     UlyssixSession,
 )
-from xplane_bridge.sessions.xplane_udp import (
-    BEACON_CHANNEL,
-    Sources,
-    TRAFFIC,
-    XplaneUdpSession,
-)
+from xplane_bridge.sessions.xplane_udp import BEACON_CHANNEL, Sources, XplaneUdpSession
 
 pytestmark = pytest.mark.slow
 
@@ -135,8 +130,6 @@ class FuzzedXplane12(Fuzzed):
     calls = (
         lambda s, n, now: s.read_datarefs([f'test/{n % 7}', 'test/two'], now),
         lambda s, n, now: s.watch(tuple(f'test/{n % 5}.{k}' for k in range(n % 9)), 2.0, now),
-        lambda s, n, now: s.watch(tuple(f'test/{n % 3}[{k}]' for k in range(n % 7)), 5.0, now,
-                                  TRAFFIC),
         lambda s, n, now: s.choose_rows((n % 20, 3), now),
         lambda s, n, now: s.release(now))
     channels = (BEACON_CHANNEL,)
