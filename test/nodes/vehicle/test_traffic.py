@@ -22,6 +22,8 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from sensor_msgs.msg import NavSatFix
+
 from harness import free_port
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.msg import Traffic, TrafficTarget
@@ -116,8 +118,9 @@ def test_aircraft_of_x_plane_connect_are_the_traffic_of_one_another(ros):
 def test_fleet_sees_one_another_in_simulated_time(ros):
     for name in ('uav1', 'uav2', 'uav3'):
         ros.subscribe(Traffic, f'{name}/traffic', 100)
-    ros.start(SimulatorNode, telemetry='direct', undulation=0.0, fleet=['c172p', 'c172p'],
-              fleet_places=[300.0, 0.0, 0.0, 0.0, 100.0, 20.0], traffic_rate=10.0)
+    node = ros.start(
+        SimulatorNode, telemetry='direct', undulation=0.0, fleet=['c172p', 'c172p'],
+        fleet_places=[300.0, 0.0, 0.0, 0.0, 100.0, 20.0], traffic_rate=10.0)
     second = ros.next('uav2/traffic', 4)
     assert second.header.frame_id == 'uav2/base_link_enu'
     assert [target.id for target in second.targets] == ['uav1', 'uav3']
@@ -130,5 +133,12 @@ def test_fleet_sees_one_another_in_simulated_time(ros):
     assert third.altitude - first.altitude == pytest.approx(20.0, abs=1.0)
     assert first.velocity.x > 30.0
     assert first.air_ground_state == TrafficTarget.AIRBORNE
+    # The others leave: that is told once.
+    node.server.call(lambda _: setattr(node, 'vehicles', node.vehicles[:1]))
+    ros.wait_for(lambda: [one for one in ros.messages['uav1/traffic'] if not one.targets],
+                 'uav1 to be alone')
+    ros.subscribe(NavSatFix, 'uav1/fix')
+    ros.next('uav1/fix', 30)
+    assert len([one for one in ros.messages['uav1/traffic'] if not one.targets]) == 1
     times = [stamp(message) for message in ros.messages['uav2/traffic']]
     assert all(after - before > 0.099 for before, after in zip(times, times[1:], strict=False))

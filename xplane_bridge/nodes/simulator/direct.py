@@ -116,6 +116,7 @@ class Direct:
             self._publisher = VehiclePublisher(
                 node, given, prefix, undulation, map_frame=map_frame)
             self.traffic = TrafficTopic(node, given, undulation, prefix)
+        self.had_company = False
 
     def listen(self, server: Server, aircraft: Aircraft) -> None:
         """Take commands for an aircraft of a server."""
@@ -256,8 +257,14 @@ class Direct:
 
 
 def publish_traffic(fleet: Sequence[Direct], now: float, rate: float) -> None:
-    """Publish what is around each, at a simulated time in seconds, ``rate`` times per second."""
-    due = [one for one in fleet if one.traffic.is_due(now, rate)]
+    """
+    Publish what is around each, at a simulated time in seconds, ``rate`` times per second.
+
+    One that is alone has no traffic; it is told once that the others have left.
+    """
+    company = len(fleet) > 1
+    due = [one for one in fleet
+           if (company or one.had_company) and one.traffic.is_due(now, rate)]
     if not due:
         return
     targets = [(one, one.target()) for one in fleet]
@@ -266,6 +273,7 @@ def publish_traffic(fleet: Sequence[Direct], now: float, rate: float) -> None:
             (target, 0.0) for other, target in targets if other is not one)
         write_stamp(message, round(now * 1e9))
         one.traffic.publish(message)
+        one.had_company = company
 
 
 def diagnose(fleet: Sequence[Direct]) -> Sequence[Status]:
