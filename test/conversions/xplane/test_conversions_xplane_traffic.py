@@ -18,6 +18,7 @@ from dataclasses import replace
 import math
 import struct
 
+from hypothesis import given, strategies
 import pytest
 
 from xplane_bridge.conversions.vehicle import TrafficTarget
@@ -172,14 +173,26 @@ def test_target_without_a_possible_velocity_is_shown():
     assert only(SLOT_1 | {f'{TARGETS}position/weight_on_wheels[1]': 1.0}).on_ground is True
 
 
+@given(strategies.dictionaries(
+    strategies.sampled_from([*SLOT_1, *traffic.flight_id_datarefs(1)]),
+    strategies.floats(width=32)))
+def test_whatever_x_plane_says_gives_possible_targets(given_values):
+    target = only(SLOT_1 | given_values, traffic.flight_ids(1, given_values))
+    if isinstance(target, TrafficTarget):
+        assert abs(target.latitude_deg) <= 90.0
+        assert 0 <= target.address < 2**24
+        assert target.callsign.isprintable()
+        assert target.velocity is None or all(map(math.isfinite, target.velocity))
+
+
 def test_flight_ids_are_text_whatever_the_bytes():
     def letters(slot, text):
         return {f'{TARGETS}flight_id[{8 * slot + n}]': float(letter)
                 for n, letter in enumerate(text)}
 
-    given = letters(1, b'DLH4A\0x') | letters(2, b'\0abcdef') | letters(3, b'\xff\x1bABCDE')
-    given |= {f'{TARGETS}flight_id[32]': math.nan, f'{TARGETS}flight_id[33]': 1e9}
-    found = traffic.flight_ids(4, given)
+    said = letters(1, b'DLH4A\0x') | letters(2, b'\0abcdef') | letters(3, b'\xff\x1bABCDE')
+    said |= {f'{TARGETS}flight_id[32]': math.nan, f'{TARGETS}flight_id[33]': 1e9}
+    found = traffic.flight_ids(4, said)
     assert found[1] == 'DLH4A'
     assert 2 not in found
     assert 4 not in found
