@@ -28,7 +28,13 @@ from typing import Any
 from xplane_bridge.common.controls import BRAKES
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.frames import Quaternion, Vector
-from xplane_bridge.conversions.vehicle import Air, Controls, EngineControls, VehicleState
+from xplane_bridge.conversions.vehicle import (
+    Air,
+    Controls,
+    EngineControls,
+    TrafficTarget,
+    VehicleState,
+)
 
 
 def vehicle_state(state: Any, time: float) -> VehicleState:
@@ -37,6 +43,13 @@ def vehicle_state(state: Any, time: float) -> VehicleState:
         state.lat_deg, state.lon_deg, state.altitude_msl, orientation(state),
         angular_velocity(state), specific_force(state), velocity(state), air(state),
         controls(state), engines(state), time)
+
+
+def traffic_target(name: str, state: Any) -> TrafficTarget:
+    """Return how a receiver of traffic reports it."""
+    return TrafficTarget(
+        name, state.lat_deg, state.lon_deg, state.altitude_msl, velocity(state),
+        any(state.wheels_on_ground))
 
 
 def orientation(state: Any) -> Quaternion:

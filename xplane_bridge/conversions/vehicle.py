@@ -117,3 +117,23 @@ class VehicleState:
     paused: bool = False
     impossible: tuple[tuple[str, float], ...] = ()
     derived_stddev: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficTarget:
+    """
+    Another aircraft, as a receiver of traffic reports it; None means unknown.
+
+    ``id`` tells it from the others. ``address`` is its 24-bit ICAO address, 0 if unknown;
+    ``callsign`` its flight ID, '' if unknown. Geodetic position in degrees and metres above mean
+    sea level; velocity over ground, ENU at the target, m/s.
+    """
+
+    id: str
+    latitude_deg: float
+    longitude_deg: float
+    altitude_msl: float
+    velocity: Vector | None
+    on_ground: bool | None = None
+    address: int = 0
+    callsign: str = ''

@@ -99,6 +99,8 @@ class World:
         self.network_time = 0.0
         self.frame_period = 0.0
         self.zulu_time = zulu_time
+        # How many aircraft TCAS shows, the user's among them.
+        self.tcas_count = AIRCRAFT_COUNT
         self.planepath = [0] * AIRCRAFT_COUNT
         self.ai_autopilot = [0] * AIRCRAFT_COUNT
         self.overrides = dict.fromkeys(OVERRIDES, 0)

@@ -14,6 +14,7 @@
 
 """The session with X-Plane's native UDP, against a scripted X-Plane in simulated time."""
 
+from collections import Counter
 import itertools
 import math
 import struct
@@ -40,13 +41,21 @@ from scripted_xplane import (
     XPlane,
 )
 
+from xplane_bridge.conversions.xplane.traffic import (
+    flight_id_datarefs,
+    MOST_TARGETS,
+    target_datarefs,
+)
 from xplane_bridge.protocols import xplane_udp as xp
 from xplane_bridge.sessions.base import CommandDone, Left, PeerState, ReadDone
 from xplane_bridge.sessions.xplane_udp import (
     DataArrived,
+    DATAREFS,
+    FLIGHT_IDS,
     RowTelemetry,
     Sources,
     Telemetry,
+    TRAFFIC,
     VersionFound,
     WatchedDatarefs,
     Wire,
@@ -501,6 +510,61 @@ def test_watch_can_be_changed_and_ended():
     assert not [key for key in run.peer.rref if key[0].startswith('watch')]
 
 
+def test_watches_for_different_purposes_keep_out_of_each_others_way():
+    run = Run(version=12).start().run(0.5)
+    run.session.watch(['other'], 10.0, run.now)
+    run.session.watch(['n1', 'n2'], 5.0, run.now, TRAFFIC)
+    run.session.watch(['n1', 'n3'], 1.0, run.now, FLIGHT_IDS)
+    run.run(3.0)
+
+    def last():
+        return {event.watch: event.values for event in run.of(WatchedDatarefs)}
+
+    assert last() == {DATAREFS: (7.0,), TRAFFIC: (1.0, 2.0), FLIGHT_IDS: (1.0, 3.0)}
+    counts = Counter(event.watch for event in run.of(WatchedDatarefs))
+    assert counts == {name: run.session.statistics.updates[name] for name in last()}
+    assert counts[DATAREFS] > 1.5 * counts[TRAFFIC] > 2.0 * counts[FLIGHT_IDS] > 0
+    assert len({key[0] for key in run.peer.rref if key[0].startswith('watch')}) == 3
+    assert len({index for key, index in run.peer.rref if key.startswith('watch')}) == 5
+    # The change of one leaves the others.
+    run.session.watch([], 5.0, run.now, TRAFFIC)
+    run.session.watch(['frame'], 10.0, run.now)
+    before = len(run.events)
+    run.run(2.0)
+    late = {event.watch: event.names for event in run.events[before:]
+            if isinstance(event, WatchedDatarefs)}
+    assert late == {DATAREFS: ('frame',), FLIGHT_IDS: ('n1', 'n3')}
+    run.session.stop(run.now)
+    run.run(1.5)
+    assert run.peer.rref == {}
+    # They are wanted again after a restart.
+    before = len(run.events)
+    run.session.start(run.now)
+    run.run(2.0)
+    assert {event.watch for event in run.events[before:]
+            if isinstance(event, WatchedDatarefs)} == {DATAREFS, FLIGHT_IDS}
+
+
+def test_63_targets_are_watched_beside_telemetry_within_seconds():
+    """947 requests at the pace take 9.5 s; telemetry goes on at its rate meanwhile."""
+    run = Run(version=12).start().run(1.0)
+    names = target_datarefs(MOST_TARGETS), flight_id_datarefs(MOST_TARGETS)
+    for name in (name for group in names for name in group):
+        run.peer.values.setdefault(name, lambda: 0.0)
+    for group, rate, watch in zip(names, (5.0, 1.0), (TRAFFIC, FLIGHT_IDS), strict=True):
+        run.session.watch(group, rate, run.now, watch)
+    before = len(run.of(Telemetry))
+    run.run(11.0)
+    assert len(run.of(Telemetry)) - before > 11 * 45
+    assert run.session.missing(run.now) == {}
+    before = len(run.events)
+    run.run(2.0)
+    late = Counter(event.watch for event in run.events[before:]
+                   if isinstance(event, WatchedDatarefs))
+    assert 9 <= late[TRAFFIC] <= 11
+    assert 1 <= late[FLIGHT_IDS] <= 3
+
+
 def test_read_gives_values_and_none_for_silence():
     run = Run(version=12).start().run(0.5)
     ticket = run.session.read_datarefs(['other', 'nothing', 'array[2]'], run.now)
@@ -618,7 +682,7 @@ def test_values_that_nobody_asked_for_are_not_kept():
             run.session.receive(channel, b'RREF,' + b''.join(
                 struct.pack('<if', start + n, 1.0) for n in range(100)), None, run.now)
     feeds = run.session._requests
-    watched = feeds._watch.subscription
+    watched = feeds._watches[DATAREFS].subscription
     kept = [feeds.aircraft.datarefs._group, watched._group, feeds._reports._group,
             watched._leases._heard,
             *(read.values for read in feeds._reads._reads.values())]

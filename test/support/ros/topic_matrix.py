@@ -29,7 +29,9 @@ from xplane_bridge.conversions.ulyssix.quantities import QUANTITIES
 # Each node in the configuration with the most topics; its variants are versions of its peer.
 _DATAREFS = {'datarefs': ['sim/time/paused']}
 NODES = {
-    'xpc_node': {'': {**_DATAREFS, 'stamp': 'simulator'}},
+    'xpc_node': {
+        'one aircraft': {**_DATAREFS, 'stamp': 'simulator'},
+        'several aircraft': {**_DATAREFS, 'stamp': 'simulator', 'aircraft': [0, 1]}},
     'xplane_udp_node': {
         version: {'version': version, 'stamp': 'simulator',
                   **(_DATAREFS if int(version) >= 10 else {})}
@@ -45,6 +47,8 @@ COMMON = ('fix', 'datum', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'contr
 PAGES = {name: f'peers/{name.removesuffix("_node")}.md' for name in NODES} | {
     'simulator_node': 'jsbsim_node.md'}
 BEGIN, END = '<!-- topics begin -->', '<!-- topics end -->'
+# Topics of a second aircraft, which are those of the first.
+ANOTHER = 'aircraft_1/'
 # Common to every node, belonging to ROS itself, or (tf) absent unless tf2_msgs is installed.
 IGNORED = ('/diagnostics', '/tf', '/parameter_events', '/rosout', '~/transition_event')
 
@@ -60,7 +64,7 @@ def advertised(harness, make_node, ports, **parameters):
         package, folder = end.msg_type.__module__.split('.')[:2]
         short = end.topic_name.replace(prefix, '~/')
         short = short if short in ('/clock', *IGNORED) else short.lstrip('/')
-        if short not in IGNORED:
+        if short not in IGNORED and not short.startswith(ANOTHER):
             found[short] = f'{package}/{folder}/{end.msg_type.__name__}'
     harness.run_in(node, node.shut_down)
     return found

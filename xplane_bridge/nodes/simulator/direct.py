@@ -33,9 +33,10 @@ from xplane_bridge.common.controls import BRAKES, SURFACES
 from xplane_bridge.conversions import simulated
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid
 from xplane_bridge.conversions.plausibility import Plausibility
-from xplane_bridge.conversions.vehicle import Controls, EngineControls
+from xplane_bridge.conversions.vehicle import Controls, EngineControls, TrafficTarget
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
+from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.simulator.studies import offer_studies
 from xplane_bridge.nodes.vehicle.clock import SimulatorTime
@@ -47,6 +48,7 @@ from xplane_bridge.nodes.vehicle.publisher import (
     TopicParameters,
     VehiclePublisher,
 )
+from xplane_bridge.nodes.vehicle.traffic import TrafficParameters, TrafficTopic
 from xplane_bridge.nodes.vehicle.transforms import MapFrame
 from xplane_bridge.sessions.ledger import Ledger
 from xplane_bridge.simulators.direct import DirectFrontend
@@ -63,7 +65,7 @@ _Value: TypeAlias = float | tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class DirectParameters(TopicParameters, WatchdogParameters):
+class DirectParameters(TrafficParameters, TopicParameters, WatchdogParameters):
     """Parameters of simulator_node with telemetry: direct."""
 
     telemetry: str = parameter(
@@ -113,6 +115,8 @@ class Direct:
         with node.gathering(self._made):
             self._publisher = VehiclePublisher(
                 node, given, prefix, undulation, map_frame=map_frame)
+            self.traffic = TrafficTopic(node, given, undulation, prefix)
+        self.had_company = False
 
     def listen(self, server: Server, aircraft: Aircraft) -> None:
         """Take commands for an aircraft of a server."""
@@ -171,6 +175,10 @@ class Direct:
         self._publisher.publish(
             simulated.vehicle_state(state, world.total_running_time), stamp)
         self.frontend.told()
+
+    def target(self) -> TrafficTarget:
+        """Return how the others of a fleet see it."""
+        return simulated.traffic_target(self.name or f'aircraft_{self._key}', self._aircraft.state)
 
     # Commands: in the executor.
 
@@ -246,6 +254,26 @@ class Direct:
     def plausibility(self) -> tuple[str, Plausibility]:
         """Return the prefix of its topics, and the gate for its impossible values."""
         return self._prefix, self._publisher.plausibility
+
+
+def publish_traffic(fleet: Sequence[Direct], now: float, rate: float) -> None:
+    """
+    Publish what is around each, at a simulated time in seconds, ``rate`` times per second.
+
+    One that is alone has no traffic; it is told once that the others have left.
+    """
+    company = len(fleet) > 1
+    due = [one for one in fleet
+           if (company or one.had_company) and one.traffic.is_due(now, rate)]
+    if not due:
+        return
+    targets = [(one, one.target()) for one in fleet]
+    for one in due:
+        message = one.traffic.message(
+            (target, 0.0) for other, target in targets if other is not one)
+        write_stamp(message, round(now * 1e9))
+        one.traffic.publish(message)
+        one.had_company = company
 
 
 def diagnose(fleet: Sequence[Direct]) -> Sequence[Status]:

@@ -38,7 +38,7 @@ from xplane_bridge.nodes.common.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.simulator.airframe import AirframeTopic
 from xplane_bridge.nodes.simulator.contacts import ContactsTopic
-from xplane_bridge.nodes.simulator.direct import diagnose, DIRECT, Direct
+from xplane_bridge.nodes.simulator.direct import diagnose, DIRECT, Direct, publish_traffic
 from xplane_bridge.nodes.simulator.failing import fail
 from xplane_bridge.nodes.simulator.parameters import SimulatorParameters
 from xplane_bridge.nodes.simulator.properties import offer_properties, PropertyTopics
@@ -261,6 +261,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._airframe.publish(world)
         for direct in self._direct:
             direct.publish(world)
+        publish_traffic(
+            self._direct, world.total_running_time, self.parameters.traffic_rate)
 
     # Services.
 

@@ -34,6 +34,7 @@ from xplane_bridge.nodes.vehicle.bridge import Bridge
 from xplane_bridge.nodes.vehicle.publisher import ALL_BUT_FIX, TOPICS, VehiclePublisher
 from xplane_bridge.nodes.vehicle.transforms import make_map_frame
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
+from xplane_bridge.nodes.xpc.traffic import OthersTraffic
 from xplane_bridge.sessions.xpc import Polled, Telemetry, WatchedDatarefs, XpcSession
 
 # X-Plane has no mixture of the others, and no air data: these may be derived.
@@ -85,6 +86,7 @@ class Publisher:
         self._derivations = {
             number: Derivation() for number in given.aircraft if number and given.derive}
         self._datarefs = node.make_publisher(Datarefs, 'datarefs')
+        self._traffic = OthersTraffic(node, undulation)
         self._last: dict[int, tuple[VehicleState, Telemetry]] = {}
 
     def last_state(self, aircraft: int) -> VehicleState | None:
@@ -134,6 +136,8 @@ class Publisher:
             self._last[event.vehicle] = state, event
         if stamp is not None:
             vehicle.publish(state, stamp, ALL_BUT_FIX if fix_first else TOPICS)
+            if position is not NOWHERE:
+                self._traffic.publish(event.vehicle, state, stamp)
         node.last_update = time.monotonic()
 
     def publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:

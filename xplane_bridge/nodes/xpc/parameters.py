@@ -22,12 +22,13 @@ from xplane_bridge.nodes.common.lists import watched
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.vehicle.namespaces import check_namespaces
 from xplane_bridge.nodes.vehicle.publisher import VehicleParameters
+from xplane_bridge.nodes.vehicle.traffic import TrafficParameters
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import check_watched, PluginVersion
 
 
 @dataclass(frozen=True)
-class XpcParameters(VehicleParameters):
+class XpcParameters(TrafficParameters, VehicleParameters):
     """Parameters of xpc_node."""
 
     host: str = parameter('127.0.0.1', "Address or name of X-Plane's computer.")

@@ -24,6 +24,7 @@ from xplane_bridge.conversions.vehicle import Controls, EngineControls
 from xplane_bridge.conversions.xplane import levers as xplane_levers
 from xplane_bridge.conversions.xplane import state as xplane
 from xplane_bridge.conversions.xplane.rows import telemetry_rows
+from xplane_bridge.conversions.xplane.traffic import FIRST_VERSION, no_targets
 from xplane_bridge.links.captures.replay import ReplayLoop
 from xplane_bridge.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.links.udp import resolve
@@ -41,6 +42,7 @@ from xplane_bridge.nodes.xplane_udp.messages import Publisher
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
 from xplane_bridge.nodes.xplane_udp.poses import Poses
 from xplane_bridge.nodes.xplane_udp.sockets import data_target, Sockets
+from xplane_bridge.nodes.xplane_udp.traffic import Targets
 from xplane_bridge.nodes.xplane_udp.web_api import WebApi
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, Layout, VERSIONS
@@ -54,6 +56,7 @@ from xplane_bridge.sessions.xplane_udp import (
     Sources,
     TELEMETRY,
     Telemetry,
+    TRAFFIC,
     VersionFound,
     WatchedDatarefs,
     Wire,
@@ -148,6 +151,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         self._engines = EngineGate(self, self._send_engines)
         if given.stamp == 'simulator':
             self.simulator_clock = SimulatorClock(self, self._simulator_time)
+        self._targets = Targets(self, undulation)
         poses = Poses(undulation, self._publisher.flown)
         self._web = WebApi(self, poses)
         self._commands = XplaneUdpCommands(self, poses, self._web)
@@ -159,6 +163,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         def start(now: float) -> None:
             # In a single call: the first one starts a capture.
             self.session.watch(watched(given.datarefs), given.datarefs_rate, now)
+            self._targets.ask(given, now)
             self.session.choose_rows(given.data_rows, now)
             self.session.start(now)
 
@@ -188,6 +193,8 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         old = self.parameters
         if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
             self.link.call(self.session.watch, watched(given.datarefs), given.datarefs_rate)
+        if (given.traffic, given.traffic_rate) != (old.traffic, old.traffic_rate):
+            self.link.call(self._targets.ask, given)
         if given.data_rows != old.data_rows:
             self.link.call(self.session.choose_rows, given.data_rows)
 
@@ -213,6 +220,8 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
 
     def _explain(self, version: int) -> None:
         """Log once what is special about this version."""
+        if self.parameters.traffic and version < FIRST_VERSION:
+            self.warn('no targets', f'parameter traffic: {no_targets(version)}')
         if version >= FIRST_WITH_DATAREFS:
             return
         if self.parameters.command_rows == 'joystick':
@@ -246,9 +255,14 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
             Telemetry: self._publisher.publish_telemetry,
             RowTelemetry: self._publisher.publish_rows,
             DataArrived: self._publisher.publish_data,
-            WatchedDatarefs: self._publisher.publish_datarefs,
+            WatchedDatarefs: self._on_watched,
             VersionFound: self._on_version,
         }
+
+    def _on_watched(self, event: WatchedDatarefs, stamp_ns: int) -> None:
+        publisher = self._publisher.publish_datarefs if event.watch == DATAREFS else (
+            self._targets.publish)
+        publisher(event, stamp_ns)
 
     def _on_version(self, event: VersionFound, _: int) -> None:
         self.inform('version', f'this is X-Plane {event.version}')
@@ -297,6 +311,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
             ('source', session.source),
             ('updates/s', f'{rates.get(TELEMETRY, 0.0):.1f}'),
             ('datarefs: updates/s', f'{rates.get(DATAREFS, 0.0):.1f}'),
+            ('traffic: updates/s', f'{rates.get(TRAFFIC, 0.0):.1f}'),
             ('rows received', str(statistics.rows)),
             ('byte order of rows', _byte_order(session.layout)),
             ('missing rows', missing_rows or 'none'),

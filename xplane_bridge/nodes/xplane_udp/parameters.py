@@ -20,9 +20,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from xplane_bridge.conversions.xplane.traffic import FIRST_VERSION, MOST_TARGETS, no_targets
 from xplane_bridge.nodes.common.lists import watched
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.vehicle.publisher import VehicleParameters
+from xplane_bridge.nodes.vehicle.traffic import TrafficParameters
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, VERSIONS, web_api
 from xplane_bridge.sessions.xplane_udp import check_rows, check_watched
@@ -32,7 +34,7 @@ _WITHOUT_TIME = 7
 
 
 @dataclass(frozen=True)
-class XplaneUdpParameters(VehicleParameters):
+class XplaneUdpParameters(TrafficParameters, VehicleParameters):
     """Parameters of xplane_udp_node."""
 
     host: str = parameter('127.0.0.1', "Address or name of X-Plane's computer.")
@@ -103,6 +105,10 @@ class XplaneUdpParameters(VehicleParameters):
         'element of an array.', live=True)
     datarefs_rate: float = parameter(
         10.0, 'Updates of datarefs per second.', minimum=1.0, maximum=1000.0, live=True)
+    traffic: int = parameter(
+        0, 'TCAS targets of X-Plane 11.50 and later to publish on traffic, from its number 1 on; '
+        '0 is none. Each is asked for by 15 datarefs.', minimum=0, maximum=MOST_TARGETS,
+        live=True)
 
     def __post_init__(self) -> None:
         """Check combinations of values."""
@@ -114,6 +120,8 @@ class XplaneUdpParameters(VehicleParameters):
         _check('datarefs', check_watched, watched(self.datarefs))
         if self.discover and self.capture_file:
             raise ValueError('parameter discover: a capture has no live beacon; set host')
+        if self.traffic and self.number is not None and self.number < FIRST_VERSION:
+            raise ValueError(f'parameter traffic: {no_targets(self.number)}')
         if self.number is not None and self.number < FIRST_WITH_DATAREFS:
             if self.discover:
                 raise ValueError(

@@ -54,10 +54,11 @@ class DataArrived:
 
 @dataclass(frozen=True, slots=True)
 class WatchedDatarefs:
-    """The datarefs selected by the user, from one frame; None is missing."""
+    """Datarefs that are watched for one of WATCHES, from one frame; None is missing."""
 
     names: tuple[str, ...]
     values: tuple[float | None, ...]
+    watch: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,16 @@ class VersionFound:
     version: int
 
 
-TELEMETRY, DATAREFS = 'telemetry', 'datarefs'
+TELEMETRY, DATAREFS, TRAFFIC, FLIGHT_IDS = 'telemetry', 'datarefs', 'traffic', 'flight IDs'
 """Sources of updates: the aircraft, and the watched datarefs."""
+
+WATCHES = (DATAREFS, TRAFFIC, FLIGHT_IDS)
+"""For whom datarefs are watched: the user; TCAS targets, and what is seldom new of these."""
 
 
 @dataclass(slots=True)
 class Statistics(base.Statistics):
-    """Monotonic counters: updates counts TELEMETRY and DATAREFS."""
+    """Monotonic counters: updates counts TELEMETRY, and each of WATCHES."""
 
     rows: int = 0
     asked_again: int = 0

@@ -58,7 +58,7 @@ from xplane_bridge.sessions.xplane_udp.dialect import (
     version_of,
     Wire,
 )
-from xplane_bridge.sessions.xplane_udp.events import Statistics, VersionFound
+from xplane_bridge.sessions.xplane_udp.events import DATAREFS, Statistics, VersionFound
 from xplane_bridge.sessions.xplane_udp.giving_back import look_back
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox, Turn
 from xplane_bridge.sessions.xplane_udp.peer import Peer
@@ -288,11 +288,13 @@ class XplaneUdpSession(Session):
         self.check_peer('reading datarefs', now)
         return self._requests.read(names, now)
 
-    def watch(self, names: Sequence[str], rate: float, now: float) -> None:
-        """Subscribe to these datarefs at ``rate`` (1..1000); no names stop it."""
+    def watch(
+        self, names: Sequence[str], rate: float, now: float, watch: str = DATAREFS
+    ) -> None:
+        """Subscribe to these datarefs at ``rate`` (1..1000) for one of WATCHES; none stop it."""
         if names and self._peer.dialect.given is not None:
-            self._check_datarefs('datarefs')
-        self._requests.watch(names, rate, now, len(self._outbox))
+            self._check_datarefs(watch)
+        self._requests.watch(names, rate, now, len(self._outbox), watch)
 
     def choose_rows(self, rows: Iterable[int], now: float) -> None:
         """Select these rows besides those needed for telemetry."""

@@ -22,6 +22,7 @@ Several stores of different versions may share one world.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 import math
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from xplane_bridge.simulators.xplane.cockpit import add_cockpit
 from xplane_bridge.simulators.xplane.entries import DatarefType, Table
 from xplane_bridge.simulators.xplane.flight import add_flight
 from xplane_bridge.simulators.xplane.panel import add_panel
+from xplane_bridge.simulators.xplane.tcas import add_tcas
 from xplane_bridge.simulators.xplane.traffic import add_traffic
 
 XPLANE_VERSIONS = (9, 10, 11, 12)
@@ -68,7 +70,7 @@ class DatarefStore:
         self.world = world
         self.xplane_version = xplane_version
         table = Table(xplane_version)
-        for add in (add_flight, add_cockpit, add_panel, add_traffic):
+        for add in (add_flight, add_cockpit, add_panel, add_traffic, add_tcas):
             add(table, world)
         self._entries = table.entries
 
@@ -111,6 +113,8 @@ class DatarefStore:
         if entry is None or known is None or not 0 <= index < len(known.values):
             return None
         read = entry.read
+        if entry.element is not None:
+            return partial(entry.element, index)
         return (lambda: read()[index]) if entry.type.is_array else read
 
     def write(self, name: str, values: Sequence[float], offset: int = 0, *,

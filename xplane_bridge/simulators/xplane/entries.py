@@ -48,13 +48,14 @@ class Entry:
 
     A scalar's reader returns a number and its writer takes one; an array's return and take all
     of its elements, as int or float by type. ``is_setting``: it is stored and nothing else, so
-    it may be any number.
+    it may be any number. ``element`` reads one element by its number, where that takes less.
     """
 
     type: DatarefType
     read: Callable[[], Any]
     write: Write | None = None
     is_setting: bool = False
+    element: Callable[[int], Any] | None = None
 
 
 class Table:
@@ -115,15 +116,22 @@ class Table:
         """Add an int array."""
         self._add(DatarefType.INT_ARRAY, name, read, write, since)
 
+    def each(self, type_: DatarefType, name: str, size: int, element: Callable[[int], Any],
+             since: int = 9) -> None:
+        """Add a read-only array, each element of which is read by its number."""
+        self._add(type_, name, lambda: tuple(map(element, range(size))), None, since,
+                  element=element)
+
     def text(self, name: str, text: str, size: int) -> None:
         """Add a byte array with a constant text, padded with NULs."""
         padded = tuple(text.encode('ascii', 'replace')[:size - 1].ljust(size, b'\0'))
         self._add(DatarefType.BYTES, name, lambda: padded, None, 9)
 
     def _add(self, type_: DatarefType, name: str, read: Callable[[], Any],
-             write: Write | None, since: int, is_setting: bool = False) -> None:
+             write: Write | None, since: int, is_setting: bool = False,
+             element: Callable[[int], Any] | None = None) -> None:
         if self.version >= since:
-            self.entries[name] = Entry(type_, read, write, is_setting)
+            self.entries[name] = Entry(type_, read, write, is_setting, element)
 
 
 def element(vector: ReadMany, index: int) -> Read:

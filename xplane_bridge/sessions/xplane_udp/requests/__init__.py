@@ -44,6 +44,7 @@ from xplane_bridge.sessions.xplane_udp.events import (
     RowTelemetry,
     Statistics,
     TELEMETRY,
+    WATCHES,
 )
 from xplane_bridge.sessions.xplane_udp.reports import REPORTED
 from xplane_bridge.sessions.xplane_udp.requests.aircraft import Aircraft
@@ -103,7 +104,7 @@ class Requests:
         self._reads = Reads(tickets)
         self._rows = Rows()
         self._reports: Subscription | None = None
-        self._watch = Watch(pacing, statistics)
+        self._watches = {name: Watch(name, pacing, statistics) for name in WATCHES}
         self._version: int | None = None
         self._host = ''
         self._chosen: frozenset[int] = frozenset()
@@ -117,8 +118,8 @@ class Requests:
         feeds: list[tuple[str, Aircraft | Subscription]] = []
         if self.aircraft is not None:
             feeds += ((TELEMETRY_CHANNEL, self.aircraft),)
-        if self._watch.subscription is not None:
-            feeds += ((self._watch.channel, self._watch.subscription),)
+        feeds += [(watch.channel, watch.subscription) for watch in self._watches.values()
+                  if watch.subscription is not None]
         if self._reports is not None:
             feeds += ((REPORT_CHANNEL, self._reports),)
         return feeds
@@ -145,15 +146,18 @@ class Requests:
 
     # What is wanted.
 
-    def watch(self, names: Sequence[str], rate: float, now: float, waiting: int) -> None:
+    def watch(
+        self, names: Sequence[str], rate: float, now: float, waiting: int, name: str
+    ) -> None:
         """
-        Subscribe to these datarefs from now on; raise ValueError for invalid ones.
+        Subscribe to these datarefs for one of WATCHES; raise ValueError for invalid ones.
 
         ``waiting`` is how many datagrams besides these requests wait to be sent.
         """
-        self._watch.choose(names, rate, waiting + len(self._queue))
-        self._end_watch()
-        self._begin_watch(now)
+        watch = self._watches[name]
+        watch.choose(names, rate, waiting + len(self._queue))
+        self._end_watch(watch)
+        self._begin_watch(watch, now)
 
     def choose_rows(self, rows: Iterable[int], dialect: Dialect, now: float) -> None:
         """Select these rows besides those for telemetry; raise ValueError for invalid ones."""
@@ -186,12 +190,13 @@ class Requests:
             self.aircraft = Aircraft(
                 self._sources.datarefs[version], self._rate, _STATE_INDEX, self._pacing,
                 self._statistics, version)
-        self._begin_watch(now)
+        for watch in self._watches.values():
+            self._begin_watch(watch, now)
         self.resume(dialect, now, restarted=True)
 
-    def _begin_watch(self, now: float) -> None:
+    def _begin_watch(self, watch: Watch, now: float) -> None:
         if (self._version or 0) >= FIRST_WITH_DATAREFS:
-            self._watch.begin(now)
+            watch.begin(now)
 
     def resume(self, dialect: Dialect, now: float, *, restarted: bool = False) -> None:
         """Request what does not arrive by itself: everything after a restart of X-Plane."""
@@ -206,7 +211,7 @@ class Requests:
 
     def forget(self) -> None:
         """Drop waiting requests, which would be lost, as X-Plane is silent."""
-        for channel in (*_FEEDS, self._watch.channel):
+        for channel in (*_FEEDS, *[watch.channel for watch in self._watches.values()]):
             self._queue.drop(channel)
         for _, feed in self._subscribed():
             feed.end()
@@ -238,7 +243,8 @@ class Requests:
         if version is None:
             return
         self._queue.drop(TELEMETRY_CHANNEL)
-        self._end_watch()
+        for watch in self._watches.values():
+            self._end_watch(watch)
         if self.aircraft is not None:
             self._farewells.end(Ending(
                 TELEMETRY_CHANNEL, self.aircraft.keys, self.aircraft.cancel, 1.0 / self._rate,
@@ -287,8 +293,8 @@ class Requests:
         self._farewells.end(Ending(
             VERSION_CHANNEL, VERSION_NUMBERS, partial(ask_version, 0), 1.0 / VERSION_RATE))
 
-    def _end_watch(self) -> None:
-        channel, ending = self._watch.channel, self._watch.end()
+    def _end_watch(self, watch: Watch) -> None:
+        channel, ending = watch.channel, watch.end()
         if ending is not None:
             self._queue.drop(channel)
             self._farewells.end(ending)
@@ -452,9 +458,9 @@ class Requests:
         if channel == TELEMETRY_CHANNEL and self.aircraft is not None:
             telemetry = self.aircraft.receive_state(reply, now)
             return [telemetry] if telemetry else []
-        events = self._watch.receive(channel, reply, now)
-        if events is not None:
-            return events
+        for watch in self._watches.values():
+            if (events := watch.receive(channel, reply, now)) is not None:
+                return events
         if not self._reads.owns(channel):
             self._statistics.unexpected += 1
             return []

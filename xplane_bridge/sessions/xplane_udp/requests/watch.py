@@ -12,22 +12,22 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Datarefs watched for the user: one subscription at a time."""
+"""Datarefs watched for the user, or of TCAS targets: one subscription at a time for each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefReply, RrefRequest
-from xplane_bridge.sessions.xplane_udp.events import DATAREFS, Statistics, WatchedDatarefs
+from xplane_bridge.sessions.xplane_udp.events import Statistics, WatchedDatarefs, WATCHES
 from xplane_bridge.sessions.xplane_udp.requests.farewells import Ending
 from xplane_bridge.sessions.xplane_udp.requests.subscription import Subscription
 
-# Blocks of RREF numbers, so that no late value is mistaken for another dataref's.
-_FIRST_INDEX = 1000
 MOST_WATCHED = 1000
 """Datarefs that may be watched at once."""
-_BLOCKS = 90
+# Blocks of RREF numbers, so that no late value is mistaken for another dataref's.
+_FIRST_INDEX = 1000
+_BLOCKS = 90 // len(WATCHES)
 # Watching others cancels the previous ones: this many datagrams may wait for that.
 _MOST_WAITING = 4 * MOST_WATCHED
 
@@ -42,13 +42,15 @@ def check_watched(names: Sequence[str]) -> None:
 
 class Watch:
     """
-    The watched datarefs, with a new channel and new numbers each time they change.
+    What is watched for ``name``, with a new channel and new numbers each time it changes.
 
-    ``subscription`` is None while none are requested.
+    ``subscription`` is None while nothing is requested.
     """
 
-    def __init__(self, pacing: float, statistics: Statistics) -> None:
+    def __init__(self, name: str, pacing: float, statistics: Statistics) -> None:
         self.subscription: Subscription | None = None
+        self._name = name
+        self._first_index = _FIRST_INDEX + MOST_WATCHED * _BLOCKS * WATCHES.index(name)
         self._pacing = pacing
         self._statistics = statistics
         self._names: tuple[str, ...] = ()
@@ -58,7 +60,7 @@ class Watch:
     @property
     def channel(self) -> str:
         """Return the channel of the requests."""
-        return f'watch {self._serial}'
+        return f'watch {self._name} {self._serial}'
 
     def choose(self, names: Sequence[str], rate: float, waiting: int) -> None:
         """
@@ -67,11 +69,12 @@ class Watch:
         ``waiting`` is how many datagrams wait to be sent.
         """
         if not 1.0 <= rate <= 1000.0:
-            raise ValueError(f'datarefs_rate: got {rate:g} per second, expected 1 to 1000')
+            raise ValueError(
+                f'{self._name}_rate: got {rate:g} per second, expected 1 to 1000')
         check_watched(names)
         if waiting > _MOST_WAITING:
             raise ValueError(
-                f'datarefs: {waiting} datagrams wait to be sent; change it less often')
+                f'{self._name}: {waiting} datagrams wait to be sent; change it less often')
         self._names, self._rate = tuple(names), round(rate)
 
     def begin(self, now: float) -> None:
@@ -79,7 +82,7 @@ class Watch:
         if not self._names:
             return
         self._serial += 1
-        first = _FIRST_INDEX + MOST_WATCHED * (self._serial % _BLOCKS)
+        first = self._first_index + MOST_WATCHED * (self._serial % _BLOCKS)
         self.subscription = Subscription(
             self._names, self._rate, first, self._pacing, self._statistics)
         self.subscription.begin(now)
@@ -98,6 +101,6 @@ class Watch:
             return None
         if not watched.receive(reply, now):
             return []
-        self._statistics.updates[DATAREFS] += 1
+        self._statistics.updates[self._name] += 1
         return [WatchedDatarefs(
-            watched.names, tuple(map(watched.take().get, watched.names)))]
+            watched.names, tuple(map(watched.take().get, watched.names)), self._name)]
