@@ -20,9 +20,11 @@ import synthetic
 
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
-from xplane_bridge.identification.checks import check, check_manoeuvre
+from xplane_bridge.identification.checks import check, check_manoeuvre, check_regression
+from xplane_bridge.identification.estimation.equation_error import equation_error
 from xplane_bridge.identification.identify import identify
 from xplane_bridge.identification.manoeuvres import manoeuvres
+from xplane_bridge.identification.motion.equations import LATERAL, Motion
 from xplane_bridge.identification.motion.signals import Flight, IdentificationError, Manoeuvre
 
 
@@ -126,6 +128,19 @@ def test_an_elevator_that_follows_the_pitch_rate_tells_nothing():
         return 0.4 * synthetic.longitudinal().measured.values['pitch_rate']
     with pytest.raises(IdentificationError, match='pitch_rate and elevator move alike from'):
         identify([flight(elevator=followed)], synthetic.AIRFRAME)
+
+
+def test_an_autopilot_in_turns_tells_nothing():
+    flown = synthetic.lateral()
+    # A yaw damper, beside ailerons that bank as they like.
+    values = dict(flown.flight.values)
+    values['rudder'] = (0.3 * values['sideslip'] - 0.2 * values['yaw_rate']
+                        - 0.1 * values['roll'] + 0.05 * values['rudder'])
+    turning = Flight('flight.csv', flown.times, values, (Manoeuvre('inputs at 0.0 s', 0.0, 14.0),))
+    motion = Motion(turning, turning, synthetic.AIRFRAME)
+    with pytest.raises(IdentificationError, match=(
+            'rudder follows states and attitude from 0.0 s .* explain 99 % of it')):
+        check_regression(LATERAL, [motion], equation_error(LATERAL, [motion]))
 
 
 def test_what_was_not_excited_is_said_beside_what_was():

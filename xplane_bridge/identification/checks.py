@@ -21,8 +21,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from xplane_bridge.common.text import counted
-from xplane_bridge.identification.estimation.equation_error import Regression
+from xplane_bridge.identification.estimation.equation_error import FOLLOWS, Regression
 from xplane_bridge.identification.estimation.output_error import Fit
+from xplane_bridge.identification.manoeuvres import TEST_INPUT
 from xplane_bridge.identification.motion.equations import Form, GRAVITY, Motion, RATES
 from xplane_bridge.identification.motion.signals import (
     Array,
@@ -128,13 +129,20 @@ def check_manoeuvre(part: Flight) -> None:
 def check_regression(form: Form, motions: Sequence[Motion], found: Regression) -> None:
     """Raise IdentificationError where the regressors of a form cannot be told apart."""
     alike = found.collinearity
+    first, last = motions[0].times[0], motions[-1].times[-1]
+    otherwise = 'fly inputs of different shape on each control, with the controller off'
     if alike.is_too_much:
-        first, last = motions[0].times[0], motions[-1].times[-1]
         raise IdentificationError(
             f'{form.name}: {alike.pair[0]} and {alike.pair[1]} move alike from {first:.1f} s to '
             f'{last:.1f} s (correlation {alike.correlation:.2f}, condition number '
-            f'{alike.condition:.0f}): no derivative can be told from the others; fly inputs of '
-            'different shape on each control, with the controller off')
+            f'{alike.condition:.0f}): no derivative can be told from the others; {otherwise}')
+    # Where a scenario says what was flown, it was an input.
+    if alike.follows[1] > FOLLOWS and not any(
+            TEST_INPUT.match(motion.measured.manoeuvres[0].name) for motion in motions):
+        raise IdentificationError(
+            f'{form.name}: {alike.follows[0]} follows states and attitude from {first:.1f} s to '
+            f'{last:.1f} s, which explain {100.0 * alike.follows[1]:.0f} % of it: a controller '
+            f'flies, and what it answers to cannot be told from what it does; {otherwise}')
 
 
 def check_flow(form: Form, motion: Motion) -> None:

@@ -28,7 +28,9 @@ from xplane_bridge.identification.motion.signals import Array, CONTROLS, Flight,
 MOVED = 0.01
 """A control that moves less, of its full deflection of 1, excites nothing."""
 
-_TEST_INPUT = re.compile(r'(doublet|3211|chirp|multisine|controls)(_|$)')
+TEST_INPUT = re.compile(r'(doublet|3211|chirp|multisine|controls)(_|$)')
+"""How manoeuvres are named that a scenario flies."""
+
 # Seconds before an input that was found belong to its manoeuvre, and of its free response.
 _BEFORE, _AFTER = 0.25, 6.0
 # A control moves if it changes by MOVED within this time (s); at rest for longer, it has ended.
@@ -44,7 +46,7 @@ def manoeuvres(flight: Flight) -> tuple[Manoeuvre, ...]:
     the noise of the sensors with the surfaces, and that correlation would bias all estimates.
     """
     known = _together(
-        one for one in flight.manoeuvres if _TEST_INPUT.match(one.name))
+        one for one in flight.manoeuvres if TEST_INPUT.match(one.name))
     found = known or _by_inputs(flight)
     return tuple(one for one in found if any(
         moved(flight.part(one), name) for name in FLOWN))

@@ -33,6 +33,7 @@ from xplane_bridge.identification.motion.equations import (
     Form,
     held_control,
     inverse_inertia,
+    LATERAL,
     LONGITUDINAL,
     Motion,
     system,
@@ -43,7 +44,11 @@ CORRELATED = 0.95
 """Two regressors that are so much alike cannot be told apart in practice (the book's 0.9)."""
 CONDITION = 50.0
 """The condition number of the regressors, each of unit length, above which they are collinear."""
+FOLLOWS = 0.965
+"""A control of whose variance states and attitude explain more is a controller's."""
 
+# What a controller answers to beside the states.
+_ATTITUDES = {LONGITUDINAL.name: 'pitch', LATERAL.name: 'roll'}
 # An angular acceleration is the slope of a straight line through so many seconds of a rate.
 _SMOOTHED = 0.15
 # Regressors at so few times show nothing.
@@ -51,11 +56,16 @@ _LEAST_SAMPLES = 30
 
 
 class Collinearity(NamedTuple):
-    """The condition number of the regressors, and the two most alike with their correlation."""
+    """
+    The condition number of the regressors, and the two most alike with their correlation.
+
+    ``follows`` is the control that follows the states most, and the part of it that they explain.
+    """
 
     condition: float
     pair: tuple[str, str]
     correlation: float
+    follows: tuple[str, float] = ('', 0.0)
 
     @property
     def is_too_much(self) -> bool:
@@ -90,7 +100,8 @@ def equation_error(form: Form, motions: Sequence[Motion], delay: float = 0.0) ->
         for j, coefficient in enumerate(form.coefficients) for i, name in enumerate(names)}
     constants = [
         one.mean(axis=0) - mean @ slopes for one, mean in zip(sides, means, strict=True)]
-    return Regression(found, constants, collinearity(table, names))
+    return Regression(found, constants, collinearity(table, names)._replace(
+        follows=_follows(form, motions)))
 
 
 def regressor(motion: Motion, name: str, form: Form, delay: float) -> Array:
@@ -139,6 +150,22 @@ def _slope(motion: Motion, name: str, exactly: bool) -> Array:
     found: Array = np.convolve(
         np.pad(even, half, mode='reflect', reflect_type='odd'), kernel, mode='valid')
     return found
+
+
+def _follows(form: Form, motions: Sequence[Motion]) -> tuple[str, float]:
+    """Return the control that follows states and attitude most, and the part that these are."""
+    def centred(name: str) -> Array:
+        return np.concatenate([motion[name] - motion[name].mean() for motion in motions])
+
+    states = np.stack([centred(name) for name in (*form.states, _ATTITUDES[form.name])], axis=1)
+    found = {'': 0.0}
+    for name in form.controls:
+        control = centred(name)
+        left = control - states @ np.linalg.lstsq(states, control, rcond=None)[0]
+        if (whole := float(control @ control)) > 0.0:
+            found[name] = 1.0 - float(left @ left) / whole
+    most = max(found, key=lambda one: found[one])
+    return most, found[most]
 
 
 def collinearity(table: Array, names: Sequence[str]) -> Collinearity:
