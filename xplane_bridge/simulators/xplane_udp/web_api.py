@@ -33,6 +33,7 @@ from urllib.parse import parse_qs, urlsplit
 from xplane_bridge.aircraft import terrain
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane.flight import aircraft_path
+from xplane_bridge.simulators.xplane_udp.web_socket import WebSocketPeer
 from xplane_bridge.simulators.xplane_udp.web_store import (
     is_number,
     json_object,
@@ -51,6 +52,7 @@ _STARTS = {'runway_start', 'ramp_start', 'lle_ground_start', 'lle_air_start', 'b
 _PRESET_SPEEDS = {'short_field_approach': 35.0, 'normal_approach': 40.0, 'cruise': 55.0}
 _VALUE = re.compile(r'/datarefs/(\d{1,20})/value')
 _ACTIVATE = re.compile(r'/command/(\d{1,20})/activate')
+_SOCKET = re.compile(r'/api/(v\d)/?(?:\?.*)?')
 _LIST = re.compile(r'/(datarefs|commands)(/count)?')
 
 # What X-Plane answers when there is nothing to say; clients parse it.
@@ -79,6 +81,13 @@ class WebApi:
             return self._answer(method, target, body)
         except RefusedError as refused:
             return refused.status, _json(refused.fields)
+
+    def join(self, target: str) -> WebSocketPeer | None:
+        """Return a new WebSocket at a path, or None if there is none."""
+        found = _SOCKET.fullmatch(target)
+        if self._api == DISABLED or found is None or found[1] not in APIS[self._api][1]:
+            return None
+        return WebSocketPeer(self.store, has_commands=found[1] != 'v1')
 
     def _answer(self, method: str, target: str, body: bytes) -> Answer:
         try:
