@@ -34,11 +34,11 @@ from xplane_bridge.links.udp import LinkError, resolve
 from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
 from xplane_bridge.nodes.common.lists import check_count, named
 from xplane_bridge.nodes.vehicle.bridge import Bridge
-from xplane_bridge.nodes.vehicle.controls import POSE_MASK
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
-from xplane_bridge.nodes.xplane_udp.poses import check_pose, Poses
+from xplane_bridge.nodes.xplane_udp.poses import Poses
+from xplane_bridge.nodes.xplane_udp.web_flights import WebFlights
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.xplane_udp import flight, web_api
+from xplane_bridge.protocols.xplane_udp import web_api
 from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
 from xplane_bridge.sessions.xplane_web.holds import Holds
 from xplane_bridge.sessions.xplane_web.web_client import Reading, WebClient
@@ -46,10 +46,6 @@ from xplane_bridge.srv import DescribeDatarefs, RunCommand, StartFlight, WriteDa
 
 # Of one call: each costs X-Plane up to three requests.
 _MOST_NAMES = 50
-# Until X-Plane has accepted a flight.
-_FLIGHT_TIMEOUT = 120.0
-_FARTHEST = 1e6
-_FASTEST = 1e4
 # Of run_command with BEGIN and no duration, and of one message on command/hold.
 _LEASE = 10.0
 _LEASE_OF_MESSAGE = 1.0
@@ -76,7 +72,6 @@ class WebApi:
     ) -> None:
         given = node.parameters
         self._node = node
-        self._poses = poses
         self._client = WebClient()
         self._holds = Holds(given.web_press)
         self._web_host = resolve(given.web_host) if given.web_host else ''
@@ -88,7 +83,8 @@ class WebApi:
         self._calls = 0
         node.make_service(DescribeDatarefs, 'describe_datarefs', self._describe)
         node.make_service(WriteDataref, 'write_dataref', self._write)
-        node.make_service(StartFlight, 'start_flight', self._start_flight)
+        flights = WebFlights(self._client, poses, self._ask)
+        node.make_service(StartFlight, 'start_flight', flights.start)
         node.make_command(String, 'command/hold', self._hold, _DEPTH)
 
     # Called by the node.
@@ -220,74 +216,6 @@ class WebApi:
                 for wanted, value in zip(values, got, strict=True)))
         if not response.success:
             response.message = f'{request.name} reads back as {printable(repr(got))}'
-
-    async def _start_flight(
-        self, request: StartFlight.Request, response: StartFlight.Response
-    ) -> None:
-        wanted = self._start_of(request)
-        if request.aircraft:
-            wanted |= flight.aircraft(request.aircraft, request.livery)
-        elif request.livery:
-            raise ValueError('livery: give its aircraft as well')
-        if request.weather:
-            wanted |= flight.weather(request.weather)
-        wanted |= flight.more(request.more, wanted) if request.more else {}
-        if not wanted:
-            raise ValueError('nothing given: neither a place to start at, nor weather or more')
-        if wanted.keys().isdisjoint(flight.STARTS):
-            if 'aircraft' in wanted:
-                raise ValueError('aircraft: give a place to start at as well')
-            await self._ask(self._client.update_flight(wanted), _FLIGHT_TIMEOUT)
-            response.message = 'X-Plane has changed the flight'
-        else:
-            path = await self._ask(self._client.start_flight(wanted), _FLIGHT_TIMEOUT)
-            response.message = f'X-Plane starts a flight with {path}'
-        response.success = True
-
-    def _start_of(self, request: StartFlight.Request) -> dict[str, Any]:
-        """Return the place to start at, {} for none. Raises ValueError."""
-        given = POSE_MASK.given(request.pose) if request.pose.fields else {}
-        ways = [name for name, way in (
-            ('runway', request.runway), ('ramp', request.ramp), ('pose', given)) if way]
-        if len(ways) > 1:
-            raise ValueError(f'a flight starts at one place, got {" and ".join(ways)}')
-        if bool(request.airport) != (ways in (['runway'], ['ramp'])):
-            raise ValueError('airport and either runway or ramp go together')
-        if request.final_distance and ways != ['runway']:
-            raise ValueError('final_distance: give a runway')
-        if not 0.0 <= request.final_distance <= _FARTHEST:
-            raise ValueError(
-                f'final_distance {request.final_distance:g} m is not in 0 .. {_FARTHEST:g} m')
-        if not 0.0 <= request.airspeed <= _FASTEST:
-            raise ValueError(f'airspeed {request.airspeed:g} m/s is not in 0 .. {_FASTEST:g} m/s')
-        if request.on_ground and not given:
-            raise ValueError('on_ground: give a pose')
-        if request.airspeed and (request.on_ground or not given):
-            raise ValueError('airspeed: give a pose in the air')
-        if request.runway:
-            return flight.runway_start(
-                request.airport, request.runway, request.final_distance)
-        if request.ramp:
-            return flight.ramp_start(request.airport, request.ramp)
-        return self._pose(request, given) if given else {}
-
-    def _pose(self, request: StartFlight.Request, given: dict[str, float]) -> dict[str, Any]:
-        """Return the start at a pose; what is not set keeps its value."""
-        possible = {'latitude', 'longitude', 'true_heading'}
-        if not request.on_ground:
-            possible |= {'altitude', 'pitch'}
-        if others := given.keys() - possible:
-            raise ValueError(
-                f'pose: a flight that starts there has no {", ".join(sorted(others)).upper()}')
-        check_pose(given)
-        # X-Plane starts level, and on the ground it knows the altitude.
-        unused = {'altitude': 0.0} if request.on_ground else {}
-        lat, lon, altitude = self._poses.position(unused | given)
-        _, pitch, heading = self._poses.attitude({'roll': 0.0, 'pitch': 0.0} | given)
-        if request.on_ground:
-            return flight.ground_start(lat, lon, heading)
-        return flight.air_start(
-            lat, lon, altitude, heading, request.airspeed, pitch if 'pitch' in given else None)
 
     # Conversations.
 
