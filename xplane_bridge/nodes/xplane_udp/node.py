@@ -150,6 +150,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
             self.simulator_clock = SimulatorClock(self, self._simulator_time)
         poses = Poses(undulation, self._publisher.flown)
         self._web = WebApi(self, poses)
+        self._web.watch(given.web_datarefs)
         self._commands = XplaneUdpCommands(self, poses, self._web)
 
     def begin(self) -> None:
@@ -188,6 +189,8 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         old = self.parameters
         if (given.datarefs, given.datarefs_rate) != (old.datarefs, old.datarefs_rate):
             self.link.call(self.session.watch, watched(given.datarefs), given.datarefs_rate)
+        if given.web_datarefs != old.web_datarefs:
+            self._web.watch(given.web_datarefs)
         if given.data_rows != old.data_rows:
             self.link.call(self.session.choose_rows, given.data_rows)
 
