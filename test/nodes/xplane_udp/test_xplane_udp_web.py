@@ -16,6 +16,7 @@
 """xplane_udp_node and X-Plane's Web API: what UDP has not, through real sockets."""
 
 from contextlib import contextmanager
+from importlib.util import find_spec
 import math
 import socket
 
@@ -29,7 +30,8 @@ from masked import masked
 from std_msgs.msg import String
 
 from harness import free_port
-from xplane_bridge.msg import AircraftPose
+from xplane_bridge.msg import AircraftPose, DatarefValues
+from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
@@ -39,6 +41,8 @@ from xplane_bridge.srv import DescribeDatarefs, RunCommand, StartFlight, WriteDa
 
 TAIL = 'sim/aircraft/view/acf_tailnum'
 BRAKES = 'sim/flight_controls/brakes_max'
+PATHS = 'sim/operation/override/override_planepath'
+WITH_SOCKET = find_spec('wsproto') is not None
 
 
 @contextmanager
@@ -90,7 +94,8 @@ def test_datarefs_flights_and_held_commands(ros):
         # Held for longer than a press, until END.
         assert hold(ros, 'BEGIN').success
         ros.wait_for(braked, 'the brakes')
-        assert hold(ros, 'END').message.startswith('X-Plane releases it within 0.')
+        assert hold(ros, 'END').message.startswith(
+            'X-Plane has released it' if WITH_SOCKET else 'X-Plane releases it within 0.')
         ros.wait_for(lambda: not braked(), 'the release')
         assert 'is not held' in hold(ros, 'END').message
 
@@ -119,6 +124,43 @@ def test_datarefs_flights_and_held_commands(ros):
         ros.wait_for(braked, 'the brakes')
         node.trigger_deactivate()
         ros.wait_for(lambda: not braked(), 'the release')
+
+
+def test_datarefs_both_ways_by_the_websocket_through_a_restart_of_xplane(ros):
+    pytest.importorskip('wsproto', reason='wsproto is not installed')
+    with flying(WebServer(('127.0.0.1', 0))) as server:
+        node = start(ros, web_datarefs=[TAIL, f'{PATHS}[3]', 'sim/no'], **server.parameters)
+        ros.subscribe(DatarefValues, 'dataref_values', LATCHED)
+        heard = ros.messages['dataref_values']
+
+        def shows(tail, path):
+            return lambda: heard and list(heard[-1].names) == [TAIL, f'{PATHS}[3]'] and (
+                list(heard[-1].texts), list(heard[-1].sizes), list(heard[-1].values)) == (
+                [tail, ''], [0, 1], [path])
+
+        ros.wait_for(shows('N172XB', 0.0), 'the values')
+        write = ros.publisher(DatarefValues, 'command/dataref_values')
+        write.publish(DatarefValues(
+            names=[TAIL, f'{PATHS}[3]'], sizes=[0, 1], values=[1.0], texts=['HB-XYZ', '']))
+        ros.wait_for(shows('HB-XYZ', 1.0), 'what was written')
+        refused = node.refused
+        write.publish(DatarefValues(names=['sim/no'], sizes=[1], values=[1.0]))
+        ros.wait_for(lambda: refused['command/dataref_values'], 'the refusal')
+
+        # Held by nobody any more, and asked for again by the ids of the new run.
+        assert hold(ros, 'BEGIN', duration=60.0).success
+        ros.diagnosed('web api', lambda level, text, values: values[
+            'active, as X-Plane says'] == values['held commands'] == BRAKES, node)
+        server.switch_off()
+        server.switch_on()
+
+        def written():
+            return ros.call(WriteDataref, 'write_dataref', WriteDataref.Request(
+                name=TAIL, text='HB-NEW')).success
+
+        ros.wait_for(written, 'the restart')
+        ros.wait_for(shows('HB-NEW', 1.0), 'the values after the restart')
+        assert 'is not held' in hold(ros, 'END').message
 
 
 @pytest.mark.parametrize(('api', 'said'), [
