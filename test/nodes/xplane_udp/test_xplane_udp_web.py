@@ -30,11 +30,14 @@ from masked import masked
 from std_msgs.msg import String
 
 from harness import free_port
+from xplane_bridge.links.udp import LinkError
 from xplane_bridge.msg import AircraftPose, DatarefValues
 from xplane_bridge.nodes.common.latched import LATCHED
+from xplane_bridge.nodes.xplane_udp import web_api as node_side
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.xplane_udp import web_server as simulator_side
 from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
 from xplane_bridge.simulators.xplane_udp.web_server import WebServer
 from xplane_bridge.srv import DescribeDatarefs, RunCommand, StartFlight, WriteDataref
@@ -162,6 +165,25 @@ def test_datarefs_both_ways_by_the_websocket_through_a_restart_of_xplane(ros):
         # The override was of the run before.
         ros.wait_for(shows('HB-NEW', 0.0), 'the values after the restart')
         assert 'is not held' in hold(ros, 'END').message
+
+
+def test_without_wsproto_commands_are_held_by_presses_and_it_is_said(ros, monkeypatch):
+    def absent():
+        raise LinkError('it needs the Python package wsproto')
+
+    for part in (node_side, simulator_side):
+        monkeypatch.setattr(part, 'check_installed', absent)
+    with flying(WebServer(('127.0.0.1', 0))) as server:
+        node = start(ros, web_press=0.1, **server.parameters)
+        ros.diagnosed('web api', lambda level, text, values: 'answers' in text and (
+            values['WebSocket'] == 'it needs the Python package wsproto'), node)
+        assert hold(ros, 'BEGIN').success
+        ros.wait_for(lambda: server.state().left_brake > 0.0, 'the brakes')
+        assert hold(ros, 'END').message.startswith('X-Plane releases it within 0.')
+        refused = node.refused
+        ros.publisher(DatarefValues, 'command/dataref_values').publish(
+            DatarefValues(names=[TAIL], sizes=[0], texts=['HB-XYZ']))
+        ros.wait_for(lambda: refused['command/dataref_values'], 'the refusal')
 
 
 @pytest.mark.parametrize(('api', 'said'), [

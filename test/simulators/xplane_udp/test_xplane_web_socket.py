@@ -26,6 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.common import optional
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
@@ -221,3 +222,20 @@ def test_a_burst_is_answered_a_stranger_is_refused_and_a_restart_ends_all():
             server.switch_off()
             hear(lambda: frames.ended)
             assert frames.ended == 'closed with code 1000'
+
+
+def test_without_wsproto_it_says_so_and_rest_works(monkeypatch):
+    monkeypatch.setattr(optional.importlib.util, 'find_spec', lambda name: None)
+    web = WebServer(('127.0.0.1', 0))
+    frontend = XplaneUdpFrontend(UdpEndpoint(), sender=UdpEndpoint(), web=web)
+    with running(frontend), socket.create_connection(web.address, DEADLINE) as connection:
+        assert "(REST only: X-Plane's WebSocket needs the Python package wsproto: " in (
+            frontend.address)
+        connection.sendall(b'GET /api/capabilities HTTP/1.1\r\nHost: a\r\n\r\n')
+        assert connection.recv(4096).startswith(b'HTTP/1.1 200')
+        connection.sendall(b'GET /api/v3 HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\r\n')
+        refused = b''
+        while data := connection.recv(4096):
+            refused += data
+        assert refused.startswith(b'HTTP/1.1 501')
+        assert b'needs the Python package wsproto' in refused

@@ -106,7 +106,7 @@ class WebApi:
         flights = WebFlights(self._client, poses, self._ask)
         node.make_service(StartFlight, 'start_flight', flights.start)
         node.make_command(String, 'command/hold', self._hold, _DEPTH)
-        self._values = WebValues(node, self._client, self._begin_call)
+        self._values = WebValues(node, self._client, self._begin_by_socket)
 
     # Called by the node.
 
@@ -339,6 +339,12 @@ class WebApi:
         """Begin a conversation that a user has asked for. Raises ValueError."""
         self._calls += 1
         self._start(steps, done, timeout)
+
+    def _begin_by_socket(self, steps: Any, done: Done) -> None:
+        """Begin one that goes over the WebSocket. Raises ValueError."""
+        if self._without_socket:
+            raise ValueError(self._without_socket)
+        self._begin_call(steps, done)
 
     def _start(self, steps: Any, done: Done, timeout: float | None = None) -> None:
         """Begin a conversation. Raises ValueError if that is not possible."""
