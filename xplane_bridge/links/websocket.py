@@ -60,7 +60,7 @@ class TextLine:
         self._hear = hear
         self._may_read = may_read
         self._changed = changed
-        self._is_ending = False
+        self._ending = ''
         self._unsent: SimpleQueue[str] = SimpleQueue()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         weakref.finalize(self, os.close, self._wake)
@@ -69,12 +69,12 @@ class TextLine:
         """Send a text; a peer that takes none any more is left."""
         self._unsent.put(text)
         if self._unsent.qsize() > _MOST_UNSENT:
-            self.end()
+            self.end(f'{_MOST_UNSENT} messages were not taken')
         os.eventfd_write(self._wake, 1)
 
-    def end(self) -> None:
+    def end(self, why: str = 'closed here') -> None:
         """Close it."""
-        self._is_ending = True
+        self._ending = why
         os.eventfd_write(self._wake, 1)
 
     def carry(self, connection: socket.socket, frames: Frames) -> None:
@@ -97,11 +97,12 @@ class TextLine:
                 self._changed()
             if self.is_open:
                 self._speak(frames)
-            if self._is_ending:
+            ending = self._ending
+            if ending:
                 frames.close()
             connection.sendall(frames.take())
             if frames.ended:
-                return frames.ended
+                return ending or frames.ended
             if self._wait(connection, heard + _SILENCE - time.monotonic()):
                 heard, is_asked = time.monotonic(), False
                 for text in frames.receive(connection.recv(_BLOCK)):
@@ -207,11 +208,14 @@ class WebSocket:
         Return the answer to a question, by ``deadline`` (of time.monotonic).
 
         ``ends`` is what ``ends`` was when it began. Raises LinkError, or UnansweredError if the
-        question was sent.
+        question was sent; then the connection is closed, so that nobody waits for what may come of
+        it, and a command is not held that nobody knows of.
         """
         check_installed()
         line = self._opened(request.path, deadline, ends)
         with self._changed:
+            if self._line is not line or self.ends != ends:
+                raise LinkError(self._failure(line, ends))
             if request.connection != self._session.connection:
                 raise LinkError(f'{self._what}: the connection was lost meanwhile')
             number, text = self._session.ask(request.body)
@@ -220,7 +224,12 @@ class WebSocket:
             answer = self._session.answer(number)
             self._session.forget(number)
         if answer is None:
-            raise UnansweredError(self._failure(line, ends))
+            failure = self._failure(line, ends)
+            line.end('a question was not answered')
+            with self._changed:
+                # The next question is for a new connection.
+                self._changed.wait_for(lambda: self._line is not line, _JOIN_TIMEOUT)
+            raise UnansweredError(failure)
         return answer
 
     def end(self) -> None:
