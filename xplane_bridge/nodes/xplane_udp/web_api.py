@@ -91,6 +91,7 @@ class WebApi:
         self._leases = Leases()
         # Messages on command/hold that wait for their turn, by command: when the latest came.
         self._wanted: dict[str, float] = {}
+        self._wishing = threading.Lock()
         # What the WebSocket's thread has to tell the queue's.
         self._news: SimpleQueue[str | CommandReleased] = SimpleQueue()
         self._web_host = resolve(given.web_host) if given.web_host else ''
@@ -192,8 +193,9 @@ class WebApi:
             if error is not None:
                 self._node.refuse('command/hold', error)
 
-        is_waiting = name in self._wanted
-        self._wanted[name] = time.monotonic()
+        with self._wishing:
+            is_waiting = name in self._wanted
+            self._wanted[name] = time.monotonic()
         if not is_waiting:
             try:
                 self._begin_call(self._begin_wanted(name), done)
@@ -203,7 +205,8 @@ class WebApi:
 
     def _begin_wanted(self, name: str) -> Generator[Any, Any, None]:
         now = time.monotonic()
-        lease = self._wanted.pop(name, now) + _LEASE_OF_MESSAGE - now
+        with self._wishing:
+            lease = self._wanted.pop(name, now) + _LEASE_OF_MESSAGE - now
         if lease > 0.0:
             yield from self._begin(name, lease)
 
