@@ -162,6 +162,17 @@ def test_a_command_counts_as_released_only_after_it_was_active():
         assert session.active == ((BRAKES,) if active else ())
 
 
+def test_an_answer_counts_though_the_connection_ended_just_after_it():
+    session = SocketSession()
+    answered, open_ = session.ask(b'{}')[0], session.ask(b'{}')[0]
+    session.receive(json.dumps({'req_id': answered, 'type': 'result', 'success': True}), 0.0)
+    session.lost()
+    assert session.answer(answered).status == 200
+    assert session.answer(open_) is None
+    session.forget(answered)
+    assert session.answer(answered) is None
+
+
 def test_leases_end_by_themselves_are_renewed_and_are_few():
     leases = Leases()
     leases.begin('a', 2.0, 0.0)

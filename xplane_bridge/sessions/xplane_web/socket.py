@@ -138,9 +138,10 @@ class SocketSession:
         self._commands[number] = name
 
     def lost(self) -> None:
-        """Forget what belonged to the connection."""
+        """Forget what belonged to the connection, but for answers that nobody has read yet."""
         self.connection += 1
-        self._waiting.clear()
+        self._waiting = {
+            number: result for number, result in self._waiting.items() if result is not None}
         self._watched = {}
         self._values = {}
         self._commands.clear()
