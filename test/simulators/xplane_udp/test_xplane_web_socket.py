@@ -15,6 +15,7 @@
 
 """The simulated X-Plane's WebSocket between two frames, without a socket; and over a real one."""
 
+import asyncio
 import http.client
 import json
 import socket
@@ -224,6 +225,32 @@ def test_a_burst_is_answered_a_stranger_is_refused_and_a_restart_ends_all():
             server.switch_off()
             hear(lambda: frames.ended)
             assert frames.ended == 'closed with code 1000'
+
+
+def test_another_implementation_of_websockets_understands_it():
+    pytest.importorskip('wsproto', reason='wsproto is not installed')
+    tornado = pytest.importorskip('tornado.websocket', reason='tornado is not installed')
+    web = WebServer(('127.0.0.1', 0))
+
+    async def talk(number):
+        client = await tornado.websocket_connect(
+            f'ws://127.0.0.1:{web.address[1]}/api/v2', connect_timeout=DEADLINE)
+        client.ping(b'there?')
+        await client.write_message(json.dumps({
+            'req_id': 7, 'type': 'dataref_subscribe_values',
+            'params': {'datarefs': [{'id': number}]}}))
+        heard = [json.loads(await client.read_message()) for _ in range(3)]
+        client.close(1000)
+        while await client.read_message() is not None:
+            pass
+        return heard, client.close_code
+
+    with running(XplaneUdpFrontend(UdpEndpoint(), sender=UdpEndpoint(), web=web)) as server:
+        number = server.call(lambda _: web.web_api.store.ids['datarefs'][Q])
+        heard, code = asyncio.run(asyncio.wait_for(talk(number), DEADLINE))
+    assert heard[0] == {'req_id': 7, 'type': 'result', 'success': True}
+    assert [list(update['data']) for update in heard[1:]] == [[str(number)]] * 2
+    assert code == 1000
 
 
 def test_without_wsproto_it_says_so_and_rest_works(monkeypatch):
