@@ -19,6 +19,7 @@ from contextlib import contextmanager
 import json
 import math
 import queue
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -160,6 +161,10 @@ def test_a_command_counts_as_released_only_after_it_was_active():
                            (False, [])):
         assert told(session, 'command_update_is_active', _8=active, _9=True) == events
         assert session.active == ((BRAKES,) if active else ())
+    told(session, 'command_update_is_active', _8=True)
+    session.lost()
+    assert session.active == ()
+    assert not session.knows_command(8)
 
 
 def test_an_answer_counts_though_the_connection_ended_just_after_it():
@@ -200,6 +205,7 @@ class Line:
     def __init__(self):
         self.client = WebClient()
         self.events = []
+        self.asked = 0
         self.start()
 
     def start(self):
@@ -230,6 +236,7 @@ class Line:
         session = self.client.socket
         assert request.connection == session.connection
         self.peer = self.peer or self.xplane.join(request.path)
+        self.asked += 1
         number, text = session.ask(request.body)
         self.events += session.receive(self.peer.receive(text), 0.0)
         return session.answer(number)
@@ -256,7 +263,10 @@ def test_a_command_is_held_for_30_s_without_a_gap_and_released_at_once():
     # A lease ends in X-Plane, even if nobody is here any more; and renewal replaces it.
     line.converse(line.client.hold(BRAKES, lambda: 1.0))
     line.advance(0.8)
+    asked = line.asked
     line.converse(line.client.hold(BRAKES, lambda: 1.0))
+    # X-Plane tells of this command already.
+    assert line.asked == asked + 1
     line.advance(0.8)
     assert line.world.held
     line.advance(0.4)
@@ -295,6 +305,11 @@ def test_datarefs_are_watched_and_written_with_arrays_and_text():
                        ((LATITUDE, [1.0], ''), 'is read-only')):
         with pytest.raises(ValueError, match=said):
             line.converse(line.client.set_values([item]))
+    # Of other datarefs only those are sent.
+    assert line.converse(line.client.watch([PATHS])) == {}
+    line.advance(0.3)
+    assert set(line.events[-1].values) == {PATHS}
+    assert list(line.peer._datarefs) == [line.xplane.store.ids['datarefs'][PATHS]]
     assert line.converse(line.client.watch([])) == {}
     assert not line.client.socket.is_watching
 
@@ -335,6 +350,16 @@ def test_what_does_no_harm_twice_is_asked_again_over_a_new_connection():
     assert lose_first(line.client.watch([TAIL])) == {}
     line.advance(0.2)
     assert line.events[-1].values[TAIL].text == 'HB-XYZ'
+
+    def fail(steps, *errors):
+        """Converse until the first message over the connection, which fails each time."""
+        request, errors = next(steps), list(errors)
+        while True:
+            request = steps.throw(errors.pop(0)) if request.method == web_socket.SOCKET else (
+                steps.send(line.ask(request)))
+
+    with pytest.raises(OSError, match='whether it was done'):
+        fail(line.client.watch([TAIL]), OSError('whether it was done'), OSError('time is over'))
     # A command would be held for too long.
     with pytest.raises(OSError, match='lost'):
         lose_first(line.client.hold(BRAKES, lambda: 1.0))
@@ -360,7 +385,7 @@ def talking(address):
             raise error
         return result
 
-    ask.client, ask.events, ask.lost = client, events, lost
+    ask.client, ask.events, ask.lost, ask.close = client, events, lost, line.end
     yield ask
     http.end()
 
@@ -378,6 +403,12 @@ def test_over_a_real_socket_through_a_restart_of_xplane():
             assert values[TAIL].text == 'N172XB'
             ask(client.hold(BRAKES, lambda: 60.0))
             assert server.call(lambda world: list(world.held)) == [BRAKES]
+            # What is held over a connection is released with it.
+            ask.close()
+            deadline = time.monotonic() + DEADLINE
+            while server.call(lambda world: list(world.held)):
+                assert time.monotonic() < deadline
+            ask(client.hold(BRAKES, lambda: 60.0))
             server.switch_off()
             assert 'closed with code 1000' in ask.lost.get(timeout=DEADLINE)
             with pytest.raises(OSError, match='refused'):

@@ -81,20 +81,23 @@ def test_values_come_ten_times_per_second_when_they_change():
     client = Client()
     q, tail, paths = map(client.id, (Q, TAIL, PATHS))
     assert client.ask('dataref_subscribe_values', datarefs=[
-        {'id': q}, {'id': tail}, {'id': paths, 'index': [5, 1]}]) == 'success'
+        {'id': q}, {'id': tail}, {'id': paths, 'index': [9, 1]}]) == 'success'
     updates = client.advance(1.0)
     assert {update['type'] for update in updates} == {'dataref_update_values'}
     assert 9 <= len(values(updates, q)) <= 11
     assert len(values(updates, q)[0]) == 4
     assert values(updates, tail) == ['TjE3MlhC' + 'AAAA' * 11 + 'AA==']
     assert values(updates, paths) == [[0, 0]]
+    assert client.ask('dataref_set_values', datarefs=[
+        {'id': paths, 'index': 9, 'value': 1}]) == 'success'
+    assert values(client.advance(0.2), paths) == [[0, 1]]
     # Another element joins in ascending order; one that goes leaves no gap.
     one, three = {'id': paths, 'index': 1}, {'id': paths, 'index': 3}
     assert client.ask('dataref_subscribe_values', datarefs=[three]) == 'success'
     assert client.ask('dataref_set_values', datarefs=[three | {'value': 1}]) == 'success'
-    assert values(client.advance(0.2), paths) == [[0, 1, 0]]
+    assert values(client.advance(0.2), paths) == [[0, 1, 1]]
     assert client.ask('dataref_unsubscribe_values', datarefs=[one]) == 'success'
-    assert values(client.advance(0.2), paths) == [[1, 0]]
+    assert values(client.advance(0.2), paths) == [[1, 1]]
     assert client.ask('dataref_unsubscribe_values', datarefs='all') == 'success'
     assert client.advance(0.3) == []
 

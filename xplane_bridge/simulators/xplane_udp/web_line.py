@@ -33,7 +33,7 @@ class WebLine:
     """
     What passes between the thread of a connection and the frames of the simulator.
 
-    converse() is the thread's; frame() and close() are called between two frames.
+    converse() is the thread's; frame() is called between two frames; end() by anyone.
     """
 
     def __init__(self, peer: WebSocketPeer) -> None:
@@ -42,10 +42,9 @@ class WebLine:
         self._line = TextLine(
             self._heard.put, may_read=lambda: self._heard.qsize() < _MOST_UNREAD)
 
-    def close(self) -> None:
-        """Close the connection, and release what is held over it."""
+    def end(self) -> None:
+        """Close the connection: its X-Plane has gone."""
         self._line.end()
-        self._peer.close()
 
     def frame(self) -> bool:
         """Answer what has arrived and say what is due; return whether there will be more."""

@@ -78,7 +78,7 @@ class WebServer:
         """Start X-Plane; nothing of an earlier start is left."""
         self.web_api = WebApi(world, self._api)
         self._calls = SimpleQueue()
-        self._close_lines()
+        self._end_lines()
 
     def frame(self) -> None:
         """Answer what has arrived, and send what is due."""
@@ -94,7 +94,7 @@ class WebServer:
     def close(self) -> None:
         """Stop listening; closing twice is fine."""
         self._stopping.set()
-        self._close_lines()
+        self._end_lines()
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -103,10 +103,10 @@ class WebServer:
             self._thread.join(_JOIN_TIMEOUT)
             self._thread = None
 
-    def _close_lines(self) -> None:
+    def _end_lines(self) -> None:
         lines, self._lines = self._lines, []
         for line in lines:
-            line.close()
+            line.end()
 
     # In the threads of connections.
 
