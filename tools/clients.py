@@ -86,6 +86,8 @@ CLIENTS = (
     Client('pyXPUDP', 'PyPI', 'pyXPUDP==0.0.3.1', 'drive_pyxpudp.py',
            _X_PLANES_10_TO_12 | _COMMA),
     Client('xpwebapi, its UDP', 'PyPI', 'xpwebapi==4.0.0', 'drive_xpwebapi.py', _X_PLANES),
+    Client('xpwebapi, its WebSocket', 'PyPI', 'xpwebapi==4.0.0', 'drive_xpwebapi_ws.py',
+           {'X-Plane 12': 'xplane12 --web-port 8086'}),
     Client('snakes-on-a-plane', 'PyPI', 'snakes-on-a-plane==0.1.0 pint',
            'drive_snakes_on_a_plane.py', _X_PLANES_10_TO_12),
     Client("airgym, its copy of NASA's client", 'PyPI', 'airgym==0.0.5 --no-deps',

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     'asammdf', 'cma', 'distributed', 'foxglove-sdk', 'gymnasium', 'jsbsim', 'matplotlib', 'mcap',
     'onnx', 'onnxruntime', 'pandas', 'pettingzoo', 'pint', 'pyarrow', 'pygeomag', 'rich',
-    'rosbags', 'scipy'}
+    'rosbags', 'scipy', 'wsproto'}
 
 
 def extras():

@@ -30,7 +30,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / 'docs' / 'reference' / 'conformance.md'
 REFERENCE = re.compile(r'`([\w/]+\.(?:py|json)):([\w.-]+)`')
-DOCUMENTS = ('X6', 'XPC', 'FDM', 'ULX', 'SIM')
+DOCUMENTS = ('X6', 'WEB', 'XPC', 'FDM', 'ULX', 'SIM')
 
 
 def rows():

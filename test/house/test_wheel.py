@@ -100,7 +100,7 @@ def test_the_wheel_says_which_python_and_what_each_extra_brings(wheel):
     said = message_from_string(found)
     assert said['Requires-Python'] == '>=3.11'
     assert set(said.get_all('Provides-Extra')) == {
-        'fly', 'train', 'campaign', 'cluster', 'export', 'live', 'sensors'}
+        'fly', 'train', 'campaign', 'cluster', 'export', 'live', 'sensors', 'web'}
     needed = [line.replace('"', "'").replace(' ', '') for line in said.get_all('Requires-Dist')]
     for extra, within in (('train', 'fly'), ('campaign', 'fly'), ('live', 'fly'),
                           ('cluster', 'campaign')):

@@ -68,7 +68,7 @@ COMMANDS = {
     'xplane_udp_node': {
         'command/controls', 'command/engines', 'command/pose', 'command/datarefs', 'command/data',
         'get_datarefs', 'set_datarefs', 'run_command', 'select_rows', 'describe_datarefs',
-        'write_dataref', 'start_flight', 'command/hold'},
+        'write_dataref', 'start_flight', 'command/hold', 'command/dataref_values'},
     'fdmdata_node': {'command/controls', 'command/engines'},
     'simpit_node': {
         'command/controls', 'command/action_groups', 'command/custom_action_groups',

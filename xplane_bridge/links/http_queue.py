@@ -27,11 +27,14 @@ from typing import Any, Protocol, TypeAlias
 from xplane_bridge.links.http import (
     EndedError,
     Exchange,
-    HttpResponse,
     LARGEST,
     NoHttpError,
 )
 from xplane_bridge.links.udp import LinkError
+from xplane_bridge.links.websocket import WebSocket
+
+SOCKET = 'WEBSOCKET'
+"""In place of an HTTP method: what goes over the server's WebSocket."""
 
 # Conversations that wait for their turn.
 _MOST = 32
@@ -53,8 +56,12 @@ class Request(Protocol):
     def body(self) -> bytes:
         """Return the content."""
 
+    @property
+    def connection(self) -> int:
+        """Return for which connection of the WebSocket it is."""
 
-Steps: TypeAlias = Generator[Request, HttpResponse, Any]
+
+Steps: TypeAlias = Generator[Request, Any, Any]
 Done: TypeAlias = Callable[[Any, Exception | None], None]
 # Given the time, returns a conversation that is due and who is told, and when to call it again.
 Due: TypeAlias = Callable[[float], tuple[tuple[Steps, Done] | None, float | None]]
@@ -75,12 +82,12 @@ class HttpQueue:
     most its timeout in all, from when its turn comes; each request has its own connection, and a
     response of at most ``largest`` bytes. ``due`` is called in the thread whenever nothing is
     waiting; what it returns may take ``due_timeout``. The thread starts with the first
-    conversation; end() cancels all.
+    conversation; end() cancels all. A request with the method SOCKET goes over ``web_socket``.
     """
 
     def __init__(
         self, address: tuple[str, int], what: str, content_type: str, *, due: Due,
-        due_timeout: float, largest: int = LARGEST,
+        due_timeout: float, largest: int = LARGEST, web_socket: WebSocket | None = None,
     ) -> None:
         self._address = address
         self._what = f'{what} at {address[0]}:{address[1]}'
@@ -88,6 +95,7 @@ class HttpQueue:
         self._due = due
         self._due_timeout = due_timeout
         self._largest = largest
+        self._web_socket = web_socket
         self._waiting: deque[_Conversation] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -110,6 +118,11 @@ class HttpQueue:
                 self._thread.start()
             self._changed.notify()
 
+    def wake(self) -> None:
+        """Have ``due`` called: something may be due earlier than it said."""
+        with self._changed:
+            self._changed.notify()
+
     def end(self) -> None:
         """Cancel the conversations that wait or are under way. New ones may follow."""
         with self._changed:
@@ -118,6 +131,8 @@ class HttpQueue:
             if self._exchange is not None:
                 self._exchange.end()
             self._changed.notify()
+        if self._web_socket is not None:
+            self._web_socket.end()
         if thread is not None:
             thread.join(_JOIN_TIMEOUT)
 
@@ -161,12 +176,18 @@ class HttpQueue:
             failed = error
         conversation.done(result, failed)
 
-    def _ask(self, request: Request, deadline: float, timeout: float) -> HttpResponse:
+    def _ask(self, request: Request, deadline: float, timeout: float) -> Any:
         """Return the response. Raises LinkError, and UnansweredError if it may have been heard."""
         with self._changed:
             if self._ending:
                 raise LinkError(f'{self._what}: cancelled before it was asked')
-            exchange = self._exchange = Exchange(self._address)
+            web_socket = self._web_socket if request.method == SOCKET else None
+            if web_socket is None:
+                exchange = self._exchange = Exchange(self._address)
+            else:
+                ends = web_socket.ends
+        if web_socket is not None:
+            return web_socket.ask(request, deadline, ends)
         try:
             return exchange.run(
                 request.method, request.path, request.body, self._content_type,

@@ -16,6 +16,7 @@
 """xplane_udp_node and X-Plane's Web API: what UDP has not, through real sockets."""
 
 from contextlib import contextmanager
+from importlib.util import find_spec
 import math
 import socket
 
@@ -29,16 +30,22 @@ from masked import masked
 from std_msgs.msg import String
 
 from harness import free_port
-from xplane_bridge.msg import AircraftPose
+from xplane_bridge.links.udp import LinkError
+from xplane_bridge.msg import AircraftPose, DatarefValues
+from xplane_bridge.nodes.common.latched import LATCHED
+from xplane_bridge.nodes.xplane_udp import web_api as node_side
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
+from xplane_bridge.simulators.xplane_udp import web_server as simulator_side
 from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
 from xplane_bridge.simulators.xplane_udp.web_server import WebServer
 from xplane_bridge.srv import DescribeDatarefs, RunCommand, StartFlight, WriteDataref
 
 TAIL = 'sim/aircraft/view/acf_tailnum'
 BRAKES = 'sim/flight_controls/brakes_max'
+PATHS = 'sim/operation/override/override_planepath'
+WITH_SOCKET = find_spec('wsproto') is not None
 
 
 @contextmanager
@@ -90,7 +97,8 @@ def test_datarefs_flights_and_held_commands(ros):
         # Held for longer than a press, until END.
         assert hold(ros, 'BEGIN').success
         ros.wait_for(braked, 'the brakes')
-        assert hold(ros, 'END').message.startswith('X-Plane releases it within 0.')
+        assert hold(ros, 'END').message.startswith(
+            'X-Plane has released it' if WITH_SOCKET else 'X-Plane releases it within 0.')
         ros.wait_for(lambda: not braked(), 'the release')
         assert 'is not held' in hold(ros, 'END').message
 
@@ -119,6 +127,63 @@ def test_datarefs_flights_and_held_commands(ros):
         ros.wait_for(braked, 'the brakes')
         node.trigger_deactivate()
         ros.wait_for(lambda: not braked(), 'the release')
+
+
+def test_datarefs_both_ways_by_the_websocket_through_a_restart_of_xplane(ros):
+    pytest.importorskip('wsproto', reason='wsproto is not installed')
+    with flying(WebServer(('127.0.0.1', 0))) as server:
+        node = start(ros, web_datarefs=[TAIL, f'{PATHS}[3]', 'sim/no'], **server.parameters)
+        ros.subscribe(DatarefValues, 'dataref_values', LATCHED)
+        heard = ros.messages['dataref_values']
+
+        def shows(tail, path):
+            return lambda: heard and list(heard[-1].names) == [TAIL, f'{PATHS}[3]'] and (
+                list(heard[-1].texts), list(heard[-1].sizes), list(heard[-1].values)) == (
+                [tail, ''], [0, 1], [path])
+
+        ros.wait_for(shows('N172XB', 0.0), 'the values')
+        write = ros.publisher(DatarefValues, 'command/dataref_values')
+        write.publish(DatarefValues(
+            names=[TAIL, f'{PATHS}[3]'], sizes=[0, 1], values=[1.0], texts=['HB-XYZ', '']))
+        ros.wait_for(shows('HB-XYZ', 1.0), 'what was written')
+        refused = node.refused
+        write.publish(DatarefValues(names=['sim/no'], sizes=[1], values=[1.0]))
+        ros.wait_for(lambda: refused['command/dataref_values'], 'the refusal')
+
+        # Held by nobody any more, and asked for again by the ids of the new run.
+        assert hold(ros, 'BEGIN', duration=60.0).success
+        ros.diagnosed('web api', lambda level, text, values: values[
+            'active, as X-Plane says'] == values['held commands'] == BRAKES, node)
+        server.switch_off()
+        server.switch_on()
+
+        def written():
+            return ros.call(WriteDataref, 'write_dataref', WriteDataref.Request(
+                name=TAIL, text='HB-NEW')).success
+
+        ros.wait_for(written, 'the restart')
+        # The override was of the run before.
+        ros.wait_for(shows('HB-NEW', 0.0), 'the values after the restart')
+        assert 'is not held' in hold(ros, 'END').message
+
+
+def test_without_wsproto_commands_are_held_by_presses_and_it_is_said(ros, monkeypatch):
+    def absent():
+        raise LinkError('it needs the Python package wsproto')
+
+    for part in (node_side, simulator_side):
+        monkeypatch.setattr(part, 'check_installed', absent)
+    with flying(WebServer(('127.0.0.1', 0))) as server:
+        node = start(ros, web_press=0.1, **server.parameters)
+        ros.diagnosed('web api', lambda level, text, values: 'answers' in text and (
+            values['WebSocket'] == 'it needs the Python package wsproto'), node)
+        assert hold(ros, 'BEGIN').success
+        ros.wait_for(lambda: server.state().left_brake > 0.0, 'the brakes')
+        assert hold(ros, 'END').message.startswith('X-Plane releases it within 0.')
+        refused = node.refused
+        ros.publisher(DatarefValues, 'command/dataref_values').publish(
+            DatarefValues(names=[TAIL], sizes=[0], texts=['HB-XYZ']))
+        ros.wait_for(lambda: refused['command/dataref_values'], 'the refusal')
 
 
 @pytest.mark.parametrize(('api', 'said'), [

@@ -154,6 +154,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         self._targets = Targets(self, undulation)
         poses = Poses(undulation, self._publisher.flown)
         self._web = WebApi(self, poses)
+        self._web.watch(given.web_datarefs)
         self._commands = XplaneUdpCommands(self, poses, self._web)
 
     def begin(self) -> None:
@@ -195,6 +196,8 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
             self.link.call(self.session.watch, watched(given.datarefs), given.datarefs_rate)
         if (given.traffic, given.traffic_rate) != (old.traffic, old.traffic_rate):
             self.link.call(self._targets.ask, given)
+        if given.web_datarefs != old.web_datarefs:
+            self._web.watch(given.web_datarefs)
         if given.data_rows != old.data_rows:
             self.link.call(self.session.choose_rows, given.data_rows)
 

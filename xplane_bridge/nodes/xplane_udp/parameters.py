@@ -16,12 +16,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from xplane_bridge.conversions.xplane.traffic import FIRST_VERSION, MOST_TARGETS, no_targets
-from xplane_bridge.nodes.common.lists import watched
+from xplane_bridge.nodes.common.lists import check_count, watched
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.vehicle.publisher import VehicleParameters
 from xplane_bridge.nodes.vehicle.traffic import TrafficParameters
@@ -31,6 +31,7 @@ from xplane_bridge.sessions.xplane_udp import check_rows, check_watched
 
 # Its times row has no total time.
 _WITHOUT_TIME = 7
+_MOST_WEB_DATAREFS = 50
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,11 @@ class XplaneUdpParameters(TrafficParameters, VehicleParameters):
         5.0, 'Seconds within which the Web API must have answered all that one call of a service '
         'asks it; a flight has 120.', minimum=0.1, maximum=60.0)
     web_press: float = parameter(
-        0.5, 'Longest single press of a held command in seconds: X-Plane releases it that soon '
-        'after its end.', minimum=0.1, maximum=web_api.LONGEST_PRESS)
+        0.5, 'Where wsproto is not installed: longest single press of a held command in seconds; '
+        'X-Plane releases it that soon after its end.', minimum=0.1, maximum=web_api.LONGEST_PRESS)
+    web_datarefs: tuple[str, ...] = parameter(
+        (), 'Names of datarefs to publish on dataref_values by the WebSocket of the Web API, at '
+        'most 50: doubles, whole arrays and text; name[3] is an element of an array.', live=True)
     datarefs: tuple[str, ...] = parameter(
         (), 'Names of additional datarefs to publish on datarefs, at most 1000; name[3] is an '
         'element of an array.', live=True)
@@ -118,6 +122,9 @@ class XplaneUdpParameters(TrafficParameters, VehicleParameters):
                 raise ValueError(f'parameter data_rows: {row!r} is no row number')
         _check('data_rows', check_rows, set(self.data_rows))
         _check('datarefs', check_watched, watched(self.datarefs))
+        _check('web_datarefs', check_web_datarefs, watched(self.web_datarefs))
+        if any(self.web_datarefs) and not self.web_port:
+            raise ValueError('parameter web_datarefs: web_port is 0; set it as well')
         if self.discover and self.capture_file:
             raise ValueError('parameter discover: a capture has no live beacon; set host')
         if self.traffic and self.number is not None and self.number < FIRST_VERSION:
@@ -143,6 +150,13 @@ class XplaneUdpParameters(TrafficParameters, VehicleParameters):
         """Return whether to listen for rows from the start."""
         return (self.telemetry == 'rows' or any(True for _ in self.data_rows)
                 or self.number is None or self.number < FIRST_WITH_DATAREFS)
+
+
+def check_web_datarefs(names: Sequence[str]) -> None:
+    """Raise ValueError for names that cannot be asked for by the Web API."""
+    check_count('names', len(names), _MOST_WEB_DATAREFS)
+    for name in names:
+        web_api.check_name(name)
 
 
 def _check(what: str, check: Callable[[Any], None], given: Any) -> None:

@@ -18,8 +18,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 import math
+from queue import Empty, SimpleQueue
 import threading
 import time
 from typing import Any
@@ -28,31 +30,33 @@ from rclpy.task import Future
 from std_msgs.msg import String
 
 from xplane_bridge.common.text import printable
+from xplane_bridge.links.frames import check_installed
 from xplane_bridge.links.http import UnansweredError
 from xplane_bridge.links.http_queue import Done, HttpQueue, Steps
 from xplane_bridge.links.udp import LinkError, resolve
+from xplane_bridge.links.websocket import WebSocket
 from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
 from xplane_bridge.nodes.common.lists import check_count, named
 from xplane_bridge.nodes.vehicle.bridge import Bridge
-from xplane_bridge.nodes.vehicle.controls import POSE_MASK
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
-from xplane_bridge.nodes.xplane_udp.poses import check_pose, Poses
+from xplane_bridge.nodes.xplane_udp.poses import Poses
+from xplane_bridge.nodes.xplane_udp.web_flights import WebFlights
+from xplane_bridge.nodes.xplane_udp.web_values import WebValues
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.xplane_udp import flight, web_api
+from xplane_bridge.protocols.xplane_udp import web_api
 from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
-from xplane_bridge.sessions.xplane_web.holds import Holds
-from xplane_bridge.sessions.xplane_web.web_client import Reading, WebClient
+from xplane_bridge.sessions.xplane_web.holds import Holds, Leases
+from xplane_bridge.sessions.xplane_web.socket import CommandReleased, Reading, ValuesChanged
+from xplane_bridge.sessions.xplane_web.web_client import WebClient
 from xplane_bridge.srv import DescribeDatarefs, RunCommand, StartFlight, WriteDataref
 
 # Of one call: each costs X-Plane up to three requests.
 _MOST_NAMES = 50
-# Until X-Plane has accepted a flight.
-_FLIGHT_TIMEOUT = 120.0
-_FARTHEST = 1e6
-_FASTEST = 1e4
 # Of run_command with BEGIN and no duration, and of one message on command/hold.
 _LEASE = 10.0
 _LEASE_OF_MESSAGE = 1.0
+# X-Plane that releases a command so much before the end of its lease was told to by somebody.
+_EARLY = 1.0
 # Queue depth: several commands may be held by messages in turn.
 _DEPTH = 20
 _WRITABLE = {True: 1, False: 0, None: -1}
@@ -68,7 +72,8 @@ class WebApi:
     """
     The services of X-Plane's Web API, and the commands held through it.
 
-    All conversations, and all that is known of holds, are of the queue's thread.
+    All conversations, and all that is known of holds, are of the queue's thread. Commands are held
+    over the WebSocket, or by presses where wsproto is not installed.
     """
 
     def __init__(
@@ -76,20 +81,33 @@ class WebApi:
     ) -> None:
         given = node.parameters
         self._node = node
-        self._poses = poses
         self._client = WebClient()
-        self._holds = Holds(given.web_press)
+        self._without_socket = ''
+        try:
+            check_installed()
+        except LinkError as error:
+            self._without_socket = str(error)
+        self._presses = Holds(given.web_press)
+        self._leases = Leases()
+        # Messages on command/hold that wait for their turn, by command: when the latest came.
+        self._wanted: dict[str, float] = {}
+        self._wishing = threading.Lock()
+        # What the WebSocket's thread has to tell the queue's.
+        self._news: SimpleQueue[str | CommandReleased] = SimpleQueue()
         self._web_host = resolve(given.web_host) if given.web_host else ''
         self._starting = threading.Lock()
         self._queue: HttpQueue | None = None
+        self._web_socket: WebSocket | None = None
         self._address = ('', 0)
         # What the last conversation failed of; '' if it did not.
         self._failure = ''
         self._calls = 0
         node.make_service(DescribeDatarefs, 'describe_datarefs', self._describe)
         node.make_service(WriteDataref, 'write_dataref', self._write)
-        node.make_service(StartFlight, 'start_flight', self._start_flight)
+        flights = WebFlights(self._client, poses, self._ask)
+        node.make_service(StartFlight, 'start_flight', flights.start)
         node.make_command(String, 'command/hold', self._hold, _DEPTH)
+        self._values = WebValues(node, self._client, self._begin_by_socket)
 
     # Called by the node.
 
@@ -106,20 +124,31 @@ class WebApi:
         self._client.forget()
 
     def end(self) -> None:
-        """Cancel what is under way, and press no command any more."""
+        """Cancel what is under way, and hold no command any more."""
         if self._queue is not None:
+            # X-Plane releases what is held over a connection that ends.
             self._queue.end()
-        self._holds.end_all()
+        self._presses.end_all()
+        self._leases.end_all()
+
+    def watch(self, names: Sequence[str]) -> None:
+        """Publish these datarefs from now on. From any thread."""
+        self._values.select(names)
+        if self._without_socket and self._values.names:
+            self._node.warn('web_datarefs', f'web_datarefs: {self._without_socket}')
+        if self._queue is not None:
+            self._queue.wake()
 
     def diagnose(self) -> Status:
         """Return whether it answers, and what is held by it."""
         given, known = self._node.parameters, self._client.capabilities
+        heard = self._client.socket.statistics
         level, text = OK, 'not asked yet'
         if not given.web_port:
             text = 'not used: web_port is 0'
         elif self._failure:
             # X-Plane before 12.1.4 has none, and without it all but the services works.
-            level = WARN if self._calls else OK
+            level = WARN if self._calls or self._values.names else OK
             text = self._failure
         elif known is not None:
             text = f'X-Plane {known.xplane} answers'
@@ -128,7 +157,17 @@ class WebApi:
             ('X-Plane version', known.xplane if known else 'not known'),
             ('versions', ', '.join(sorted(known.apis)) if known else 'not known'),
             ('calls of services', str(self._calls)),
-            ('held commands', ', '.join(self._holds.names) or 'none')))
+            ('WebSocket', self._socket_state()),
+            ('WebSocket: messages, not understood', f'{heard.received}, {heard.malformed}'),
+            ('WebSocket: last not understood', printable(heard.last_error, 200) or 'none'),
+            ('held commands', ', '.join(
+                self._presses.names if self._without_socket else self._leases.names) or 'none'),
+            ('active, as X-Plane says', ', '.join(self._client.socket.active) or 'none')))
+
+    def _socket_state(self) -> str:
+        if self._without_socket:
+            return self._without_socket
+        return 'open' if self._web_socket is not None and self._web_socket.is_open else 'not open'
 
     # Commands.
 
@@ -141,48 +180,113 @@ class WebApi:
             await self._ask(self._begin(request.name, lease))
             response.message = f'held for {lease:g} s, unless it is begun again or ended'
         elif request.action == RunCommand.Request.END:
-            left = await self._ask(self._end(request.name))
-            response.message = f'X-Plane releases it within {left:.1f} s'
+            response.message = await self._ask(self._end(request.name))
         else:
             raise ValueError(f'action {request.action} is not one of ONCE, BEGIN, END')
         response.success = True
 
     def _hold(self, message: String) -> None:
+        name: str = message.data
+
         def done(_: Any, error: Exception | None) -> None:
+            self._wanted.pop(name, None)
             if error is not None:
                 self._node.refuse('command/hold', error)
 
-        self._calls += 1
-        self._start(self._begin(message.data, _LEASE_OF_MESSAGE), done)
+        with self._wishing:
+            is_waiting = name in self._wanted
+            self._wanted[name] = time.monotonic()
+        if not is_waiting:
+            try:
+                self._begin_call(self._begin_wanted(name), done)
+            except ValueError:
+                self._wanted.pop(name, None)
+                raise
+
+    def _begin_wanted(self, name: str) -> Generator[Any, Any, None]:
+        now = time.monotonic()
+        with self._wishing:
+            lease = self._wanted.pop(name, now) + _LEASE_OF_MESSAGE - now
+        if lease > 0.0:
+            yield from self._begin(name, lease)
 
     def _begin(self, name: str, lease: float) -> Generator[Any, Any, None]:
-        if not self._holds.begin(name, lease, time.monotonic()):
-            return
+        if self._without_socket:
+            if not self._presses.begin(name, lease, time.monotonic()):
+                return
+            holds: Holds | Leases = self._presses
+            steps = self._press(name, min(lease, self._node.parameters.web_press))
+        else:
+            self._leases.begin(name, lease, time.monotonic())
+            holds = self._leases
+            steps = self._client.hold(name, lambda: self._leases.left(name, time.monotonic()))
         try:
-            yield from self._press(name, min(lease, self._node.parameters.web_press))
+            yield from steps
         except Exception:
-            self._holds.drop(name)
+            holds.drop(name)
             raise
 
-    def _end(self, name: str) -> Generator[Any, Any, float]:
-        yield from ()
-        return self._holds.end(name, time.monotonic())
+    def _end(self, name: str) -> Generator[Any, Any, str]:
+        if self._without_socket:
+            left = self._presses.end(name, time.monotonic())
+            return f'X-Plane releases it within {left:.1f} s'
+        self._leases.end(name, time.monotonic())
+        yield from self._client.release(name)
+        return 'X-Plane has released it'
 
     def _press(self, name: str, length: float) -> Generator[Any, Any, None]:
         yield from self._client.press(name, length)
-        self._holds.pressed(name, length, time.monotonic())
+        self._presses.pressed(name, length, time.monotonic())
 
     def _due(self, now: float) -> tuple[tuple[Steps, Done] | None, float | None]:
-        """Return the next press of a held command; for the queue."""
-        if (press := self._holds.take(now)) is None:
-            return None, self._holds.deadline()
+        """Return the next press of a held command, or what the WebSocket needs; for the queue."""
+        if not self._without_socket:
+            self._hear_news(now)
+            steps, again = self._values.due(now)
+            return None if steps is None else (steps, self._noted(lambda *_: None)), again
+        if (press := self._presses.take(now)) is None:
+            return None, self._presses.deadline()
 
         def done(_: Any, error: Exception | None) -> None:
             if error is not None:
-                self._holds.drop(press[0])
+                self._presses.drop(press[0])
                 self._node.warn('held', f'{press[0]} is no longer held: {error}')
 
         return (self._press(*press), self._noted(done)), None
+
+    # From X-Plane: in the WebSocket's thread.
+
+    def _on_event(self, event: object) -> None:
+        if isinstance(event, ValuesChanged):
+            self._values.publish(event)
+        elif isinstance(event, CommandReleased):
+            self._tell(event)
+
+    def _on_lost(self, why: str) -> None:
+        # Another run of X-Plane has other ids.
+        self._client.forget()
+        self._tell(why)
+
+    def _tell(self, news: str | CommandReleased) -> None:
+        self._news.put(news)
+        if (queue := self._queue) is not None:
+            queue.wake()
+
+    def _hear_news(self, now: float) -> None:
+        with suppress(Empty):
+            while True:
+                news = self._news.get_nowait()
+                if isinstance(news, CommandReleased):
+                    # At the end of its lease it is to be released.
+                    if self._leases.left(news.name, now) > _EARLY:
+                        self._leases.drop(news.name)
+                        self._node.warn('held', f'{news.name} is no longer held: X-Plane or '
+                                        'somebody else has released it')
+                    continue
+                self._failure = news
+                for name in self._leases.names:
+                    self._node.warn('held', f'{name} is no longer held: {news}')
+                self._leases.end_all()
 
     # Services.
 
@@ -221,74 +325,6 @@ class WebApi:
         if not response.success:
             response.message = f'{request.name} reads back as {printable(repr(got))}'
 
-    async def _start_flight(
-        self, request: StartFlight.Request, response: StartFlight.Response
-    ) -> None:
-        wanted = self._start_of(request)
-        if request.aircraft:
-            wanted |= flight.aircraft(request.aircraft, request.livery)
-        elif request.livery:
-            raise ValueError('livery: give its aircraft as well')
-        if request.weather:
-            wanted |= flight.weather(request.weather)
-        wanted |= flight.more(request.more, wanted) if request.more else {}
-        if not wanted:
-            raise ValueError('nothing given: neither a place to start at, nor weather or more')
-        if wanted.keys().isdisjoint(flight.STARTS):
-            if 'aircraft' in wanted:
-                raise ValueError('aircraft: give a place to start at as well')
-            await self._ask(self._client.update_flight(wanted), _FLIGHT_TIMEOUT)
-            response.message = 'X-Plane has changed the flight'
-        else:
-            path = await self._ask(self._client.start_flight(wanted), _FLIGHT_TIMEOUT)
-            response.message = f'X-Plane starts a flight with {path}'
-        response.success = True
-
-    def _start_of(self, request: StartFlight.Request) -> dict[str, Any]:
-        """Return the place to start at, {} for none. Raises ValueError."""
-        given = POSE_MASK.given(request.pose) if request.pose.fields else {}
-        ways = [name for name, way in (
-            ('runway', request.runway), ('ramp', request.ramp), ('pose', given)) if way]
-        if len(ways) > 1:
-            raise ValueError(f'a flight starts at one place, got {" and ".join(ways)}')
-        if bool(request.airport) != (ways in (['runway'], ['ramp'])):
-            raise ValueError('airport and either runway or ramp go together')
-        if request.final_distance and ways != ['runway']:
-            raise ValueError('final_distance: give a runway')
-        if not 0.0 <= request.final_distance <= _FARTHEST:
-            raise ValueError(
-                f'final_distance {request.final_distance:g} m is not in 0 .. {_FARTHEST:g} m')
-        if not 0.0 <= request.airspeed <= _FASTEST:
-            raise ValueError(f'airspeed {request.airspeed:g} m/s is not in 0 .. {_FASTEST:g} m/s')
-        if request.on_ground and not given:
-            raise ValueError('on_ground: give a pose')
-        if request.airspeed and (request.on_ground or not given):
-            raise ValueError('airspeed: give a pose in the air')
-        if request.runway:
-            return flight.runway_start(
-                request.airport, request.runway, request.final_distance)
-        if request.ramp:
-            return flight.ramp_start(request.airport, request.ramp)
-        return self._pose(request, given) if given else {}
-
-    def _pose(self, request: StartFlight.Request, given: dict[str, float]) -> dict[str, Any]:
-        """Return the start at a pose; what is not set keeps its value."""
-        possible = {'latitude', 'longitude', 'true_heading'}
-        if not request.on_ground:
-            possible |= {'altitude', 'pitch'}
-        if others := given.keys() - possible:
-            raise ValueError(
-                f'pose: a flight that starts there has no {", ".join(sorted(others)).upper()}')
-        check_pose(given)
-        # X-Plane starts level, and on the ground it knows the altitude.
-        unused = {'altitude': 0.0} if request.on_ground else {}
-        lat, lon, altitude = self._poses.position(unused | given)
-        _, pitch, heading = self._poses.attitude({'roll': 0.0, 'pitch': 0.0} | given)
-        if request.on_ground:
-            return flight.ground_start(lat, lon, heading)
-        return flight.air_start(
-            lat, lon, altitude, heading, request.airspeed, pitch if 'pitch' in given else None)
-
     # Conversations.
 
     async def _ask(self, steps: Any, timeout: float | None = None) -> Any:
@@ -296,12 +332,22 @@ class WebApi:
         future = Future(executor=self._node.executor)
         # Without a callback the future would not wake the executor that awaits it.
         future.add_done_callback(lambda _: None)
-        self._calls += 1
-        self._start(steps, lambda *ended: future.set_result(ended), timeout)
+        self._begin_call(steps, lambda *ended: future.set_result(ended), timeout)
         result, error = await future
         if error is not None:
             raise error
         return result
+
+    def _begin_call(self, steps: Any, done: Done, timeout: float | None = None) -> None:
+        """Begin a conversation that a user has asked for. Raises ValueError."""
+        self._calls += 1
+        self._start(steps, done, timeout)
+
+    def _begin_by_socket(self, steps: Any, done: Done) -> None:
+        """Begin one that goes over the WebSocket. Raises ValueError."""
+        if self._without_socket:
+            raise ValueError(self._without_socket)
+        self._begin_call(steps, done)
 
     def _start(self, steps: Any, done: Done, timeout: float | None = None) -> None:
         """Begin a conversation. Raises ValueError if that is not possible."""
@@ -331,9 +377,13 @@ class WebApi:
             self.end()
         self._client.forget()
         self._address = address
+        self._web_socket = WebSocket(
+            address, 'the Web API', self._client.socket, on_event=self._on_event,
+            on_lost=self._on_lost, largest=web_api.LARGEST_REPLY)
         self._queue = HttpQueue(
             address, 'Web API', web_api.CONTENT_TYPE, due=self._due,
-            due_timeout=self._node.parameters.web_timeout, largest=web_api.LARGEST_REPLY)
+            due_timeout=self._node.parameters.web_timeout, largest=web_api.LARGEST_REPLY,
+            web_socket=self._web_socket)
 
     def _noted(self, done: Done) -> Done:
         """Return ``done``, told every error as a ValueError, and noted for diagnostics."""

@@ -104,11 +104,13 @@ class RefusedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WebRequest:
-    """An HTTP request; ``body`` is JSON."""
+    """A request by HTTP, or over the WebSocket; ``body`` is JSON."""
 
     method: str
     path: str
     body: bytes = b''
+    connection: int = 0
+    """Over the WebSocket: for which connection it is, since ids are those of a run of X-Plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +157,15 @@ def get_capabilities() -> WebRequest:
 
 def find(root: str, kind: Kind, name: str) -> WebRequest:
     """Ask for the id of one dataref or command. Raises ValueError for an impossible name."""
+    check_name(name)
+    return WebRequest('GET', f'{root}/{kind}?filter[name]={quote(name, safe="")}')
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError for an impossible name of a dataref or command."""
     if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
         raise ValueError(
             f'{printable(name, 60)!r}: expected a name of 1 to {_LONGEST_NAME} characters')
-    return WebRequest('GET', f'{root}/{kind}?filter[name]={quote(name, safe="")}')
 
 
 def count(root: str, kind: Kind) -> WebRequest:
@@ -178,7 +185,7 @@ def set_value(
     if isinstance(value, bytes):
         given: Json = b64encode(value).decode('ascii')
     else:
-        numbers = [_number(dataref, number) for number in value]
+        numbers = [as_number(dataref, number) for number in value]
         given = numbers if dataref.type in ARRAYS and index is None else numbers[0]
     return WebRequest('PATCH', _value_path(root, dataref, index), _json({'data': given}))
 
@@ -204,8 +211,12 @@ def _value_path(root: str, dataref: DatarefInfo, index: int | None) -> str:
     return f'{root}/datarefs/{dataref.id}/value{query}'
 
 
-def _number(dataref: DatarefInfo, value: float) -> float | int:
-    """Return a number as JSON has it: whole for an int, else with a decimal point."""
+def as_number(dataref: DatarefInfo, value: float) -> float | int:
+    """
+    Return a number as JSON has it: whole for an int, else with a decimal point.
+
+    Raises ValueError for one that the dataref cannot hold.
+    """
     if not math.isfinite(value):
         raise ValueError(f'{dataref.name}: got {value}, JSON has finite numbers only')
     if not dataref.type.startswith('int'):
@@ -284,14 +295,20 @@ def read_value(
     dataref: DatarefInfo, reply: Reply, index: int | None = None
 ) -> tuple[float, ...] | bytes:
     """Return the numbers of a dataref, a single one for an element, or its bytes."""
-    value = _data(dataref.name, reply)
+    return value_of(dataref, _data(dataref.name, reply), is_element=index is not None)
+
+
+def value_of(
+    dataref: DatarefInfo, value: Json, *, is_element: bool = False
+) -> tuple[float, ...] | bytes:
+    """Return the numbers of a dataref, or its bytes, from what JSON has for it."""
     if dataref.type == DATA and isinstance(value, str):
         try:
             return b64decode(value, validate=True)
         except (binascii.Error, ValueError) as error:
             raise ProtocolError(f'{dataref.name}: got {value!r}, expected base64') from error
-    is_array = dataref.type in ARRAYS and index is None
-    if dataref.type == DATA and index is None or isinstance(value, list) != is_array:
+    is_array = dataref.type in ARRAYS and not is_element
+    if dataref.type == DATA and not is_element or isinstance(value, list) != is_array:
         raise ProtocolError(f'{dataref.name}: got {value!r}, expected a {dataref.type}')
     return tuple(_float(dataref, number) for number in (value if is_array else [value]))
 

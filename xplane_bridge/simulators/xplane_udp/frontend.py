@@ -71,8 +71,10 @@ class XplaneUdpFrontend(BeaconFrontend):
     @property
     def address(self) -> str:
         """Return its addresses for display."""
-        web = '' if self.web is None else f', Web API on TCP port {self.web.address[1]}'
-        return f'{super().address}{web}'
+        if self.web is None:
+            return super().address
+        without = f' (REST only: {self.web.without_socket})' if self.web.without_socket else ''
+        return f'{super().address}, Web API on TCP port {self.web.address[1]}{without}'
 
     def open(self, world: World, now: float) -> None:
         """Start X-Plane in a world. Raises LinkError if an address is not available."""

@@ -23,10 +23,7 @@ effect.
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
-import binascii
 from collections.abc import Mapping, Sequence
-import itertools
 import json
 import math
 import re
@@ -35,10 +32,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from xplane_bridge.aircraft import terrain
 from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xplane.commands import Commands
-from xplane_bridge.simulators.xplane.datarefs import DatarefStore
-from xplane_bridge.simulators.xplane.entries import DatarefType
 from xplane_bridge.simulators.xplane.flight import aircraft_path
+from xplane_bridge.simulators.xplane_udp.web_socket import WebSocketPeer
+from xplane_bridge.simulators.xplane_udp.web_store import (
+    is_number,
+    json_object,
+    RefusedError,
+    WebStore,
+)
 
 APIS = {'v2': ('12.1.4', ('v1', 'v2')), 'v3': ('12.4.0', ('v1', 'v2', 'v3'))}
 """The latest version of the API -> that of X-Plane, and all of the API."""
@@ -46,34 +47,18 @@ APIS = {'v2': ('12.1.4', ('v1', 'v2')), 'v3': ('12.4.0', ('v1', 'v2', 'v3'))}
 DISABLED = 'disabled'
 """In place of a version: X-Plane is set to disable incoming traffic."""
 
-_TYPES = {
-    DatarefType.FLOAT: 'float', DatarefType.DOUBLE: 'double', DatarefType.INT: 'int',
-    DatarefType.FLOAT_ARRAY: 'float_array', DatarefType.INT_ARRAY: 'int_array',
-    DatarefType.BYTES: 'data'}
 _LONGEST_PRESS = 10.0
 _STARTS = {'runway_start', 'ramp_start', 'lle_ground_start', 'lle_air_start', 'boat_start'}
 _PRESET_SPEEDS = {'short_field_approach': 35.0, 'normal_approach': 40.0, 'cruise': 55.0}
 _VALUE = re.compile(r'/datarefs/(\d{1,20})/value')
 _ACTIVATE = re.compile(r'/command/(\d{1,20})/activate')
+_SOCKET = re.compile(r'/api/(v\d)/?(?:\?.*)?')
 _LIST = re.compile(r'/(datarefs|commands)(/count)?')
-
-# Ids differ from run to run, as X-Plane's do.
-_RUNS = itertools.count(1)
-_IDS_PER_RUN = 1_000_000
-_FIRST_COMMAND = 500_000
 
 # What X-Plane answers when there is nothing to say; clients parse it.
 _NOTHING = b'null'
 
 Answer = tuple[int, bytes]
-
-
-class _RefusedError(Exception):
-    """A request that X-Plane refuses: status, code and text."""
-
-    def __init__(self, status: int, code: str, text: str) -> None:
-        super().__init__(text)
-        self.answer = status, _json({'error_code': code, 'error_message': text})
 
 
 class WebApi:
@@ -82,26 +67,11 @@ class WebApi:
     def __init__(self, world: World, api: str = 'v3') -> None:
         self._world = world
         self._api = api
-        self._store = DatarefStore(world, 12)
-        self._commands = Commands(world)
-        first = next(_RUNS) * _IDS_PER_RUN
-        self._ids: dict[str, dict[str, int]] = {
-            'datarefs': {name: first + n for n, name in enumerate(self._store.names)},
-            'commands': {name: first + _FIRST_COMMAND + n
-                         for n, name in enumerate(sorted(self._commands.names))}}
-        self._names = {number: name for ids in self._ids.values() for name, number in ids.items()}
-        # The ends of presses under way, by command.
-        self._presses: list[tuple[float, str]] = []
+        self.store = WebStore(world)
 
     def step(self) -> None:
         """Release the commands whose time is over."""
-        now = self._world.network_time
-        ended = [press for press in self._presses if press[0] <= now]
-        self._presses = [press for press in self._presses if press[0] > now]
-        still_pressed = {name for _, name in self._presses}
-        for _, name in ended:
-            if name not in still_pressed:
-                self._commands.run(name, 'end')
+        self.store.step()
 
     def answer(self, method: str, target: str, body: bytes = b'') -> Answer:
         """Return status and content of the response to a request."""
@@ -109,8 +79,15 @@ class WebApi:
             return 403, b''
         try:
             return self._answer(method, target, body)
-        except _RefusedError as refused:
-            return refused.answer
+        except RefusedError as refused:
+            return refused.status, _json(refused.fields)
+
+    def join(self, target: str) -> WebSocketPeer | None:
+        """Return a new WebSocket at a path, or None if there is none."""
+        found = _SOCKET.fullmatch(target)
+        if self._api == DISABLED or found is None or found[1] not in APIS[self._api][1]:
+            return None
+        return WebSocketPeer(self.store, has_commands=found[1] != 'v1')
 
     def _answer(self, method: str, target: str, body: bytes) -> Answer:
         try:
@@ -127,12 +104,12 @@ class WebApi:
         if found := _VALUE.fullmatch(path):
             return self._value(method, int(found[1]), _index(query), body)
         if api != 'v1' and method == 'POST' and (found := _ACTIVATE.fullmatch(path)):
-            return self._activate(int(found[1]), _data(body))
+            return self._activate(int(found[1]), json_object(body))
         if method == 'GET' and (found := _LIST.fullmatch(path)) and (
                 api != 'v1' or found[1] == 'datarefs'):
             return self._count(found[1]) if found[2] else self._list(found[1], query)
         if api == 'v3' and path == '/flight' and method in ('POST', 'PATCH'):
-            given = _member(_data(body), 'data', dict, 'data')
+            given = _member(json_object(body), 'data', dict, 'data')
             self._flight(given, starts=method == 'POST')
             return 200, _NOTHING
         return 404, b''
@@ -140,93 +117,58 @@ class WebApi:
     # Lists.
 
     def _count(self, kind: str) -> Answer:
-        return 200, _json({'data': len(self._ids[kind])})
+        return 200, _json({'data': len(self.store.ids[kind])})
 
     def _list(self, kind: str, query: Mapping[str, Sequence[str]]) -> Answer:
-        ids = self._ids[kind]
+        ids = self.store.ids[kind]
         names = query.get('filter[name]', list(ids))
         for name in names:
             if name not in ids:
                 what = kind.removesuffix('s')
-                raise _RefusedError(
+                raise RefusedError(
                     404, f'invalid_{what}_name', f"{what.capitalize()} {name} doesn't exist")
         start = _count_of(query, 'start', 0)
         limit = _count_of(query, 'limit', len(names))
         if start > len(names):
-            raise _RefusedError(400, 'start_out_of_range', 'Start out of range')
-        items = [self._item(kind, name) for name in names[start:start + limit]]
+            raise RefusedError(400, 'start_out_of_range', 'Start out of range')
+        items = [self.store.item(kind, name) for name in names[start:start + limit]]
         fields = query.get('fields', ['all'])[0].split(',')
         if fields != ['all']:
             for field in fields:
                 if items and field not in items[0]:
-                    raise _RefusedError(400, 'invalid_field', f'Field {field} does not exist')
+                    raise RefusedError(400, 'invalid_field', f'Field {field} does not exist')
             items = [{field: item[field] for field in fields} for item in items]
         return 200, _json({'data': items})
-
-    def _item(self, kind: str, name: str) -> dict[str, Any]:
-        item: dict[str, Any] = {'id': self._ids[kind][name], 'name': name}
-        if kind == 'commands':
-            return item | {'description': name.rpartition('/')[2].replace('_', ' ')}
-        type_ = self._store.type_of(name)
-        assert type_ is not None
-        return item | {
-            'value_type': _TYPES[type_], 'is_writable': self._store.is_writable(name)}
 
     # Values.
 
     def _value(self, method: str, number: int, index: int | None, body: bytes) -> Answer:
-        name = self._name(number, 'dataref', 'datarefs')
-        value = self._store.read(name)
-        assert value is not None
-        type_ = value.type
+        name = self.store.name(number, 'datarefs')
         if index is not None:
-            if not type_.is_array or type_ is DatarefType.BYTES:
-                raise _RefusedError(400, 'not_an_array', 'An index was provided but the dataref '
-                                    'is not an array')
-            if not 0 <= index < len(value.values):
-                raise _RefusedError(
-                    400, 'index_out_of_range', 'Dataref array index out of range')
+            self.store.check_indices(name, (index,))
         if method == 'GET':
-            shown: Any = [_shown(number) for number in value.values]
-            if type_ is DatarefType.BYTES:
-                shown = b64encode(bytes(int(byte) for byte in value.values)).decode('ascii')
-            elif not type_.is_array:
-                shown = shown[0]
-            elif index is not None:
-                shown = shown[index]
-            return 200, _json({'data': shown})
+            shown = self.store.read(name)
+            return 200, _json({'data': shown if index is None else shown[index]})
         if method != 'PATCH':
             return 404, b''
-        if not self._store.is_writable(name):
-            raise _RefusedError(
-                403, 'dataref_is_readonly', 'Attempted to write to a read-only dataref')
-        size = len(value.values) if type_.is_array and index is None else 1
-        given = _numbers(type_, _data(body), size, index)
-        self._store.write(name, given, index or 0)
+        self.store.write(name, json_object(body).get('data'), index, 'incompatible_data')
         return 200, _NOTHING
-
-    def _name(self, number: int, what: str, kind: str) -> str:
-        name = self._names.get(number, '')
-        if name not in self._ids[kind]:
-            raise _RefusedError(
-                404, f'invalid_{what}_id', f"{what.capitalize()} {number} doesn't exist")
-        return name
 
     # Commands.
 
     def _activate(self, number: int, given: Mapping[str, Any]) -> Answer:
-        name = self._name(number, 'command', 'commands')
+        name = self.store.name(number, 'commands')
         if 'duration' not in given:
-            raise _RefusedError(400, 'duration_missing', 'Missing duration parameter')
+            raise RefusedError(400, 'duration_missing', 'Missing duration parameter')
         duration = given['duration']
-        if not _is_number(duration) or not 0.0 <= duration <= _LONGEST_PRESS:
-            raise _RefusedError(
+        if not is_number(duration) or not 0.0 <= duration <= _LONGEST_PRESS:
+            raise RefusedError(
                 400, 'duration_out_of_range', 'Duration is out of valid range')
         if duration == 0.0:
-            self._commands.run(name)
+            self.store.press(name)
         else:
-            self._commands.run(name, 'begin')
-            self._presses.append((self._world.network_time + duration, name))
+            # Overlapping presses count separately.
+            self.store.hold(object(), name, duration)
         return 200, _NOTHING
 
     # Flights.
@@ -248,7 +190,7 @@ class WebApi:
             place = places.pop()
             begin = {'lle_air_start': self._in_the_air, 'lle_ground_start': self._on_the_ground}
             if place not in begin:
-                raise _RefusedError(
+                raise RefusedError(
                     400, 'missing_scenery', 'All or some scenery for the requested conditions is '
                     'missing')
             begin[place](_member(given, place, dict, place))
@@ -258,9 +200,9 @@ class WebApi:
     def _check_aircraft(self, given: Mapping[str, Any]) -> None:
         path = _member(given, 'path', str, 'aircraft.path')
         if path != aircraft_path(self._world.aircraft.model):
-            raise _RefusedError(400, 'missing_aircraft', f"Aircraft {path} doesn't exist")
+            raise RefusedError(400, 'missing_aircraft', f"Aircraft {path} doesn't exist")
         if livery := given.get('livery'):
-            raise _RefusedError(400, 'missing_livery', f"Livery {livery} doesn't exist")
+            raise RefusedError(400, 'missing_livery', f"Livery {livery} doesn't exist")
 
     def _in_the_air(self, given: Mapping[str, Any]) -> None:
         lat, lon, heading = _place(given)
@@ -293,8 +235,8 @@ class WebApi:
         world.flight_time = 0.0
 
 
-def _invalid(field: str) -> _RefusedError:
-    return _RefusedError(400, 'invalid_value', f'The value provided for {field} is not valid')
+def _invalid(field: str) -> RefusedError:
+    return RefusedError(400, 'invalid_value', f'The value provided for {field} is not valid')
 
 
 def _place(given: Mapping[str, Any]) -> tuple[float, float, float]:
@@ -304,7 +246,7 @@ def _place(given: Mapping[str, Any]) -> tuple[float, float, float]:
 
 def _float(given: Mapping[str, Any], key: str, low: float, high: float) -> float:
     value: Any = given.get(key)
-    if not _is_number(value) or not low <= value <= high:
+    if not is_number(value) or not low <= value <= high:
         raise _invalid(key)
     return float(value)
 
@@ -314,28 +256,6 @@ def _member(given: Mapping[str, Any], key: str, kind: type, what: str) -> Any:
     if not isinstance(value, kind):
         raise _invalid(what)
     return value
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
-
-
-def _numbers(
-    type_: DatarefType, given: Mapping[str, Any], size: int, index: int | None
-) -> list[float]:
-    """Return the values to write."""
-    data = given.get('data')
-    values = data if type_.is_array and index is None else [data]
-    if type_ is DatarefType.BYTES and isinstance(data, str):
-        try:
-            values = list(b64decode(data, validate=True))
-        except (binascii.Error, ValueError):
-            values = None
-    if not isinstance(values, list) or len(values) != size or not all(map(_is_number, values)):
-        raise _RefusedError(
-            400, 'incompatible_data', 'Provided data is too much or not enough to set all '
-            'elements')
-    return values
 
 
 def _index(query: Mapping[str, Sequence[str]]) -> int | None:
@@ -348,22 +268,8 @@ def _index(query: Mapping[str, Sequence[str]]) -> int | None:
 def _count_of(query: Mapping[str, Sequence[str]], key: str, default: int) -> int:
     text = query.get(key, [str(default)])[0]
     if not text.isdecimal() or len(text) > 9:
-        raise _RefusedError(400, f'{key}_out_of_range', f'{key.capitalize()} out of range')
+        raise RefusedError(400, f'{key}_out_of_range', f'{key.capitalize()} out of range')
     return int(text)
-
-
-def _data(body: bytes) -> Mapping[str, Any]:
-    try:
-        given = json.loads(body)
-    except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
-        raise _RefusedError(400, 'invalid_body', 'The request body is not valid JSON')
-    return given
-
-
-def _shown(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _json(value: Any) -> bytes:

@@ -17,35 +17,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
+import json
 from queue import Empty, SimpleQueue
 import threading
+from typing import Any, TypeVar
 
+from xplane_bridge.links.frames import check_installed, Frames
 from xplane_bridge.links.udp import LinkError
-from xplane_bridge.simulators.http import BoundedHandler, BoundedServer
+from xplane_bridge.simulators.http import BoundedHandler, BoundedServer, LARGEST_BODY
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp.web_api import Answer, WebApi
+from xplane_bridge.simulators.xplane_udp.web_line import WebLine
 
 _LOOK = 0.02
 _JOIN_TIMEOUT = 5.0
 
-_Call = tuple[tuple[str, str, bytes], SimpleQueue[Answer]]
+_T = TypeVar('_T')
+_Call = tuple[Callable[[WebApi], Any], SimpleQueue[Any]]
 
 
 class WebServer:
     """
-    Serves the Web API at ``address``, port 0 for a free one.
+    Serves the Web API at ``address``, port 0 for a free one, by REST and by WebSocket.
 
     Requests are answered between two frames, by frame(): only that touches the world.
+    ``without_socket`` is why it has no WebSocket, '' if it has.
     """
 
     def __init__(self, address: tuple[str, int], api: str = 'v3') -> None:
         self.address = address
         self._api = api
         self._calls: SimpleQueue[_Call] = SimpleQueue()
+        self._lines: list[WebLine] = []
         self._stopping = threading.Event()
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
+        self.without_socket = ''
+        try:
+            check_installed()
+        except LinkError as error:
+            self.without_socket = str(error)
 
     def open(self) -> None:
         """Listen. Raises LinkError if the address is not available."""
@@ -65,20 +78,23 @@ class WebServer:
         """Start X-Plane; nothing of an earlier start is left."""
         self.web_api = WebApi(world, self._api)
         self._calls = SimpleQueue()
+        self._end_lines()
 
     def frame(self) -> None:
-        """Answer what has arrived."""
+        """Answer what has arrived, and send what is due."""
         self.web_api.step()
-        while True:
-            try:
-                request, answer = self._calls.get_nowait()
-            except Empty:
-                return
-            answer.put(self.web_api.answer(*request))
+        try:
+            while True:
+                call, answer = self._calls.get_nowait()
+                answer.put(call(self.web_api))
+        except Empty:
+            pass
+        self._lines = [line for line in self._lines if line.frame()]
 
     def close(self) -> None:
         """Stop listening; closing twice is fine."""
         self._stopping.set()
+        self._end_lines()
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -87,18 +103,34 @@ class WebServer:
             self._thread.join(_JOIN_TIMEOUT)
             self._thread = None
 
+    def _end_lines(self) -> None:
+        lines, self._lines = self._lines, []
+        for line in lines:
+            line.end()
+
     # In the threads of connections.
 
-    def ask(self, method: str, target: str, body: bytes) -> Answer | None:
-        """Return the answer of the next frame, or None if no frame will come."""
-        answer: SimpleQueue[Answer] = SimpleQueue()
-        self._calls.put(((method, target, body), answer))
+    def ask(self, call: Callable[[WebApi], _T]) -> _T | None:
+        """Return what the next frame answers to a call, or None if no frame will come."""
+        answer: SimpleQueue[_T] = SimpleQueue()
+        self._calls.put((call, answer))
         while not self._stopping.is_set():
             try:
                 return answer.get(timeout=_LOOK)
             except Empty:
                 pass
         return None
+
+    def join(self, target: str) -> WebLine | None:
+        """Return the WebSocket there, or None if there is none."""
+        def begin(web_api: WebApi) -> WebLine | None:
+            peer = web_api.join(target)
+            if peer is None:
+                return None
+            self._lines.append(WebLine(peer))
+            return self._lines[-1]
+
+        return self.ask(begin)
 
 
 class _Server(BoundedServer, HTTPServer):
@@ -116,8 +148,11 @@ class _Handler(BoundedHandler, BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        """Read something."""
-        self._answer(b'')
+        """Read something, or go on as a WebSocket."""
+        if self.headers.get('Upgrade', '').lower() == 'websocket':
+            self._upgrade()
+        else:
+            self._answer(b'')
 
     def do_POST(self) -> None:
         """Start something."""
@@ -131,11 +166,26 @@ class _Handler(BoundedHandler, BaseHTTPRequestHandler):
         self._answer(self.rfile.read(int(self.headers['Content-Length'])))
 
     def _answer(self, body: bytes) -> None:
-        answer = self.server.web.ask(self.command, self.path, body)
+        answer = self.server.web.ask(
+            lambda web_api: web_api.answer(self.command, self.path, body))
         if answer is None:
             self.close_connection = True
         else:
             self._send(answer)
+
+    def _upgrade(self) -> None:
+        self.close_connection = True
+        web = self.server.web
+        if web.without_socket:
+            self._send((501, json.dumps({'error_message': web.without_socket}).encode('ascii')))
+            return
+        frames = Frames.server(self.headers.items(), self.path, LARGEST_BODY)
+        if not frames.is_open:
+            self.wfile.write(frames.take())
+        elif (line := web.join(self.path)) is not None:
+            line.converse(self.connection, frames)
+        else:
+            self._answer(b'')
 
     def _send(self, answer: Answer) -> None:
         status, content = answer
