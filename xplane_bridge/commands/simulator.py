@@ -40,7 +40,7 @@ from xplane_bridge.common.command_line import (
 )
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.common.text import counted
-from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE
+from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE, physics_rate
 from xplane_bridge.protocols.registry import PeerProtocol, PROTOCOLS
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.faults import Faults
@@ -56,7 +56,7 @@ _ALL = 'all'
 _TOGETHER = tuple(name for name, protocol in PROTOCOLS.items() if protocol.has_usual_place)
 # A simulator of X-Plane's own UDP has its version in its name; the protocol's name has any.
 _SPOKEN = {one.name: one.protocol for one in SIMULATORS.values()} | WITHOUT_NODE
-# With longer steps landing gears are unstable; shorter ones take all the time.
+# Landing gears are unstable with longer steps; shorter ones take all the time.
 _PHYSICS_RATES = 60, 1200
 _VERSIONS = {one.name: one.version for one in SIMULATORS.values() if one.version is not None}
 
@@ -128,10 +128,8 @@ def _make_server(arguments: Namespace) -> Server:
         frontends.append(load(_protocol(one.name)).make_frontend(one, faults))
     frame_rate = arguments.frame_rate or max(
         frontend.frame_rate or FRAME_RATE for frontend in frontends)
-    # Otherwise some frames would show the state of the one before.
-    steps = arguments.physics_rate or min(max(PHYSICS_RATE, frame_rate), _PHYSICS_RATES[1])
     loaded = {'aircraft_path': arguments.aircraft_path, 'outputs': arguments.aircraft_outputs,
-              'dt': 1.0 / steps}
+              'dt': 1.0 / (arguments.physics_rate or physics_rate(frame_rate))}
 
     def make_world() -> World:
         return World(
