@@ -37,7 +37,8 @@ ROUNDS = 3
 SECONDS = 2.0
 # Samples asked for per second, and frames per second.
 RATES = ((100, 200), (250, 500))
-SHARE_OF_LIMIT = 0.98
+# A late frame takes the next one with it, as X-Plane's do: on a busy machine some are missing.
+SHARE_OF_LIMIT = 0.95
 _P, _F = 'sim/flightmodel/position/', 'sim/flightmodel/forces/'
 _VALUES = (
     *(_P + name for name in ('Prad', 'Qrad', 'Rrad')),
