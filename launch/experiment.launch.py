@@ -65,8 +65,8 @@ class Arguments:
     jitter: float = parameter(
         0.0, 'Maximum additional delay in seconds.', minimum=0.0, maximum=60.0)
     sensors: str = parameter(
-        '', 'Sensors between bridge and controller: consumer, tactical, perfect, a '
-        'file (.yaml), or none. Empty: as the scenario says.')
+        '', 'Sensors between bridge and controller: consumer, tactical, perfect, px4, '
+        'ardupilot, a file (.yaml), or none. Empty: as the scenario says.')
     controller: str = parameter(
         AUTOPILOT, 'What flies: a command line that starts your controller, external (started '
         'elsewhere), or autopilot. Not given, the scenario may name another than that.')

@@ -17,6 +17,7 @@
 from dataclasses import replace
 import math
 
+import numpy as np
 import pytest
 
 from xplane_bridge.conversions import air as physics
@@ -80,8 +81,8 @@ def figures(**sections):
 # Files.
 
 
-def test_the_three_presets_are_read():
-    assert presets() == ['consumer', 'perfect', 'tactical']
+def test_the_presets_are_read():
+    assert presets() == ['ardupilot', 'consumer', 'perfect', 'px4', 'tactical']
     consumer, tactical = load('consumer'), load('tactical')
     assert consumer.imu.gyroscope.noise_density > 3.0 * tactical.imu.gyroscope.noise_density
     assert consumer.air_data.flow_angles is None
@@ -104,7 +105,7 @@ def test_a_mistake_in_a_file_is_named(content, sentence):
 
 
 def test_a_name_that_is_no_preset_is_told_what_there_is(tmp_path):
-    with pytest.raises(FiguresError, match='one of consumer, perfect, tactical'):
+    with pytest.raises(FiguresError, match='one of ardupilot, consumer, perfect, px4, tactical'):
         load('best')
     with pytest.raises(FiguresError, match='No such file'):
         load(str(tmp_path / 'mine.yaml'))
@@ -114,6 +115,53 @@ def test_a_name_that_is_no_preset_is_told_what_there_is(tmp_path):
 
 
 # What is the same, and what is not.
+
+
+# What PX4's EKF2 needs: docs/reference/sensors.md, "What PX4 and ArduPilot expect".
+@pytest.mark.parametrize('name', presets())
+def test_presets_have_what_ekf2_needs(name):
+    figures = load(name)
+    assert (figures.imu.rate or math.inf) >= 100.0 or name == 'consumer'
+    for device in (figures.magnetometer, figures.air_data):
+        assert (device.rate or math.inf) >= 5.0
+    gnss = figures.gnss
+    for errors, accuracy, drift in (
+            (gnss.horizontal, 3.0, 0.1), (gnss.vertical, 5.0, 0.2),
+            (gnss.horizontal_velocity, 0.5, math.inf), (gnss.vertical_velocity, 0.5, math.inf)):
+        interval = 1.0 / (gnss.rate or 50.0)
+        assert math.sqrt(errors.variance(interval, 0.0)) < accuracy
+        moved = 2.0 * errors.gauss_markov ** 2 * (1.0 - math.exp(-10.0 / errors.time_constant))
+        assert math.sqrt(moved) / 10.0 < drift
+
+
+@pytest.mark.parametrize(('name', 'rates'), [
+    ('px4', {'imu': 250, 'gnss': 8, 'air': 20, 'range': 50, 'magnetometer': 50}),
+    ('ardupilot', {'imu': 500, 'gnss': 5, 'air': 100, 'range': 500, 'magnetometer': 100})])
+def test_sensors_of_flight_controllers_come_at_their_rates(name, rates):
+    suite = Suite(load(name), 3, lambda _: (2.1e-5, 1.2e-6, -4.3e-5))
+    came = dict.fromkeys(rates, 0)
+    for stamp in stamps(2.0, 2_000_000):
+        for sensor, delivered in (
+                ('imu', suite.show_motion(stamp, MOTION)),
+                ('gnss', suite.show_position(stamp, PLACE)),
+                ('air', suite.show_air(stamp, AIR)),
+                ('range', suite.show_ground(stamp, 50.0, MOTION.orientation)),
+                ('magnetometer', suite.show_magnetic_field(stamp, PLACE, MOTION.orientation))):
+            came[sensor] += len(delivered)
+    assert came == {sensor: pytest.approx(2 * rate, abs=1) for sensor, rate in rates.items()}
+
+
+def test_the_gnss_error_of_px4_is_correlated_as_its_own():
+    suite, east, north = Suite(load('px4'), 3), [], []
+    frame = LocalFrame(*PLACE[:3])
+    for stamp in stamps(1000.0, 125_000_000):
+        for one in suite.show_position(stamp, PLACE):
+            x, y, _ = frame.geodetic_to_enu(*one.reading[:3])
+            east.append(x)
+            north.append(y)
+    for errors in (east, north):
+        assert np.std(errors) == pytest.approx(0.016 / math.sqrt(1.0 - 0.76 ** 2), rel=0.06)
+        assert np.corrcoef(errors[1:], errors[:-1])[0, 1] == pytest.approx(0.76, abs=0.03)
 
 
 def test_equal_seeds_give_equal_bytes_and_others_do_not():

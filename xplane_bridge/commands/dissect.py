@@ -52,7 +52,7 @@ from xplane_bridge.links.captures.capture import CaptureError, is_capture, read_
 from xplane_bridge.protocols.base import Message, Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side
 from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.registry import PROTOCOLS
+from xplane_bridge.protocols.registry import PROTOCOLS, UNBRIDGED
 
 _Kind = TypeVar('_Kind')
 _NON_FINITE = {'nan': math.nan, 'inf': math.inf, '-inf': -math.inf}
@@ -301,7 +301,7 @@ def _output(arguments: Namespace, stream: BufferedReader) -> Iterator[str]:
         return _encoded_lines(dialect, stream, sender)
     if is_capture(stream.peek(4)):
         return _decoded_capture(
-            dialect, stream, arguments.sender, PROTOCOLS[arguments.protocol].port)
+            dialect, stream, arguments.sender, (PROTOCOLS | UNBRIDGED)[arguments.protocol].port)
     return _decoded_lines(dialect, stream, sender)
 
 
@@ -309,7 +309,7 @@ def _parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog=program('dissect'), description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     protocols = parser.add_subparsers(dest='protocol', required=True, metavar='protocol')
-    for name, entry in PROTOCOLS.items():
+    for name, entry in (PROTOCOLS | UNBRIDGED).items():
         peer = entry.peer
         protocol = protocols.add_parser(name, help=peer, description=f'{peer}.')
         protocol.add_argument(

@@ -35,11 +35,12 @@ from xplane_bridge.common.command_line import (
     program,
     refuse_old_option,
     seconds,
+    whole,
     without_ros_arguments,
 )
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.common.text import counted
-from xplane_bridge.common.timing import FRAME_RATE
+from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE, physics_rate
 from xplane_bridge.protocols.registry import PeerProtocol, PROTOCOLS
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.faults import Faults
@@ -55,6 +56,8 @@ _ALL = 'all'
 _TOGETHER = tuple(name for name, protocol in PROTOCOLS.items() if protocol.has_usual_place)
 # A simulator of X-Plane's own UDP has its version in its name; the protocol's name has any.
 _SPOKEN = {one.name: one.protocol for one in SIMULATORS.values()} | WITHOUT_NODE
+# Landing gears are unstable with longer steps; shorter ones take all the time.
+_PHYSICS_RATES = 60, 1200
 _VERSIONS = {one.name: one.version for one in SIMULATORS.values() if one.version is not None}
 
 
@@ -94,7 +97,7 @@ def _run(arguments: Namespace, servers: list[Server], stop: threading.Event) -> 
     begin = time.monotonic()
     for frontend in server.simulation.frontends:
         print(f'{frontend.name} of a {arguments.model} on {frontend.address}, '
-              f'{arguments.frame_rate:g} frames/s', flush=True)
+              f'{1.0 / server.simulation.period:g} frames/s', flush=True)
     server.wait(arguments.duration)
     server.stop()
     print(_summary(server, time.monotonic() - begin), flush=True)
@@ -116,14 +119,6 @@ def _make_server(arguments: Namespace) -> Server:
 
     chosen = _chosen(arguments) if arguments.name == _ALL else [arguments]
     _check_fleet(arguments.fleet, [one.name for one in chosen])
-    loaded = {'aircraft_path': arguments.aircraft_path, 'outputs': arguments.aircraft_outputs}
-
-    def make_world() -> World:
-        return World(
-            Aircraft(arguments.model, initial, seed=arguments.seed, **loaded),
-            fleet=fly_beside(
-                arguments.fleet, beside(initial, len(arguments.fleet)), arguments.seed, **loaded))
-
     frontends = []
     for one in chosen:
         version = _VERSIONS.get(one.name)
@@ -131,7 +126,23 @@ def _make_server(arguments: Namespace) -> Server:
             raise ValueError(f'{one.name} is version {version}: omit --version, or choose '
                              f'{_protocol(one.name).name} --version {one.version}')
         frontends.append(load(_protocol(one.name)).make_frontend(one, faults))
-    return Server(Simulation(frontends, make_world, arguments.frame_rate, faults))
+    frame_rate = arguments.frame_rate or max(
+        frontend.frame_rate or FRAME_RATE for frontend in frontends)
+    loaded = {'aircraft_path': arguments.aircraft_path, 'outputs': arguments.aircraft_outputs,
+              'dt': 1.0 / (arguments.physics_rate or physics_rate(frame_rate))}
+
+    def make_world() -> World:
+        return World(
+            Aircraft(arguments.model, initial, seed=arguments.seed, **loaded),
+            fleet=fly_beside(
+                arguments.fleet, beside(initial, len(arguments.fleet)), arguments.seed, **loaded))
+
+    return Server(Simulation(frontends, make_world, frame_rate, faults))
+
+
+def _steps(text: str) -> int:
+    lowest, highest = _PHYSICS_RATES
+    return whole(text, f'steps per second, {lowest}..{highest}', lowest, highest)
 
 
 def _check_fleet(models: Sequence[str], names: Sequence[str]) -> None:
@@ -230,8 +241,12 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
                        metavar='DEG', help='heading in degrees from true north (%(default)s)')
     group.add_argument('--airspeed', type=float, default=_START.airspeed_kt, metavar='KT',
                        help='calibrated airspeed in knots (default: one that suits the model)')
-    group.add_argument('--frame-rate', type=options.positive, default=FRAME_RATE, metavar='HZ',
-                       help='frames per second, at which it reads and answers (%(default)s)')
+    group.add_argument('--frame-rate', type=options.positive, metavar='HZ',
+                       help='frames per second, at which it reads and answers (default: '
+                       f'{FRAME_RATE:g}, or what --for sets)')
+    group.add_argument('--physics-rate', type=_steps, metavar='HZ',
+                       help='steps of the flight model per second (default: '
+                       f'{PHYSICS_RATE}, or the frame rate if that is higher)')
     group.add_argument('--duration', type=options.positive, metavar='S',
                        help='exit after this many seconds (default: never)')
 

@@ -38,3 +38,8 @@ Seconds by which the time of a frame may be rounded.
 X-Plane's is single precision: after a day it is rounded to 8 ms; and a sum of frames is not exact
 either. Rounding must not decide in which frame something happens, nor which frame is judged.
 """
+
+
+def physics_rate(frame_rate: float) -> float:
+    """Return the flight model's steps per second at a frame rate: no frame is without one."""
+    return max(float(PHYSICS_RATE), frame_rate)

@@ -57,8 +57,8 @@ class SensorArguments:
     """Arguments of every launch file that starts a bridge of a vehicle."""
 
     sensors: str = parameter(
-        '', 'Start sensors_node with these sensors: consumer, tactical, perfect, or a file '
-        "(.yaml); the bridge's topics go on below truth. Empty: none.")
+        '', 'Start sensors_node with these sensors: consumer, tactical, perfect, px4, ardupilot, '
+        "or a file (.yaml); the bridge's topics go on below truth. Empty: none.")
 
 
 @dataclass(frozen=True)

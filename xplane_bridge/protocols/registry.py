@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xplane_bridge.protocols import fdmdata, xpc, xplane_udp
+from xplane_bridge.protocols import ardupilot_json, fdmdata, xpc, xplane_udp
 
 DATA_PORT = 49003
 """UDP port that X-Plane 7 and later send rows to by default."""
@@ -61,3 +61,9 @@ PROTOCOLS = {
                      example='port:=/dev/ttyUSB0'),
     )
 }
+UNBRIDGED = {
+    'ardupilot_json': PeerProtocol(
+        'ardupilot_json', "the physics that ArduPilot's SITL flies (JSON)", ardupilot_json.PORT,
+        has_usual_place=False),
+}
+"""Protocols over which other programs fly the simulated aircraft, and no node of this package."""

@@ -29,9 +29,11 @@ class Frontend(ABC):
 
     ``endpoints`` are its ends of the network, the one that receives commands first. ``name`` is
     for display. ``report`` takes lines for people about what happens; the owner may replace it.
+    ``frame_rate`` is how many frames per second its clients need, None if any will do.
     """
 
     name: str
+    frame_rate: float | None = None
     report: Callable[[str], None] = staticmethod(lambda _: None)
 
     def __init__(self, *endpoints: Endpoint) -> None:

@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, cast, Protocol, TYPE_CHECKING
 
-from xplane_bridge.protocols import ardupilot_json, xplane_udp
-from xplane_bridge.protocols.registry import DATA_PORT, PeerProtocol, PROTOCOLS
+from xplane_bridge.protocols import xplane_udp
+from xplane_bridge.protocols.registry import DATA_PORT, PeerProtocol, PROTOCOLS, UNBRIDGED
 
 if TYPE_CHECKING:
     # Only load() may need the flight model.
@@ -114,8 +114,7 @@ SIMULATORS = {
     )
 }
 WITHOUT_NODE = {
-    'ardupilot': PeerProtocol('ardupilot', "the physics that ArduPilot's SITL flies (JSON)",
-                              ardupilot_json.PORT, has_usual_place=False),
+    'ardupilot': replace(UNBRIDGED['ardupilot_json'], name='ardupilot'),
 }
 """Simulators to which other programs connect, and no node of this package."""
 _VERSIONS = ', '.join(one.name for one in SIMULATORS.values() if one.version is not None)

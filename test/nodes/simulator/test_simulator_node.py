@@ -86,6 +86,12 @@ def test_time_goes_at_the_speed_asked_for(flying):
     ros.diagnosed('simulation', at_speed)
 
 
+def test_the_flight_model_has_a_step_for_each_frame(flying):
+    ros = flying(frame_rate=250.0, fleet=['c172p'])
+    flown = ros.simulator.server.call(lambda world: world.flown)
+    assert [one.dt for one in flown] == [1 / 250] * 2
+
+
 def test_a_pause_is_answered_and_stepped_through(flying):
     ros = flying(bridge={'rate': 20.0})
     ros.next('/fix')

@@ -16,6 +16,7 @@
 
 from contextlib import closing
 import json
+import math
 import socket
 import struct
 
@@ -150,6 +151,51 @@ def test_channels_are_reversed_and_beyond_the_frame_ignored():
     channels = Channels(
         {'elevator': 1, 'flaps': 2, 'rudder': 20}, frozenset({'elevator', 'flaps'}))
     assert channels.controls((2000, 1250) + 14 * (0,)) == {'elevator': -1.0, 'flaps': 0.75}
+
+
+def test_a_frame_of_32_channels_moves_what_a_channel_above_16_moves():
+    frontend = ArdupilotFrontend(UdpEndpoint(), Channels({'aileron': 32, 'throttle': 3}))
+    with running(frontend), Sitl(frontend.endpoints[0].address) as sitl:
+        for count in range(60):
+            answer = sitl.ask(struct.pack(
+                '<HHI32H', 29569, RATE, count, 0, 0, 1700, *[0] * 28, 1900))
+    found = json.loads(answer)
+    assert found['timestamp'] == pytest.approx(60 / RATE)
+    assert found['attitude'][0] > 0.1
+
+
+def test_place_air_and_height_are_those_of_the_aircraft():
+    aircraft = Aircraft()
+    aircraft.set_wind(0.0, 10.0)
+    one = Physics(World(aircraft), Channels())
+    for count in range(30):
+        found = json.loads(answered(one, count, 2000, 1500, 1700, 1500))
+    s = aircraft.state
+    assert (found['latitude'], found['longitude'], found['altitude']) == (
+        s.lat_deg, s.lon_deg, s.altitude_msl)
+    # SITL makes a pressure of it, as if the air were that of the sea level.
+    assert found['airspeed'] == s.eas < s.tas - 0.5
+    assert found['windvane'] == {'direction': s.beta, 'speed': s.tas}
+    assert found['rng_1'] == pytest.approx(
+        s.altitude_agl / math.cos(s.phi) / math.cos(s.theta))
+    assert found['position'][2] == pytest.approx(-s.altitude_agl, abs=5.0)
+
+
+def test_an_aircraft_on_its_side_has_no_range():
+    one = physics()
+    one.world.aircraft.teleport(roll_deg=89.0)
+    assert 'rng_1' not in json.loads(one.line())
+
+
+@pytest.mark.parametrize(('channel', 'rate'), [(0, 0), (1, 1), (3, 2)])
+def test_a_longer_pulse_is_right_wing_down_nose_up_nose_right(channel, rate):
+    def gyro(pulse):
+        one, pwm = physics(), [1500, 1500, 1700, 1500]
+        pwm[channel] = pulse
+        return [json.loads(answered(one, count, *pwm)) for count in range(24)][-1]['imu'][
+            'gyro'][rate]
+
+    assert gyro(1900) > gyro(1500) > gyro(1100)
 
 
 def test_in_real_time_it_says_so():

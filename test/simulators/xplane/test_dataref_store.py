@@ -608,6 +608,25 @@ def test_controls_reach_jsbsim_and_read_back(sim: Sim, name: str, source: str,
     assert sim.one(name) == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize('override', ['override_control_surfaces', 'override_flightcontrol'])
+def test_single_surfaces_obey_an_override_only(sim: Sim, override: str) -> None:
+    controls = 'sim/flightmodel/controls/'
+    moves = {'wing1l_ail1def': ('roll', 0.5), 'wing2r_ail2def': ('roll', -0.5),
+             'hstab1_elv1def': ('pitch', -0.5), 'vstab1_rud1def': ('heading', 0.5)}
+    for name, (axis, ratio) in moves.items():
+        yoke = f'sim/joystick/yoke_{axis}_ratio'
+        sim.put(f'sim/operation/override/{override}', 0)
+        before = sim.one(yoke)
+        sim.put(controls + name, 10.0)
+        assert sim.one(yoke) == before
+        sim.put(f'sim/operation/override/{override}', 1)
+        sim.put(controls + name, 10.0)
+        assert sim.one(yoke) == pytest.approx(ratio)
+        assert sim.one(controls + name) == pytest.approx(10.0)
+        sim.put(controls + name, -45.0)
+        assert sim.one(yoke) == -math.copysign(1.0, ratio)
+
+
 def test_gear_handle(sim: Sim) -> None:
     sim.put('sim/cockpit/switches/gear_handle_status', 0.0)
     assert sim.aircraft.property_value('gear/gear-cmd-norm') == 0.0

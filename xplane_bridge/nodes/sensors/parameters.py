@@ -29,7 +29,7 @@ class SensorsParameters(BaseParameters):
     """Parameters of sensors_node."""
 
     sensors: str = parameter(
-        'consumer', 'The sensors: consumer, tactical, perfect, or a file (.yaml) of your own.')
+        'consumer', 'The sensors: consumer, tactical, perfect, px4, ardupilot, or a file (.yaml).')
     seed: int = parameter(
         0, 'Random seed: equal ones give equal errors.', minimum=0, maximum=LARGEST_SEED)
     lockstep: bool = parameter(

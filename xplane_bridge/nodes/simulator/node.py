@@ -30,7 +30,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.terrain import Airfield, HOME
-from xplane_bridge.common.timing import SECOND_NS
+from xplane_bridge.common.timing import physics_rate, SECOND_NS
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.links.udp import resolve
 from xplane_bridge.nodes.common.base import BridgeNode
@@ -220,12 +220,11 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             parked=given.parked,
             airfield=Airfield(*given.airfield) if given.airfield else HOME,
             plant=given.differs())
+        loaded: dict[str, Any] = {'aircraft_path': given.aircraft_path,
+                                  'dt': 1.0 / physics_rate(given.frame_rate)}
         world = World(
-            Aircraft(given.model, initial, seed=given.seed, aircraft_path=given.aircraft_path,
-                     settings=given.values()),
-            fleet=fly_beside(
-                given.fleet, _starts(given, initial), given.seed,
-                aircraft_path=given.aircraft_path))
+            Aircraft(given.model, initial, seed=given.seed, settings=given.values(), **loaded),
+            fleet=fly_beside(given.fleet, _starts(given, initial), given.seed, **loaded))
         self._properties.check(world)
         self._disturb(world)
         world.total_running_time = self._elapsed

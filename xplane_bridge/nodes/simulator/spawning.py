@@ -31,6 +31,7 @@ from simulation_interfaces.srv import DeleteEntity, GetSpawnables, SpawnEntity
 
 from xplane_bridge.aircraft.geometry import Vector
 from xplane_bridge.common.text import counted, printable
+from xplane_bridge.common.timing import physics_rate
 from xplane_bridge.nodes.simulator.direct import Direct
 from xplane_bridge.simulators.standard.control import (
     Feature,
@@ -122,7 +123,8 @@ class Spawner:
         joining: Joining = node.server.call(lambda _: self._spawning.check(
             asked, [vehicle.name for vehicle in node.vehicles]))
         # While the flight goes on.
-        aircraft = joining.load(node.parameters.seed)
+        given = node.parameters
+        aircraft = joining.load(given.seed, 1.0 / physics_rate(given.frame_rate))
         vehicle = node.make_vehicle(self._flown, joining.namespace)
         vehicle.listen(node.server, aircraft)
         self._flown += 1

@@ -14,12 +14,7 @@
 
 """The JSON interface of ArduPilot's SITL: servo outputs in, one line of JSON out."""
 
-from xplane_bridge.protocols.ardupilot_json.codec import (
-    decode,
-    encode,
-    PORT,
-    Report,
-    Servos,
-)
+from xplane_bridge.protocols.ardupilot_json.codec import decode, decode_servos, encode
+from xplane_bridge.protocols.ardupilot_json.messages import MESSAGES, PORT, Report, Servos
 
-__all__ = ['decode', 'encode', 'PORT', 'Report', 'Servos']
+__all__ = ['decode', 'decode_servos', 'encode', 'MESSAGES', 'PORT', 'Report', 'Servos']

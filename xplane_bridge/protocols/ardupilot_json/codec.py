@@ -12,70 +12,37 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""
-Datagrams of ArduPilot's JSON interface: SITL sends servo outputs, the physics a line of JSON.
-
-Sources: docs/wire/ardupilot_json.md. Servo outputs are little-endian, without padding.
-"""
+"""Datagrams of ArduPilot's JSON interface to messages and back (docs/wire/ardupilot_json.md)."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 import json
+import math
 import struct
+from typing import Any
 
 from xplane_bridge.common.text import counted
+from xplane_bridge.protocols.ardupilot_json.messages import Report, Servos
+from xplane_bridge.protocols.base import checked_int, Message, Sender
 from xplane_bridge.protocols.errors import ProtocolError
 
-PORT = 9002
-"""UDP port at which SITL expects the physics."""
-
-# By the magic number.
+# By the magic number; little-endian, without padding.
 _FRAMES = {18458: struct.Struct('<HHI16H'), 29569: struct.Struct('<HHI32H')}
 _MAGIC = struct.Struct('<H')
+_MAGIC_OF = {16: 18458, 32: 29569}
+# SITL's own buffer; no datagram is longer.
+_LONGEST = 65_000
+_NUMBERS = ('latitude', 'longitude', 'altitude', 'airspeed', 'rng_1')
+_VECTORS = {'velocity': 3, 'position': 3, 'attitude': 3, 'quaternion': 4}
 
 
-@dataclass(frozen=True, slots=True)
-class Servos:
-    """
-    Servo outputs of one frame.
-
-    rate is in frames per second, 1..65535; count is the number of the frame, 0 after SITL starts;
-    pwm has 16 or 32 pulse widths in microseconds, 0 for no signal.
-    """
-
-    rate: int
-    count: int
-    pwm: tuple[int, ...]
+def decode(data: bytes, sender: Sender) -> Message:
+    """Decode one datagram of SITL (the bridge's side) or of the physics. Raises ProtocolError."""
+    return _decode_report(data) if sender == 'peer' else decode_servos(data)
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """
-    What the physics answers with: SI, radians, body axes FRD, world axes NED.
-
-    timestamp is the simulated time; accel_body the specific force; position is relative to the
-    start's place on the ground; latitude and longitude are in degrees, altitude is above mean sea
-    level; airspeed is true; wind_direction is that of the apparent wind, 0 from ahead and positive
-    from the right. rng_1 is the distance to the ground along the body's down, None if unknown.
-    """
-
-    timestamp: float
-    gyro: tuple[float, float, float]
-    accel_body: tuple[float, float, float]
-    position: tuple[float, float, float]
-    attitude: tuple[float, float, float]
-    velocity: tuple[float, float, float]
-    latitude: float
-    longitude: float
-    altitude: float
-    airspeed: float
-    wind_direction: float
-    wind_speed: float
-    rng_1: float | None = None
-
-
-def decode(data: bytes) -> Servos:
+def decode_servos(data: bytes) -> Servos:
     """Decode one datagram of SITL. Raises ProtocolError for anything else."""
     if len(data) < _MAGIC.size:
         raise ProtocolError(f'servos: {counted(len(data), "byte")}, expected 40 or 72')
@@ -92,21 +59,99 @@ def decode(data: bytes) -> Servos:
     return Servos(rate, count, tuple(pwm))
 
 
-def encode(report: Report, lockstep: bool = True) -> bytes:
+def encode(message: Message) -> bytes:
     """
-    Encode a report as a line, with a line feed before and after it.
+    Encode a frame of servos, or a report as a line with a line feed before and after it.
 
-    Raises ValueError for a number that is not finite.
+    Raises TypeError or ValueError for what is no number, not finite or out of range.
     """
-    values = asdict(report)
-    line = {
-        'timestamp': values.pop('timestamp'),
-        'imu': {'gyro': values.pop('gyro'), 'accel_body': values.pop('accel_body')},
-    }
-    vane = {'direction': values.pop('wind_direction'), 'speed': values.pop('wind_speed')}
-    line.update({name: value for name, value in values.items() if value is not None})
-    line['windvane'] = vane
-    if not lockstep:
+    if isinstance(message, Report):
+        return _encode_report(message)
+    if not isinstance(message, Servos):
+        raise TypeError(f'got a {type(message).__name__}, expected Servos or a Report')
+    magic = _MAGIC_OF.get(len(message.pwm))
+    if magic is None:
+        raise ValueError(f'servos pwm: {counted(len(message.pwm), "value")}, expected 16 or 32')
+    return _FRAMES[magic].pack(
+        magic, checked_int('servos rate', message.rate, 1, 65_535),
+        checked_int('servos count', message.count, 0, 2**32 - 1),
+        *(checked_int('servos pwm', one, 0, 65_535) for one in message.pwm))
+
+
+def _encode_report(report: Report) -> bytes:
+    line: dict[str, Any] = {
+        'timestamp': report.timestamp,
+        'imu': {'gyro': report.gyro, 'accel_body': report.accel_body}}
+    # Older versions search for keys as text: no other key may contain one before it.
+    for name in ('position', 'attitude', 'quaternion', 'velocity', *_NUMBERS):
+        if (value := getattr(report, name)) is not None:
+            line[name] = value
+    vane = {'direction': report.wind_direction, 'speed': report.wind_speed}
+    if given := {name: value for name, value in vane.items() if value is not None}:
+        line['windvane'] = given
+    if report.no_lockstep:
         # Older versions read a number here.
         line['no_lockstep'] = 1
     return b'\n' + json.dumps(line, separators=(',', ':'), allow_nan=False).encode() + b'\n'
+
+
+def _decode_report(data: bytes) -> Report:
+    """Decode the last line of a datagram of the physics; what it does not know is skipped."""
+    if len(data) > _LONGEST:
+        raise ProtocolError(f'report: {len(data)} bytes, expected {_LONGEST} at most')
+    text = data.strip(b'\0\r\n ').rpartition(b'\n')[2]
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f'report: expected a line of JSON: {error}') from None
+    _section(line, 'report')
+    found: dict[str, Any] = {'timestamp': _number(line, 'timestamp', True)}
+    imu = _section(line.get('imu'), 'report imu')
+    found |= {name: _vector(imu, name, 3, True) for name in ('gyro', 'accel_body')}
+    found |= {name: _vector(line, name, size, name == 'velocity')
+              for name, size in _VECTORS.items()}
+    found |= {name: _number(line, name) for name in _NUMBERS}
+    vane = _section(line.get('windvane', {}), 'report windvane')
+    found |= {'wind_direction': _number(vane, 'direction'), 'wind_speed': _number(vane, 'speed'),
+              'no_lockstep': line.get('no_lockstep') in (True, 1)}
+    report = Report(**found)
+    if report.attitude is None and report.quaternion is None:
+        raise ProtocolError('report: no attitude and no quaternion, expected one of them')
+    if report.position is None and None in (report.latitude, report.longitude, report.altitude):
+        raise ProtocolError(
+            'report: no position, expected that, or latitude, longitude and altitude')
+    return report
+
+
+def _section(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ProtocolError(f'{what}: expected an object')
+    return value
+
+
+def _number(values: Mapping[str, Any], name: str, is_needed: bool = False) -> float | None:
+    value = values.get(name)
+    if value is None and not is_needed:
+        return None
+    return _finite(value, f'report {name}')
+
+
+def _vector(values: Mapping[str, Any], name: str, size: int, is_needed: bool = False
+            ) -> tuple[float, ...] | None:
+    value = values.get(name)
+    if value is None and not is_needed:
+        return None
+    if not isinstance(value, list) or len(value) != size:
+        raise ProtocolError(f'report {name}: expected a list of {size} numbers')
+    return tuple(_finite(one, f'report {name}') for one in value)
+
+
+def _finite(value: Any, what: str) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+    raise ProtocolError(f'{what}: expected a finite number')

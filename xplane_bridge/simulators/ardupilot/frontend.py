@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from xplane_bridge.protocols.ardupilot_json import decode, Servos
+from xplane_bridge.protocols.ardupilot_json import decode_servos, Servos
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.simulators.ardupilot.physics import Channels, Physics
 from xplane_bridge.simulators.base import Frontend
@@ -79,7 +79,7 @@ class ArdupilotFrontend(Frontend):
                 return
             data, sender = received
             try:
-                servos = decode(data)
+                servos = decode_servos(data)
             except ProtocolError:
                 self.malformed += 1
                 continue

@@ -22,11 +22,9 @@ from xplane_bridge.common.command_line import whole
 from xplane_bridge.protocols import ardupilot_json
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.ardupilot.frontend import ArdupilotFrontend
-from xplane_bridge.simulators.ardupilot.physics import Channels
+from xplane_bridge.simulators.ardupilot.physics import CHANNELS, Channels, CONTROLS
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
-
-_DEFAULTS = {'aileron': 1, 'elevator': 2, 'throttle': 3, 'rudder': 4, 'flaps': 0}
 
 
 def _channel(text: str) -> int:
@@ -40,17 +38,18 @@ def add_options(parser: ArgumentParser) -> None:
                         help='UDP port for frames of SITL; 0 takes a free one (%(default)s)')
     parser.add_argument('--no-lockstep', action='store_true',
                         help='fly in real time, and tell SITL not to wait for answers')
-    for name, number in _DEFAULTS.items():
-        parser.add_argument(f'--{name}-channel', type=_channel, default=number, metavar='N',
+    for name in CONTROLS:
+        parser.add_argument(f'--{name}-channel', type=_channel, default=CHANNELS.get(name, 0),
+                            metavar='N',
                             help=f'channel that moves the {name}; 0 for none (%(default)s)')
-    parser.add_argument('--reverse', nargs='+', choices=tuple(_DEFAULTS), default=[],
+    parser.add_argument('--reverse', nargs='+', choices=CONTROLS, default=[],
                         metavar='CONTROL', help='controls whose channels are reversed: '
-                        f'{", ".join(_DEFAULTS)}')
+                        f'{", ".join(CONTROLS)}')
 
 
 def make_frontend(arguments: Namespace, faults: Faults) -> ArdupilotFrontend:
     """Return the frontend that the options describe."""
-    numbers = {name: getattr(arguments, f'{name}_channel') for name in _DEFAULTS}
+    numbers = {name: getattr(arguments, f'{name}_channel') for name in CONTROLS}
     return ArdupilotFrontend(
         UdpEndpoint(arguments.host, arguments.port, faults),
         Channels({name: number for name, number in numbers.items() if number},

@@ -24,8 +24,9 @@ from xplane_bridge.aircraft.geometry import LocalFrame
 from xplane_bridge.protocols.ardupilot_json import encode, Report, Servos
 from xplane_bridge.simulators.world import World
 
-# ArduPlane's outputs by default; it has no default for flaps.
-_CHANNELS = {'aileron': 1, 'elevator': 2, 'throttle': 3, 'rudder': 4}
+CHANNELS = {'aileron': 1, 'elevator': 2, 'throttle': 3, 'rudder': 4}
+"""ArduPlane's outputs by default; it has none for flaps."""
+CONTROLS = (*CHANNELS, 'flaps')
 _CENTRE, _REACH = 1500.0, 500.0
 _LOWEST, _RANGE = 1000.0, 1000.0
 _FROM_LOWEST = ('throttle', 'flaps')
@@ -44,7 +45,7 @@ class Channels:
     nose up, nose right.
     """
 
-    numbers: Mapping[str, int] = field(default_factory=lambda: dict(_CHANNELS))
+    numbers: Mapping[str, int] = field(default_factory=lambda: dict(CHANNELS))
     reversed: frozenset[str] = frozenset()
 
     def controls(self, pwm: tuple[int, ...]) -> dict[str, float]:
@@ -122,6 +123,6 @@ class Physics:
             attitude=(s.phi, s.theta, s.psi),
             velocity=(s.v_north, s.v_east, s.v_down),
             latitude=s.lat_deg, longitude=s.lon_deg, altitude=s.altitude_msl,
-            airspeed=s.tas, wind_direction=s.beta, wind_speed=s.tas,
+            airspeed=s.eas, wind_direction=s.beta, wind_speed=s.tas,
             rng_1=s.altitude_agl / cosine if cosine > _LEAST_COSINE else None,
-        ), self.lockstep)
+            no_lockstep=not self.lockstep))

@@ -90,9 +90,9 @@ class Joining:
     path: str
     initial: Initial
 
-    def load(self, seed: int) -> Aircraft:
-        """Return the aircraft, trimmed. Raises ValueError if it cannot fly."""
-        return Aircraft(self.model, self.initial, seed=seed, aircraft_path=self.path)
+    def load(self, seed: int, dt: float) -> Aircraft:
+        """Return the aircraft, trimmed, with a step of dt s. Raises ValueError if it cannot."""
+        return Aircraft(self.model, self.initial, dt, seed, self.path)
 
 
 class Spawning:

@@ -20,7 +20,7 @@ Laminar's lists. Yoke, throttles and brakes have no hardware behind them, so wha
 and takes effect with or without its override; override_throttles and the latch
 ENGN_thro_override, which change the meaning of the throttles, are modelled. The other overrides
 are stored without effect, override_plane_ai_autopilot too: the other aircraft always fly by their
-yokes.
+yokes. Single surfaces (4.9) obey only with an override, as X-Plane overwrites them otherwise.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -37,6 +37,16 @@ _WHEELS = 10
 _TANKS = 9
 # What X-Plane's failure_enum calls "inoperative now".
 _FAILED = 6
+# Deflection that counts as the whole way of a control: that of the maps of PX4 and px4xplane
+# (docs/wire/xplane_datarefs.md, 4.32). X-Plane's own limits are each aircraft's.
+_DEFLECTION_DEG = 20.0
+# Positive deflections are trailing edge down, for rudders to the right: what + is of the control.
+_DEFLECTED = {
+    'aileron': {f'wing{n}{side}_ail{k}def': sign for n in (1, 2, 3, 4)
+                for side, sign in (('l', 1.0), ('r', -1.0)) for k in (1, 2)},
+    'elevator': {f'hstab{n}_elv{k}def': -1.0 for n in (1, 2) for k in (1, 2)},
+    'rudder': {f'vstab{n}_rud{k}def': 1.0 for n in (1, 2) for k in (1, 2)},
+}
 _OVERRIDE_SINCE = {'override_forces': 10, 'override_toe_brakes': 11}
 
 C2 = 'sim/cockpit2/controls/'
@@ -44,7 +54,8 @@ C2 = 'sim/cockpit2/controls/'
 
 def add_cockpit(t: Table, world: World) -> None:
     """Add the user's aircraft: docs/wire/xplane_datarefs.md, section 4, and related ones."""
-    for add in (_surfaces, _overrides, _gear_and_brakes, _throttles, _engines, _fuel, _lights):
+    for add in (_surfaces, _deflections, _overrides, _gear_and_brakes, _throttles, _engines,
+                _fuel, _lights):
         add(t, world)
 
 
@@ -78,6 +89,23 @@ def _surfaces(t: Table, world: World) -> None:
     for name in ('sim/flightmodel/controls/sbrkrqst', C2 + 'speedbrake_ratio'):
         t.float_(name, *control('speedbrake'))
     t.float_('sim/flightmodel/controls/sbrkrat', lambda: s().speedbrake_position)
+
+
+def _deflections(t: Table, world: World) -> None:
+    """Add single surfaces in degrees (4.9, 4.32); the last that was written moves its control."""
+    def add(name: str, control: str, scale: float) -> None:
+        read, write = _control(world, control)
+
+        def deflect(degrees: float) -> None:
+            if (world.overrides['override_control_surfaces']
+                    or world.overrides['override_flightcontrol']):
+                write(degrees / scale)
+
+        t.float_(f'sim/flightmodel/controls/{name}', lambda: read() * scale, deflect)
+
+    for control, surfaces in _DEFLECTED.items():
+        for name, sign in surfaces.items():
+            add(name, control, sign * _DEFLECTION_DEG)
 
 
 def _overrides(t: Table, world: World) -> None:

@@ -49,6 +49,7 @@ class Preset:
     data_target: Address
     send_port: int
     data_rate: float
+    frame_rate: float | None = None
 
 
 PRESETS = {
@@ -56,6 +57,9 @@ PRESETS = {
     # for what it misses only once a row has arrived, and crashes if it misses more than eight.
     'ardupilot': Preset((1, 3, 4, 13, 16, 17, 20, 21, 37, 38, 39, 136),
                         (options.LOOPBACK, 49001), 49002, 99.0),
+    # Its X-Plane module reads rows at 49005, which it binds, beside values that it subscribes to
+    # at 100 Hz: with every second of 200 frames all come evenly.
+    'px4': Preset((1, 4, 16, 17), (options.LOOPBACK, 49005), 49001, 99.0, 200.0),
 }
 
 
@@ -82,8 +86,8 @@ def add_options(parser: ArgumentParser) -> None:
                         help='rows that the user has ticked in the data output screen, such as '
                         '3,16-21 (default: none)')
     parser.add_argument('--for', choices=PRESETS, dest='preset', metavar='PROGRAM',
-                        help='--rows, --data-target, --data-rate and --send-port as that program '
-                        f'needs them: {", ".join(PRESETS)}')
+                        help='--rows, --data-target, --data-rate, --send-port and --frame-rate as '
+                        f'that program needs them: {", ".join(PRESETS)}')
     parser.add_argument('--rref-label', choices=RREF_LABELS, default=None,
                         help='how replies to RREF begin (default: RREFO for 10, else RREF,)')
     parser.add_argument('--computer', default=COMPUTER, metavar='NAME',
@@ -134,11 +138,14 @@ def make_frontend(arguments: Namespace, faults: Faults) -> XplaneUdpFrontend:
         raise ValueError(f'--send-port: X-Plane listens on {send_port} (--port) already')
     endpoint = UdpEndpoint(arguments.host, arguments.port, faults)
     sender = None if send_port is None else UdpEndpoint(arguments.host, send_port, faults)
-    return XplaneUdpFrontend(
+    frontend = XplaneUdpFrontend(
         endpoint, version, sender=sender, byte_order=arguments.byte_order, data_target=target,
         data_rate=data_rate or _DATA_RATE, ticked=rows or (), drift=arguments.drift,
         rref_label=arguments.rref_label, computer=arguments.computer, web=_web(arguments),
         beacon_interfaces=options.beacon_interfaces(arguments, endpoint.address[0]))
+    if preset is not None:
+        frontend.frame_rate = preset.frame_rate
+    return frontend
 
 
 def _web(arguments: Namespace) -> WebServer | None:
