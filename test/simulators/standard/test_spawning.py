@@ -37,6 +37,7 @@ WING = Request('wing', 'c172p', HIGH)
 UNSUPPORTED, NOT_FOUND, FAILED = 0, 2, 4
 NOT_UNIQUE, NAME_INVALID, FORMAT, NO_RESOURCE, NAMESPACE_INVALID = 101, 102, 103, 104, 105
 POSE = 109
+STEP = 1.0 / 120.0
 
 
 @pytest.fixture
@@ -112,11 +113,11 @@ def test_ones_own_aircraft_come_first_beside_those_of_jsbsim(entities, tmp_path)
     assert spawning.check(WING, []).path == str(tmp_path)
     assert spawning.check(replace(WING, uri='T37'), []).path == ''
     with pytest.raises(ValueError, match='cannot load'):
-        spawning.check(WING, []).load(0)
+        spawning.check(WING, []).load(0, STEP)
 
 
 def test_aircraft_join_and_leave_and_the_others_fly_on(entities, world):
-    wing, third = (Spawning(entities, '').check(WING, []).load(seed) for seed in (1, 2))
+    wing, third = (Spawning(entities, '').check(WING, []).load(seed, STEP) for seed in (1, 2))
     entities.add('wing', wing)
     entities.add('third', third)
     assert entities.names == ['aircraft_0', 'wing', 'third']
