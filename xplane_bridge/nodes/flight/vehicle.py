@@ -57,7 +57,7 @@ _START_TIMEOUT = 30.0
 RECORDERS = ('record', 'rosbag2_recorder')
 _NEEDED = ('fix', 'imu/data', 'air_data')
 _SHOWN = (*_NEEDED, 'odom', 'controls')
-_ANSWER_TIMEOUT = 10.0
+_ANSWER_TIMEOUT = 20.0
 # A response is lost while the service has not discovered its client: then the call is repeated,
 # soon before the flight. During it a second call would come at another frame.
 _FIRST_PATIENCE = 0.1
