@@ -304,16 +304,15 @@ class Model:
 
         The aircraft stays where it is while engines reach the speed that belongs to their
         throttles, and surfaces their positions. ``by_jsbsim``: engines as in JSBSim's own trim;
-        ``at_once``: engines and propellers keep the speed that they have.
+        ``at_once``: piston engines and their propellers keep the speed that they have.
         """
         self._fdm.run_ic()
         self.reach_commands()
-        if at_once:
-            pass
-        elif self.has_pistons and not by_jsbsim:
+        if self.has_pistons and not by_jsbsim:
             # JSBSim's own steady state takes steps of half a second, in which the governor of a
             # propeller stalls the engine.
-            self._run_engines()
+            if not at_once:
+                self._run_engines()
         elif self._thrust:
             self._fdm.get_propulsion().get_steady_state()
         self._fdm.set_trim_status(True)

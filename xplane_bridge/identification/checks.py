@@ -39,7 +39,7 @@ from xplane_bridge.identification.validation import agreement
 _GAP, _SHORTEST_GAP = 5.0, 0.25
 # Seconds without a sample of a signal that others have.
 _SILENT = 1.0
-_FEWEST_SAMPLES, _SLOWEST = 50, 8.0
+FEWEST_SAMPLES, _SLOWEST = 50, 8.0
 _MOST_SAMPLES = 2_000_000
 # Of all manoeuvres together; each takes memory for each parameter.
 _MOST_MANOEUVRES, _MOST_AT_ONCE = 30, 60_000
@@ -58,9 +58,9 @@ def check(flight: Flight) -> None:
     if missing:
         raise IdentificationError(
             f'{flight.source}: nothing was measured of {", ".join(missing)}')
-    if not _FEWEST_SAMPLES <= len(times) <= _MOST_SAMPLES:
+    if not FEWEST_SAMPLES <= len(times) <= _MOST_SAMPLES:
         raise IdentificationError(
-            f'{flight.source}: expected {_FEWEST_SAMPLES} to {_MOST_SAMPLES} samples, got '
+            f'{flight.source}: expected {FEWEST_SAMPLES} to {_MOST_SAMPLES} samples, got '
             f'{len(times)}')
     steps = np.diff(times)
     if not np.isfinite(times).all() or (steps <= 0.0).any():
@@ -97,9 +97,9 @@ def check_manoeuvre(part: Flight) -> None:
     """Raise IdentificationError for a manoeuvre with gaps, clipped controls or wrong rates."""
     times = part.times
     steps = np.diff(times)
-    if len(times) < _FEWEST_SAMPLES:
+    if len(times) < FEWEST_SAMPLES:
         raise IdentificationError(
-            f'{_of(part)}: {len(times)} samples, expected at least {_FEWEST_SAMPLES}')
+            f'{_of(part)}: {len(times)} samples, expected at least {FEWEST_SAMPLES}')
     longest = int(np.argmax(steps))
     if steps[longest] > max(_GAP * float(np.median(steps)), _SHORTEST_GAP):
         raise IdentificationError(

@@ -33,6 +33,7 @@ from xplane_bridge.identification.checks import (
     check_manoeuvre,
     check_regression,
     check_size,
+    FEWEST_SAMPLES,
 )
 from xplane_bridge.identification.compatibility import check_compatibility, Compatibility
 from xplane_bridge.identification.estimation.by_speed import by_speed, foretold_path
@@ -67,8 +68,8 @@ _CERTAIN = 4.0
 _DIFFERENT = 0.04
 _SIDED = 0.9
 # In a turn the angle of attack does not follow the pitch rate: from this bank (rad) on C_m_q is
-# not the sum that it is in level flight. Fewer samples before it are none.
-_STEEPEST, _FEWEST = 0.2, 50
+# not the sum that it is in level flight.
+_STEEPEST = 0.2
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ def _of_form(
         own, *other = ([motion.before(end) for motion, end in zip(each, ends, strict=True)]
                        for each in (found.motions, *found.other_motions))
         chosen = [n for n, motion in enumerate(own)
-                  if len(motion.times) >= _FEWEST and excited(motion.measured, form)]
+                  if len(motion.times) >= FEWEST_SAMPLES and excited(motion.measured, form)]
         before = len(motions)
         motions += [own[n] for n in chosen]
         others.append((before, chosen, other))

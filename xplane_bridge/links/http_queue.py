@@ -31,7 +31,7 @@ from xplane_bridge.links.http import (
     NoHttpError,
 )
 from xplane_bridge.links.udp import LinkError
-from xplane_bridge.links.websocket import WebSocket
+from xplane_bridge.links.websocket import Question, WebSocket
 
 SOCKET = 'WEBSOCKET'
 """In place of an HTTP method: what goes over the server's WebSocket."""
@@ -41,24 +41,12 @@ _MOST = 32
 _JOIN_TIMEOUT = 1.0
 
 
-class Request(Protocol):
-    """What is asked."""
+class Request(Question, Protocol):
+    """What is asked; its path has its query, if any."""
 
     @property
     def method(self) -> str:
         """Return the HTTP method."""
-
-    @property
-    def path(self) -> str:
-        """Return the path with its query."""
-
-    @property
-    def body(self) -> bytes:
-        """Return the content."""
-
-    @property
-    def connection(self) -> int:
-        """Return for which connection of the WebSocket it is."""
 
 
 Steps: TypeAlias = Generator[Request, Any, Any]

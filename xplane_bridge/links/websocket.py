@@ -132,16 +132,16 @@ class TextLine:
         return connection.fileno() in ready
 
 
-class Request(Protocol):
+class Question(Protocol):
     """What is asked."""
 
     @property
     def path(self) -> str:
-        """Return where the WebSocket is."""
+        """Return where it is, such as the WebSocket."""
 
     @property
     def body(self) -> bytes:
-        """Return the message."""
+        """Return the content."""
 
     @property
     def connection(self) -> int:
@@ -203,7 +203,7 @@ class WebSocket:
         line = self._line
         return line is not None and line.is_open
 
-    def ask(self, request: Request, deadline: float, ends: int) -> Any:
+    def ask(self, request: Question, deadline: float, ends: int) -> Any:
         """
         Return the answer to a question, by ``deadline`` (of time.monotonic).
 
