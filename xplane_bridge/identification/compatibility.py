@@ -21,7 +21,8 @@ of accelerometers, gyros and vanes, the scale factor of the airspeed, how the se
 is mounted, and how late the air data are, are estimated, such that both agree. Klein and Morelli,
 Aircraft System Identification, AIAA 2006, chapter 10.
 
-The air is taken as still, or as moving steadily with the aircraft. Sensors are taken as at the
+The air is taken as still, or as moving steadily with the aircraft. Where it does not, in gusts,
+the flow is as the vanes measure it, and only the attitude is checked. Sensors are taken as at the
 centre of gravity.
 """
 
@@ -29,11 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from xplane_bridge.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.identification.estimation.output_error import Estimate
+from xplane_bridge.identification.gusts import delay_of_flow, has_gusts, smoothed
 from xplane_bridge.identification.motion.airframe import Airframe
 from xplane_bridge.identification.motion.equations import GRAVITY, middles, Motion, RATES
 from xplane_bridge.identification.motion.signals import Array, Flight, IdentificationError, Mask
@@ -77,6 +80,10 @@ _PASSES = 5
 _STATES = 5
 _DRIFTS = (0.005, 0.005, 3e-4, 3e-4)
 _OWN = _STATES + len(_DRIFTS)
+# In gusts: what vanes, whose errors do not show then, are calibrated to, how well their delay is
+# known, and how far the initial velocity may be from the airspeed (m/s).
+_IN_GUSTS = {'angle_of_attack_scale': 0.03, 'sideslip_scale': 0.03, 'air_data_delay': 0.003}
+_MOVED = 2.0
 # A vane or a pitot tube that is so far from what the others say is in another unit, or broken.
 _WRONG_SCALE = 0.4
 
@@ -166,12 +173,12 @@ class _Reconstruction:
         return found.transpose(0, 2, 3, 1)
 
     def corrected(
-        self, parts: Sequence[Flight], thetas: Array, airframe: Airframe
+        self, parts: Sequence[Flight], thetas: Array, airframe: Airframe, gusts: bool
     ) -> list[list[Motion]]:
         """Return the manoeuvres without the errors, for a batch of these."""
         states = self.states(thetas)
         return [[_corrected(part, dict(zip(ERRORS, theta.tolist(), strict=False)),
-                            states[:n, at, trial], airframe)
+                            states[:n, at, trial], airframe, gusts)
                  for at, (part, n) in enumerate(zip(parts, self.lengths, strict=True))]
                 for trial, theta in enumerate(thetas)]
 
@@ -238,15 +245,57 @@ def check_compatibility(
     IdentificationError where a sensor contradicts the others by far.
     """
     every = _Reconstruction(parts, step)
-    theta = np.concatenate((np.zeros(len(ERRORS)), every.starts.ravel()))
+    known = np.isfinite(every.measured)
+    found = _fitted(every, known, [size for _, size in ERRORS.values()], np.inf)
+    gusts = has_gusts([found.left[:n, at, 1:3] for at, n in enumerate(every.lengths)])
+    if gusts:
+        known[..., :len(FLOW)] = False
+        delay = delay_of_flow(parts)
+        found = _fitted(every, known, [
+            _IN_GUSTS.get(name, size) for name, (_, size) in ERRORS.items()], _MOVED, delay)
+    errors = {
+        name: Estimate(float(found.theta[at]), float(np.sqrt(found.covariance[at, at])))
+        for at, name in enumerate(ERRORS)}
+    if not gusts:
+        _refuse_wrong_scales(parts, errors)
+    motions, *others = every.corrected(
+        parts, np.vstack((found.theta, found.theta + _directions(found.covariance))), airframe,
+        gusts)
+    return Compatibility(
+        errors, parts, motions, others,
+        [found.outputs[:n, at] for at, n in enumerate(every.lengths)],
+        {name: float(np.sqrt(np.nanmean(found.left[..., at] ** 2)))
+         for at, name in enumerate(OUTPUTS) if known[..., at].any()})
+
+
+class _Fitted(NamedTuple):
+    """The parameters and their covariance; outputs (n, manoeuvres, 5), and what is left."""
+
+    theta: Array
+    covariance: Array
+    outputs: Array
+    left: Array
+
+
+def _fitted(
+    every: _Reconstruction, known: Mask, sizes: Sequence[float], velocity: float,
+    delay: float = 0.0,
+) -> _Fitted:
+    """
+    Return the parameters that fit what is ``known``.
+
+    ``sizes`` are the a priori standard deviations of the errors, ``velocity`` that of the initial
+    velocity (m/s), about what is measured; ``delay`` is how late the air data are, to begin with.
+    """
+    first = np.concatenate((np.zeros(len(ERRORS)), every.starts.ravel()))
+    first[_AT['air_data_delay']] = delay
+    count = len(every.lengths)
     likely = np.concatenate((
-        [size for _, size in ERRORS.values()],
-        np.tile((*(np.inf,) * _STATES, *_DRIFTS), len(parts))))
+        sizes, np.tile((velocity, velocity, velocity, np.inf, np.inf, *_DRIFTS), count)))
     steps = np.concatenate((
         1e-3 * likely[:len(ERRORS)],
-        np.tile((1e-3, 1e-3, 1e-3, *(1e-5,) * (_OWN - 3)), len(parts))))
-    known = np.isfinite(every.measured)
-    deviations = _FIRST
+        np.tile((1e-3, 1e-3, 1e-3, *(1e-5,) * (_OWN - 3)), count)))
+    theta, deviations = first, _FIRST
     for step in range(_PASSES):
         outputs = every.outputs(every.states(moved := np.vstack((
             theta, theta + np.diag(steps)))), moved)
@@ -256,24 +305,14 @@ def check_compatibility(
         table = (slopes / deviations[:, None])[known]
         information = table.T @ table + np.diag(1.0 / likely ** 2)
         theta = theta + _solved(
-            information, table.T @ (left / deviations)[known] - theta / likely ** 2)
+            information, table.T @ (left / deviations)[known] - (theta - first) / likely ** 2)
     outputs = every.outputs(every.states(theta[None]), theta[None])[:, :, 0]
     left = np.where(known, every.measured - outputs, np.nan)
     _, covariance = corrected_covariance(
         information, [left[:n, at] for at, n in enumerate(every.lengths)],
         [slopes[:n, at] for at, n in enumerate(every.lengths)], deviations ** 2,
         np.diag(1.0 / likely ** 2))
-    errors = {
-        name: Estimate(float(theta[at]), float(np.sqrt(covariance[at, at])))
-        for at, name in enumerate(ERRORS)}
-    _refuse_wrong_scales(parts, errors)
-    motions, *others = every.corrected(
-        parts, np.vstack((theta, theta + _directions(covariance))), airframe)
-    return Compatibility(
-        errors, parts, motions, others,
-        [outputs[:n, at] for at, n in enumerate(every.lengths)],
-        {name: float(np.sqrt(np.nanmean(left[..., at] ** 2)))
-         for at, name in enumerate(OUTPUTS) if known[..., at].any()})
+    return _Fitted(theta, covariance, outputs, left)
 
 
 def _solved(information: Array, gradient: Array) -> Array:
@@ -315,7 +354,7 @@ def _refuse_wrong_scales(parts: Sequence[Flight], errors: Mapping[str, Estimate]
 
 
 def _corrected(
-    part: Flight, errors: Mapping[str, float], states: Array, airframe: Airframe
+    part: Flight, errors: Mapping[str, float], states: Array, airframe: Airframe, gusts: bool
 ) -> Motion:
     def right(name: str, values: Array) -> Array:
         bias, scale = errors.get(f'{name}_bias', 0.0), errors.get(f'{name}_scale', 0.0)
@@ -323,12 +362,15 @@ def _corrected(
 
     filled = {name: right(name, part.filled(name)) for name in part.values if part.has(name)}
     measured = {name: right(name, values) for name, values in part.values.items()}
-    speed, alpha, beta = flow(states)
-    for name, values in zip(FLOW, (speed, alpha, beta), strict=True):
+    delay = errors['air_data_delay']
+    if gusts:
+        found = {name: np.interp(part.times + delay, part.times, right(name, smoothed(part, name)))
+                 for name in FLOW if part.has(name)}
+    else:
+        found = dict(zip(FLOW, flow(states), strict=True))
+    for name, values in found.items():
         if name in measured:
-            measured[name] = measured[name] + errors['air_data_delay'] * np.gradient(
-                values, part.times)
-    filled |= {'true_airspeed': speed, 'angle_of_attack': alpha, 'sideslip': beta,
-               'roll': states[:, 3], 'pitch': states[:, 4]}
+            measured[name] = measured[name] + delay * np.gradient(values, part.times)
+    filled |= {**found, 'roll': states[:, 3], 'pitch': states[:, 4]}
     return Motion(
-        replace(part, values=filled), replace(part, values=measured), airframe)
+        replace(part, values=filled), replace(part, values=measured), airframe, gusts)

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.identification.checks import (
     check,
     check_fit,
@@ -50,6 +51,7 @@ from xplane_bridge.identification.motion.equations import (
     Derivative,
     Form,
     FORMS,
+    in_gusts,
     LATERAL,
     LONGITUDINAL,
     MAGNITUDE,
@@ -192,7 +194,8 @@ def _end(form: Form, motion: Motion) -> float:
 def _moved_only(form: Form, motions: Sequence[Motion]) -> Form:
     """Return a form without the controls that no manoeuvre moves."""
     return form._replace(controls=tuple(
-        name for name in form.controls if any(moved(motion.measured, name) for motion in motions)))
+        name for name in form.controls if name not in FLOWN or any(
+            moved(motion.measured, name) for motion in motions)))
 
 
 def _identified(
@@ -201,10 +204,13 @@ def _identified(
 ) -> Identified:
     for motion in motions:
         check_flow(form, motion)
+    if any(motion.has_gusts for motion in motions):
+        form = in_gusts(form)
     start = equation_error(form, motions)
     check_regression(form, motions, start)
     # With the effect of controls that are not the same both ways, where that can be seen.
-    sided = [name for name in form.controls if _is_two_sided(motions, name)]
+    sided = [name for name in form.controls
+             if name in FLOWN and _is_two_sided(motions, name)]
     wider = form._replace(
         controls=(*form.controls, *(f'{name}{MAGNITUDE}' for name in sided)))
     if sided:

@@ -78,14 +78,23 @@ def _form(name: str, found: Identified, truth: Truth | None) -> list[str]:
         motion.measured.manoeuvres[0].name for motion in found.motions)
     shown = [f'{name}, from {parts}{_delay(fit)}',
              *(f'  {line}'.rstrip() for line in aligned(rows, left=(0, 3)))]
-    if frequency:
-        shown.append(f'  by frequency: {frequency.band[0]:.2f} to {frequency.band[1]:.2f} Hz, '
-                     f'controls act {1e3 * frequency.delay:.0f} ms late')
     if unclear:
         shown.append(
             f'  not identifiable (standard deviation above {100.0 * IDENTIFIABLE:.0f} %; flown so '
             'many times it would be): '
             + ', '.join(f'{one} ({bound})' for one, bound in unclear))
+    return [*shown, *_notes(found)]
+
+
+def _notes(found: Identified) -> list[str]:
+    """Return what else is to be said of a form."""
+    fit, frequency, shown = found.fit, found.by_frequency, []
+    if any(motion.has_gusts for motion in found.motions):
+        shown.append('  in gusts: flow angles and airspeed are as the vanes and the pitot tube '
+                     'measure them')
+    if frequency:
+        shown.append(f'  by frequency: {frequency.band[0]:.2f} to {frequency.band[1]:.2f} Hz, '
+                     f'controls act {1e3 * frequency.delay:.0f} ms late')
     if fit.form.omitted and fit.form.name != SPEED.name:
         shown.append('  not needed, by stepwise regression: ' + ', '.join(
             str(one) for one in fit.form.derivatives if one in fit.form.omitted))

@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.identification.motion.equations import (
     Derivative,
     Form,
@@ -35,8 +36,10 @@ from xplane_bridge.identification.motion.equations import (
     inverse_inertia,
     LATERAL,
     LONGITUDINAL,
+    MAGNITUDE,
     Motion,
     system,
+    WHOLE,
 )
 from xplane_bridge.identification.motion.signals import Array
 
@@ -106,7 +109,7 @@ def equation_error(form: Form, motions: Sequence[Motion], delay: float = 0.0) ->
 
 def regressor(motion: Motion, name: str, form: Form, delay: float) -> Array:
     """Return what a coefficient is by: a state, reduced, or a control that acts late (s)."""
-    if name not in form.controls:
+    if name not in form.controls or name not in (*FLOWN, *(f'{one}{MAGNITUDE}' for one in FLOWN)):
         return motion[name] * motion.scale(name)
     held = held_control(motion.times, motion[name], delay)
     # At a time: the mean of the intervals before and after it.
@@ -121,6 +124,7 @@ def coefficients(form: Form, motion: Motion, exactly: bool = False) -> Array:
     ``exactly``: with the noise of all frequencies in the angular accelerations.
     """
     pressure, frame = motion.pressure_area, motion.airframe
+    form = WHOLE[form.name]
     at = system(form, motion)
     if form.name == LONGITUDINAL.name:
         alpha = motion['angle_of_attack']
@@ -157,9 +161,10 @@ def _follows(form: Form, motions: Sequence[Motion]) -> tuple[str, float]:
     def centred(name: str) -> Array:
         return np.concatenate([motion[name] - motion[name].mean() for motion in motions])
 
-    states = np.stack([centred(name) for name in (*form.states, _ATTITUDES[form.name])], axis=1)
+    whole = WHOLE[form.name]
+    states = np.stack([centred(name) for name in (*whole.states, _ATTITUDES[form.name])], axis=1)
     found = {'': 0.0}
-    for name in form.controls:
+    for name in whole.controls:
         control = centred(name)
         left = control - states @ np.linalg.lstsq(states, control, rcond=None)[0]
         if (whole := float(control @ control)) > 0.0:

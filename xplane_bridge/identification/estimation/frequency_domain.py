@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.identification.estimation.equation_error import coefficients, regressor
 from xplane_bridge.identification.estimation.output_error import Estimate
 from xplane_bridge.identification.motion.equations import Derivative, Form, Motion
@@ -79,7 +80,8 @@ def _band(form: Form, motion: Motion) -> tuple[NDArray[np.bool_], Array]:
     """Return which of the frequencies (Hz) of a manoeuvre its controls excite, and all of them."""
     seconds = float(motion.times[-1] - motion.times[0])
     frequencies = np.arange(len(motion.times) // 2 + 1) / seconds
-    power = np.sum([np.abs(_transformed(motion[name])) ** 2 for name in form.controls], axis=0)
+    power = np.sum([np.abs(_transformed(motion[name])) ** 2 for name in form.controls
+                    if name in FLOWN], axis=0)
     power[frequencies < _CYCLES / seconds] = 0.0
     below = np.cumsum(power) / max(float(power.sum()), 1e-300)
     return (frequencies >= _CYCLES / seconds) & (below <= _POWER), frequencies

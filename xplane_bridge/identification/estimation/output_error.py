@@ -32,16 +32,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.identification.estimation.equation_error import NO_COLLINEARITY, Regression
 from xplane_bridge.identification.motion.equations import (
     as_simulated,
     Derivative,
+    flowing,
     Form,
     held_control,
+    MAGNITUDE,
     middles,
     Motion,
     propagators,
+    RATES,
     system,
 )
 from xplane_bridge.identification.motion.signals import Array, IdentificationError, Mask
@@ -103,6 +107,8 @@ class _Window:
         self.n, self.k, self.e = middles(at.n), middles(at.k), middles(at.e)
         self.substeps = round(float(np.median(self.steps)) / step) if step else 0
         self.f = at.f
+        self.has_flow = form.states[0] not in RATES
+        self.acts = [name in FLOWN or name.endswith(MAGNITUDE) for name in form.controls]
         self.scales = np.stack([motion.scale(name) for name in form.states], axis=1)
         self.controls = [motion[name] for name in form.controls]
         self.measured = np.stack([motion.output(form, name) for name in form.outputs], axis=1)
@@ -118,17 +124,19 @@ class _Window:
         of_states, of_controls = slopes[..., :states], slopes[..., states:]
         # A simulator's motion follows its forces one step later; all of its steps, in order.
         parts = max(self.substeps, 1)
-        held = self._controls(delays, lambda one, delay: held_control(
-            self.times, one, delay + self.step, parts))
+        held = self._controls(
+            delays, lambda one, delay: held_control(self.times, one, delay + self.step, parts),
+            lambda one: flowing(self.times, one, self.step, parts))
         a = np.einsum('tsc,pcj,tj->tpsj', self.k, of_states, middles(self.scales), optimize=True)
         c = constants + np.einsum('pcu,tpu->tpc', of_controls, held)
         driven = np.einsum('tsc,tipc->tips', self.k, c.reshape(
             len(self.steps), parts, *c.shape[1:]), optimize=True)
         if self.substeps:
             across, pushed = as_simulated(
-                a, driven, self.n, self.e, self.steps)
-            initial = np.concatenate((initial, np.einsum(
-                'pj,pj->p', a[0, :, 0], initial)[:, None] + driven[0, 0, :, :1]), axis=1)
+                a, driven, self.n, self.e, self.steps, self.has_flow)
+            if self.has_flow:
+                initial = np.concatenate((initial, np.einsum(
+                    'pj,pj->p', a[0, :, 0], initial)[:, None] + driven[0, 0, :, :1]), axis=1)
         else:
             across, integral = propagators(a + self.n[:, None], self.steps[:, None, None, None])
             pushed = (integral @ (driven[:, 0] + self.e[:, None])[..., None])[..., 0]
@@ -138,16 +146,19 @@ class _Window:
             np.matmul(across[at], x[at], out=x[at + 1])
             x[at + 1] += push
         found = x[..., :states, 0]
-        acting = self._controls(delays, lambda one, delay: np.interp(
-            self.times - delay, self.times, one))
+        acting = self._controls(
+            delays, lambda one, delay: np.interp(self.times - delay, self.times, one),
+            lambda one: one)
         force = self.f[:, None] * (
             constants[:, 0] + np.einsum('pj,tj,tpj->tp', of_states[:, 0], self.scales, found)
             + np.einsum('pu,tpu->tp', of_controls[:, 0], acting))
         return np.concatenate((found, force[..., None]), axis=-1)
 
-    def _controls(self, delays: Array, of: Callable[[Array, float], Array]) -> Array:
-        """Return the controls for each delay (n, batch, controls)."""
-        late = {delay: [of(one, delay) for one in self.controls]
+    def _controls(self, delays: Array, of: Callable[[Array, float], Array],
+                  of_flow: Callable[[Array], Array]) -> Array:
+        """Return the controls for each delay (n, batch, controls); the flow is never late."""
+        late = {delay: [of(one, delay) if acts else of_flow(one)
+                        for one, acts in zip(self.controls, self.acts, strict=True)]
                 for delay in set(delays.tolist())}
         return np.array([late[delay] for delay in delays.tolist()]).transpose(2, 0, 1)
 
