@@ -161,10 +161,10 @@ def _follows(form: Form, motions: Sequence[Motion]) -> tuple[str, float]:
     def centred(name: str) -> Array:
         return np.concatenate([motion[name] - motion[name].mean() for motion in motions])
 
-    whole = WHOLE[form.name]
-    states = np.stack([centred(name) for name in (*whole.states, _ATTITUDES[form.name])], axis=1)
+    every = WHOLE[form.name]
+    states = np.stack([centred(name) for name in (*every.states, _ATTITUDES[form.name])], axis=1)
     found = {'': 0.0}
-    for name in whole.controls:
+    for name in every.controls:
         control = centred(name)
         left = control - states @ np.linalg.lstsq(states, control, rcond=None)[0]
         if (whole := float(control @ control)) > 0.0:
