@@ -36,7 +36,7 @@ import numpy as np
 
 from xplane_bridge.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.identification.estimation.output_error import Estimate
-from xplane_bridge.identification.gusts import delay_of_flow, has_gusts, smoothed
+from xplane_bridge.identification.gusts import has_gusts, smoothed
 from xplane_bridge.identification.motion.airframe import Airframe
 from xplane_bridge.identification.motion.equations import GRAVITY, middles, Motion, RATES
 from xplane_bridge.identification.motion.signals import Array, Flight, IdentificationError, Mask
@@ -82,7 +82,7 @@ _DRIFTS = (0.005, 0.005, 3e-4, 3e-4)
 _OWN = _STATES + len(_DRIFTS)
 # In gusts: what vanes, whose errors do not show then, are calibrated to, how well their delay is
 # known, and how far the initial velocity may be from the airspeed (m/s).
-_IN_GUSTS = {'angle_of_attack_scale': 0.03, 'sideslip_scale': 0.03, 'air_data_delay': 0.003}
+_IN_GUSTS = {'angle_of_attack_scale': 0.03, 'sideslip_scale': 0.03, 'air_data_delay': 0.02}
 _MOVED = 2.0
 # A vane or a pitot tube that is so far from what the others say is in another unit, or broken.
 _WRONG_SCALE = 0.4
@@ -250,9 +250,8 @@ def check_compatibility(
     gusts = has_gusts([found.left[:n, at, 1:3] for at, n in enumerate(every.lengths)])
     if gusts:
         known[..., :len(FLOW)] = False
-        delay = delay_of_flow(parts)
         found = _fitted(every, known, [
-            _IN_GUSTS.get(name, size) for name, (_, size) in ERRORS.items()], _MOVED, delay)
+            _IN_GUSTS.get(name, size) for name, (_, size) in ERRORS.items()], _MOVED)
     errors = {
         name: Estimate(float(found.theta[at]), float(np.sqrt(found.covariance[at, at])))
         for at, name in enumerate(ERRORS)}
@@ -278,17 +277,15 @@ class _Fitted(NamedTuple):
 
 
 def _fitted(
-    every: _Reconstruction, known: Mask, sizes: Sequence[float], velocity: float,
-    delay: float = 0.0,
+    every: _Reconstruction, known: Mask, sizes: Sequence[float], velocity: float
 ) -> _Fitted:
     """
     Return the parameters that fit what is ``known``.
 
     ``sizes`` are the a priori standard deviations of the errors, ``velocity`` that of the initial
-    velocity (m/s), about what is measured; ``delay`` is how late the air data are, to begin with.
+    velocity (m/s), about what is measured.
     """
     first = np.concatenate((np.zeros(len(ERRORS)), every.starts.ravel()))
-    first[_AT['air_data_delay']] = delay
     count = len(every.lengths)
     likely = np.concatenate((
         sizes, np.tile((velocity, velocity, velocity, np.inf, np.inf, *_DRIFTS), count)))

@@ -31,11 +31,10 @@ from xplane_bridge.identification.motion.signals import Array, Flight
 
 # Residuals of a vane are coloured, so a gust's, if they vary so many times as much as their
 # differences from sample to sample say, and by so much (rad).
-_COLOURED, _SEEN = 4.0, 2.6e-3
+_COLOURED, _SEEN = 1.3, 2.0e-3
 # A polynomial of third order through so many seconds (Savitzky and Golay): what is slower than
 # 3 Hz remains as it is.
 _SMOOTHED, _ORDER = 0.25, 3
-_DELAYS = np.linspace(-0.06, 0.16, 45)
 _FEWEST = 5
 
 
@@ -68,32 +67,4 @@ def smoothed(part: Flight, name: str) -> Array:
     if not _ORDER < length <= len(values):
         return values
     found: Array = signal.savgol_filter(values, length, _ORDER)
-    return found
-
-
-def delay_of_flow(parts: Sequence[Flight]) -> float:
-    """Return how late the vanes are (s): when the lift follows the angle of attack best."""
-    alphas = [smoothed(part, 'angle_of_attack') for part in parts]
-    tables = [np.stack([part.filled(name) for name in ('pitch_rate', 'elevator')], axis=1)
-              for part in parts]
-    sides = [part.filled('specific_force_z') for part in parts]
-
-    def cost(delay: float) -> float:
-        table = np.concatenate([_centred(np.column_stack((
-            np.interp(part.times + delay, part.times, alpha), other)))
-            for part, alpha, other in zip(parts, alphas, tables, strict=True)])
-        side = np.concatenate([_centred(one) for one in sides])
-        left = side - table @ np.linalg.lstsq(table, side, rcond=None)[0]
-        return float(left @ left)
-
-    costs = [cost(delay) for delay in _DELAYS.tolist()]
-    at = min(max(int(np.argmin(costs)), 1), len(costs) - 2)
-    low, middle, high = costs[at - 1:at + 2]
-    bend = low - 2.0 * middle + high
-    share = float(np.clip(0.5 * (low - high) / bend, -1.0, 1.0)) if bend > 0.0 else 0.0
-    return float(_DELAYS[at] + share * (_DELAYS[1] - _DELAYS[0]))
-
-
-def _centred(values: Array) -> Array:
-    found: Array = values - values.mean(axis=0)
     return found
