@@ -36,7 +36,7 @@ import numpy as np
 
 from xplane_bridge.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.identification.estimation.output_error import Estimate
-from xplane_bridge.identification.gusts import has_gusts, smoothed
+from xplane_bridge.identification.gusts import has_gusts, smoothed, VANES, vanes
 from xplane_bridge.identification.motion.airframe import Airframe
 from xplane_bridge.identification.motion.equations import GRAVITY, middles, Motion, RATES
 from xplane_bridge.identification.motion.signals import Array, Flight, IdentificationError, Mask
@@ -80,9 +80,7 @@ _PASSES = 5
 _STATES = 5
 _DRIFTS = (0.005, 0.005, 3e-4, 3e-4)
 _OWN = _STATES + len(_DRIFTS)
-# In gusts: what vanes, whose errors do not show then, are calibrated to, how well their delay is
-# known, and how far the initial velocity may be from the airspeed (m/s).
-_IN_GUSTS = {'angle_of_attack_scale': 0.03, 'sideslip_scale': 0.03, 'air_data_delay': 0.02}
+# In gusts: how far the initial velocity may be from the airspeed (m/s).
 _MOVED = 2.0
 # A vane or a pitot tube that is so far from what the others say is in another unit, or broken.
 _WRONG_SCALE = 0.4
@@ -246,17 +244,15 @@ def check_compatibility(
     """
     every = _Reconstruction(parts, step)
     known = np.isfinite(every.measured)
-    found = _fitted(every, known, [size for _, size in ERRORS.values()], np.inf)
+    found = _fitted(every, known, np.inf)
     gusts = has_gusts([found.left[:n, at, 1:3] for at, n in enumerate(every.lengths)])
     if gusts:
         known[..., :len(FLOW)] = False
-        found = _fitted(every, known, [
-            _IN_GUSTS.get(name, size) for name, (_, size) in ERRORS.items()], _MOVED)
+        found = _with_vanes(every, parts, _fitted(every, known, _MOVED))
     errors = {
         name: Estimate(float(found.theta[at]), float(np.sqrt(found.covariance[at, at])))
         for at, name in enumerate(ERRORS)}
-    if not gusts:
-        _refuse_wrong_scales(parts, errors)
+    _refuse_wrong_scales(parts, errors)
     motions, *others = every.corrected(
         parts, np.vstack((found.theta, found.theta + _directions(found.covariance))), airframe,
         gusts)
@@ -265,6 +261,22 @@ def check_compatibility(
         [found.outputs[:n, at] for at, n in enumerate(every.lengths)],
         {name: float(np.sqrt(np.nanmean(found.left[..., at] ** 2)))
          for at, name in enumerate(OUTPUTS) if known[..., at].any()})
+
+
+def _with_vanes(
+    every: _Reconstruction, parts: Sequence[Flight], found: _Fitted
+) -> _Fitted:
+    """Return what was fitted, with the errors of vanes that show although there are gusts."""
+    states = every.states(found.theta[None])[:, :, 0]
+    values, own = vanes(
+        parts, [np.stack(flow(states[:n, at])[1:], axis=1) for at, n in enumerate(every.lengths)],
+        np.array([ERRORS[name][1] for name in VANES]))
+    theta, covariance = found.theta.copy(), found.covariance.copy()
+    at = [_AT[name] for name in VANES]
+    theta[at] = values
+    covariance[at] = covariance[:, at] = 0.0
+    covariance[np.ix_(at, at)] = own
+    return found._replace(theta=theta, covariance=covariance)
 
 
 class _Fitted(NamedTuple):
@@ -276,19 +288,18 @@ class _Fitted(NamedTuple):
     left: Array
 
 
-def _fitted(
-    every: _Reconstruction, known: Mask, sizes: Sequence[float], velocity: float
-) -> _Fitted:
+def _fitted(every: _Reconstruction, known: Mask, velocity: float) -> _Fitted:
     """
     Return the parameters that fit what is ``known``.
 
-    ``sizes`` are the a priori standard deviations of the errors, ``velocity`` that of the initial
-    velocity (m/s), about what is measured.
+    ``velocity`` is the a priori standard deviation of the initial velocity about what is measured
+    (m/s).
     """
     first = np.concatenate((np.zeros(len(ERRORS)), every.starts.ravel()))
     count = len(every.lengths)
     likely = np.concatenate((
-        sizes, np.tile((velocity, velocity, velocity, np.inf, np.inf, *_DRIFTS), count)))
+        [size for _, size in ERRORS.values()],
+        np.tile((velocity, velocity, velocity, np.inf, np.inf, *_DRIFTS), count)))
     steps = np.concatenate((
         1e-3 * likely[:len(ERRORS)],
         np.tile((1e-3, 1e-3, 1e-3, *(1e-5,) * (_OWN - 3)), count)))

@@ -16,8 +16,9 @@
 Turbulent air: the vanes measure a flow that accelerometers and gyros cannot know of.
 
 In still air the kinematics give the flow angles without the vanes' noise. In gusts they do not:
-the air moves too. Then the vanes are taken at their word, smoothed, and brought to the time of the
-lift that they explain.
+the air moves too. Then the vanes, smoothed, are the flow. What a vane's scale and delay are is
+seen by that part of the motion which the controls alone made: no gust has a share in it. That is
+an estimate by instrumental variables (Ljung, System Identification, 2nd ed., 1999, section 7.6).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from xplane_bridge.common import optional
+from xplane_bridge.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.identification.motion.signals import Array, Flight
 
 # Residuals of a vane are coloured, so a gust's, if they vary so many times as much as their
@@ -36,6 +38,14 @@ _COLOURED, _SEEN = 1.3, 2.0e-3
 # 3 Hz remains as it is.
 _SMOOTHED, _ORDER = 0.25, 3
 _FEWEST = 5
+# Seconds in which the motion follows a control, about: its instruments.
+_LAGS = (0.1, 0.3, 1.0)
+# Gusts and drifts are slower than that (s).
+_SLOW = 0.3
+_PASSES = 5
+_MADE_BY = (('elevator',), ('aileron', 'rudder'))
+VANES = ('angle_of_attack_scale', 'sideslip_scale', 'air_data_delay')
+"""What is estimated of the vanes."""
 
 
 def has_gusts(residuals: Sequence[Array]) -> bool:
@@ -68,3 +78,75 @@ def smoothed(part: Flight, name: str) -> Array:
         return values
     found: Array = signal.savgol_filter(values, length, _ORDER)
     return found
+
+
+def vanes(parts: Sequence[Flight], flows: Sequence[Array], prior: Array) -> tuple[Array, Array]:
+    """
+    Return the VANES' errors and their covariance.
+
+    ``flows`` (n, 2) are angle of attack and sideslip by the kinematics of each manoeuvre (rad),
+    ``prior`` (3,) what the errors are likely to be: standard deviations about zero.
+    """
+    slopes = [np.zeros((len(part.times), 2, len(VANES))) for part in parts]
+    exact = [one.copy() for one in slopes]
+    left = [np.full((len(part.times), 2), np.nan) for part in parts]
+    for column, name in enumerate(('angle_of_attack', 'sideslip')):
+        if not all(part.has(name) for part in parts):
+            continue
+        tables, made, sides = [], [], []
+        for part, flow in zip(parts, flows, strict=True):
+            one = flow[:, column]
+            tables.append(_fast(part, np.stack((one, -np.gradient(one, part.times)), axis=1)))
+            made.append(_fast(part, _instruments(part, _MADE_BY[column])))
+            sides.append(_fast(part, (part.filled(name) - one)[:, None])[:, 0])
+        table, instruments = np.concatenate(tables), np.concatenate(made)
+        share = np.linalg.lstsq(instruments, table, rcond=None)[0]
+        for at, part in enumerate(parts):
+            known = np.isfinite(part.values[name])
+            slopes[at][:, column, (column, 2)] = made[at] @ share
+            exact[at][:, column, (column, 2)] = tables[at]
+            left[at][known, column] = sides[at][known]
+    found = np.zeros(len(VANES))
+    for _ in range(_PASSES):
+        variances = _variances(now := [a - b @ found for a, b in zip(left, exact, strict=True)])
+        information = np.diag(1.0 / prior ** 2)
+        gradient = -found / prior ** 2
+        for residual, slope in zip(now, slopes, strict=True):
+            weighted = np.where(np.isfinite(residual), 1.0 / variances, 0.0)[..., None] * slope
+            information += np.einsum('top,toq->pq', weighted, slope)
+            gradient += np.einsum('top,to->p', weighted, np.nan_to_num(residual))
+        found = found + np.linalg.solve(information, gradient)
+    _, covariance = corrected_covariance(
+        information, now, slopes, variances, np.diag(1.0 / prior ** 2))
+    return found, covariance
+
+
+def _instruments(part: Flight, controls: Sequence[str]) -> Array:
+    """Return the controls as motions of several time constants follow them (n, instruments)."""
+    return np.stack([
+        following(part, part.filled(name)[:, None], lag)[:, 0]
+        for name in controls for lag in _LAGS], axis=1)
+
+
+def following(part: Flight, values: Array, lag: float) -> Array:
+    """Return what follows values (n, k) with a time constant (s), from rest."""
+    from scipy import signal
+    step = float(part.times[-1] - part.times[0]) / (len(part.times) - 1)
+    kept = float(np.exp(-step / lag))
+    found: Array = values[0] + signal.lfilter(
+        [1.0 - kept], [1.0, -kept], values - values[0], axis=0)
+    return found
+
+
+def _fast(part: Flight, values: Array) -> Array:
+    """Return what of values (n, k) is faster than gusts and drifts mostly are."""
+    found: Array = values - following(part, values, _SLOW)
+    return found - found.mean(axis=0)
+
+
+def _variances(residuals: Sequence[Array]) -> Array:
+    every = np.concatenate(residuals)
+    known = np.isfinite(every)
+    found: Array = np.where(known, every, 0.0).__pow__(2).sum(axis=0) / np.maximum(
+        known.sum(axis=0), 1)
+    return np.maximum(found, 1e-12)
