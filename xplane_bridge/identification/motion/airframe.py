@@ -31,7 +31,8 @@ _PROPERTIES = {
     'i_xx': ('inertia/ixx-slugs_ft2', SLUG_SQUARE_FOOT),
     'i_yy': ('inertia/iyy-slugs_ft2', SLUG_SQUARE_FOOT),
     'i_zz': ('inertia/izz-slugs_ft2', SLUG_SQUARE_FOOT),
-    'i_xz': ('inertia/ixz-slugs_ft2', SLUG_SQUARE_FOOT),
+    # JSBSim's is the element of the inertia matrix, which has the other sign.
+    'i_xz': ('inertia/ixz-slugs_ft2', -SLUG_SQUARE_FOOT),
     'wing_area': ('metrics/Sw-sqft', _SQUARE_FOOT),
     'wing_span': ('metrics/bw-ft', _FOOT),
     'chord': ('metrics/cbarw-ft', _FOOT),
