@@ -111,7 +111,7 @@ def regressor(motion: Motion, name: str, form: Form, delay: float) -> Array:
     """Return what a coefficient is by: a state, reduced, or a control that acts late (s)."""
     if name not in form.controls or name not in (*FLOWN, *(f'{one}{MAGNITUDE}' for one in FLOWN)):
         return motion[name] * motion.scale(name)
-    held = held_control(motion.times, motion[name], delay)
+    held = held_control(motion.times, motion.held(name), delay)
     # At a time: the mean of the intervals before and after it.
     found: Array = 0.5 * (np.append(held[:1], held) + np.append(held, held[-1:]))
     return found

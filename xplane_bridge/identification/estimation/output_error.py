@@ -111,6 +111,7 @@ class _Window:
         self.acts = [name in FLOWN or name.endswith(MAGNITUDE) for name in form.controls]
         self.scales = np.stack([motion.scale(name) for name in form.states], axis=1)
         self.controls = [motion[name] for name in form.controls]
+        self.held = [motion.held(name) for name in form.controls]
         self.measured = np.stack([motion.output(form, name) for name in form.outputs], axis=1)
         self.starts = np.array([motion[name][0] for name in form.states])
 
@@ -125,7 +126,7 @@ class _Window:
         # A simulator's motion follows its forces one step later; all of its steps, in order.
         parts = max(self.substeps, 1)
         held = self._controls(
-            delays, lambda one, delay: held_control(self.times, one, delay + self.step, parts),
+            self.held, delays, lambda one, delay: held_control(self.times, one, delay + self.step, parts),
             lambda one: flowing(self.times, one, self.step, parts))
         a = np.einsum('tsc,pcj,tj->tpsj', self.k, of_states, middles(self.scales), optimize=True)
         c = constants + np.einsum('pcu,tpu->tpc', of_controls, held)
@@ -147,18 +148,19 @@ class _Window:
             x[at + 1] += push
         found = x[..., :states, 0]
         acting = self._controls(
-            delays, lambda one, delay: np.interp(self.times - delay, self.times, one),
+            self.controls, delays, lambda one, delay: np.interp(self.times - delay, self.times, one),
             lambda one: one)
         force = self.f[:, None] * (
             constants[:, 0] + np.einsum('pj,tj,tpj->tp', of_states[:, 0], self.scales, found)
             + np.einsum('pu,tpu->tp', of_controls[:, 0], acting))
         return np.concatenate((found, force[..., None]), axis=-1)
 
-    def _controls(self, delays: Array, of: Callable[[Array, float], Array],
+    def _controls(self, controls: Sequence[Array], delays: Array,
+                  of: Callable[[Array, float], Array],
                   of_flow: Callable[[Array], Array]) -> Array:
         """Return the controls for each delay (n, batch, controls); the flow is never late."""
         late = {delay: [of(one, delay) if acts else of_flow(one)
-                        for one, acts in zip(self.controls, self.acts, strict=True)]
+                        for one, acts in zip(controls, self.acts, strict=True)]
                 for delay in set(delays.tolist())}
         return np.array([late[delay] for delay in delays.tolist()]).transpose(2, 0, 1)
 

@@ -55,6 +55,8 @@ class Derivative(NamedTuple):
 
 MAGNITUDE = '_magnitude'
 """The end of the name of a control's magnitude: how far it is from where it began."""
+HELD = '_held'
+"""The end of the name of what a control was between two times, if it moves there."""
 SYMBOLS = {
     'angle_of_attack': 'alpha', 'sideslip': 'beta', 'roll_rate': 'p', 'pitch_rate': 'q',
     'yaw_rate': 'r', 'elevator': 'delta_e', 'aileron': 'delta_a', 'rudder': 'delta_r',
@@ -145,6 +147,11 @@ class Motion:
             found: Array = np.abs(values - values[0])
             return found
         return self.flight.values[name]
+
+    def held(self, name: str) -> Array:
+        """Return what a control was on the mean since the time before."""
+        found = self.flight.values.get(f'{name}{HELD}')
+        return self[name] if found is None else found
 
     @property
     def times(self) -> Array:
