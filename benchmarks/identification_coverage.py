@@ -127,7 +127,7 @@ def identified(job: Job) -> tuple[str, list[Case], int]:
         found = identify([measured], known.airframe, step)
     except IdentificationError as error:
         return str(error), [], 0
-    truth = known.truth(reached(found)).slopes
+    truth = known.truth(reached(found), found.surfaces).slopes
     cases, count = [], 0
     for form in found.forms.values():
         for name, one in form.fit.derivatives.items():

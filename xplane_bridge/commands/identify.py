@@ -169,7 +169,7 @@ def _identified(given: Namespace) -> tuple[Identification, Truth | None]:
     found = identify(
         flights.flights, airframe, flights.step, flights.unseen, given.stepwise)
     if known is not None:
-        truth = known.truth(reached(found))
+        truth = known.truth(reached(found), found.surfaces)
     return found, truth
 
 

@@ -100,12 +100,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _linear_model(given: Namespace) -> LinearModel:
     if given.linear_model:
-        return from_json(Path(given.linear_model).read_text(encoding='utf-8'))
+        return _commanded(from_json(Path(given.linear_model).read_text(encoding='utf-8')))
     if not given.model or given.airspeed is None:
         raise ValueError('expected --model with --airspeed, or --linear-model')
     spare, _ = in_steady_flight(
         given.model, given.altitude_msl, given.airspeed, aircraft_path=given.aircraft_path)
     return linearize(spare, 'differences')
+
+
+def _commanded(model: LinearModel) -> LinearModel:
+    for one in model.inputs:
+        if one.unit != RATIO:
+            raise ValueError(
+                f'the model is by the deflection of the {one.name}, in {one.unit}: what moves it '
+                'when it is commanded is not in the model, so there is no gain for it')
+    return model
 
 
 def _schedule(given: Namespace, limits: Limits) -> dict[str, list[float]]:

@@ -38,8 +38,15 @@ from xplane_bridge.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.identification.estimation.output_error import Estimate
 from xplane_bridge.identification.gusts import has_gusts, smoothed, VANES, vanes
 from xplane_bridge.identification.motion.airframe import Airframe
-from xplane_bridge.identification.motion.equations import GRAVITY, middles, Motion, RATES
+from xplane_bridge.identification.motion.equations import (
+    GRAVITY,
+    HELD,
+    middles,
+    Motion,
+    RATES,
+)
 from xplane_bridge.identification.motion.signals import Array, Flight, IdentificationError, Mask
+from xplane_bridge.identification.motion.surfaces import mean_before
 
 # What is estimated: its unit, and how large it is likely to be with any sensor. That is an
 # a priori standard deviation, which keeps near zero what a manoeuvre does not show.
@@ -256,6 +263,9 @@ def check_compatibility(
     motions, *others = every.corrected(
         parts, np.vstack((found.theta, found.theta + _directions(found.covariance))), airframe,
         gusts)
+    if parts[0].surfaces:
+        # What surfaces did between two times is not known either.
+        others.append([motion.as_reported() for motion in motions])
     return Compatibility(
         errors, parts, motions, others,
         [found.outputs[:n, at] for at, n in enumerate(every.lengths)],
@@ -380,5 +390,6 @@ def _corrected(
         if name in measured:
             measured[name] = measured[name] + delay * np.gradient(values, part.times)
     filled |= {**found, 'roll': states[:, 3], 'pitch': states[:, 4]}
+    filled |= {f'{name}{HELD}': mean_before(filled[name]) for name in part.surfaces}
     return Motion(
         replace(part, values=filled), replace(part, values=measured), airframe, gusts)

@@ -81,7 +81,7 @@ class Flown(NamedTuple):
     """
     Steady level flight: airframe, true airspeed (m/s), density (kg/m^3), angle of attack.
 
-    ``controls`` are the positions of those that are known.
+    ``controls`` are the positions of those that are known, deflections (rad) of ``surfaces``.
     """
 
     airframe: Airframe
@@ -89,6 +89,7 @@ class Flown(NamedTuple):
     density: float
     angle_of_attack: float
     controls: Mapping[str, float] = {}
+    surfaces: frozenset[str] = frozenset()
 
     @property
     def force(self) -> float:
@@ -132,7 +133,8 @@ def flown(forms: Mapping[str, Identified]) -> Flown:
 
     known = [name for name in FLOWN if all(name in motion.flight.values for motion in motions)]
     return Flown(motions[0].airframe, mean('true_airspeed'), mean('density'),
-                 mean('angle_of_attack'), {name: mean(name) for name in known})
+                 mean('angle_of_attack'), {name: mean(name) for name in known},
+                 motions[0].measured.surfaces)
 
 
 def slopes_of(forms: Mapping[str, Identified]) -> dict[Derivative, float]:
@@ -174,7 +176,8 @@ def linear_model(slopes: Slopes, at: Flown, name: str = '') -> LinearModel:
     return LinearModel(
         name, 'identified', altitude, airspeed,
         tuple(Signal(one, STATES[one], values.get(one, 0.0)) for one in columns),
-        tuple(Signal(one, 'ratio', at.controls.get(one, 0.0)) for one in inputs),
+        tuple(Signal(one, 'rad' if one in at.surfaces else 'ratio', at.controls.get(one, 0.0))
+              for one in inputs),
         tuple(Signal(one, OUTPUTS[one], values.get(one, 0.0)) for one in rows),
         matrix(states, columns, columns), matrix(states, columns, inputs),
         matrix(outputs, rows, columns), matrix(outputs, rows, inputs))

@@ -57,8 +57,10 @@ from xplane_bridge.identification.motion.equations import (
     MAGNITUDE,
     Motion,
     SPEED,
+    unit_of,
 )
 from xplane_bridge.identification.motion.signals import Flight, IdentificationError
+from xplane_bridge.identification.motion.surfaces import with_surfaces
 from xplane_bridge.identification.validation import Agreement, agreement
 
 IDENTIFIABLE = 0.1
@@ -88,6 +90,15 @@ class Identified:
     by_frequency: FrequencyFit | None = None
     validation: Mapping[str, Agreement] = field(default_factory=dict)
 
+    @property
+    def surfaces(self) -> frozenset[str]:
+        """Return the controls that are deflections, in rad."""
+        return self.motions[0].measured.surfaces
+
+    def unit_of(self, derivative: Derivative) -> str:
+        """Return the unit of a derivative."""
+        return unit_of(derivative, self.surfaces)
+
     def is_identifiable(self, derivative: Derivative) -> bool:
         """Return whether a derivative is known well enough to be given as a number."""
         return self.fit.derivatives[derivative].bound <= IDENTIFIABLE
@@ -106,6 +117,11 @@ class Identification:
     forms: Mapping[str, Identified]
     refused: Mapping[str, str]
 
+    @property
+    def surfaces(self) -> frozenset[str]:
+        """Return the controls that are the deflections of surfaces, in rad."""
+        return self.compatibility[0].raw[0].surfaces
+
 
 def identify(
     flights: Sequence[Flight], airframe: Airframe, step: float = 0.0,
@@ -121,6 +137,7 @@ def identify(
     checked = [_checked(flight, airframe, step) for flight in flights]
     check_size([raw for each in checked for raw in each.raw])
     validated = [_checked(flight, airframe, step) for flight in unseen]
+    _refuse_mixed_controls([*checked, *validated])
     forms: dict[str, Identified] = {}
     refused: dict[str, str] = {}
     for form in (*FORMS, SPEED):
@@ -149,6 +166,7 @@ def identify(
 
 
 def _checked(flight: Flight, airframe: Airframe, step: float) -> Compatibility:
+    flight = with_surfaces(flight)
     check(flight)
     found = manoeuvres(flight)
     if not found:
@@ -157,9 +175,20 @@ def _checked(flight: Flight, airframe: Airframe, step: float) -> Compatibility:
             f'{flight.times[0]:.1f} s to {flight.times[-1]:.1f} s: no excitation, no estimate')
     parts = [flight.part(one) for one in found]
     check_size(parts)
+    flight = with_surfaces(flight, parts)
+    parts = [flight.part(one) for one in found]
     for part in parts:
         check_manoeuvre(part)
     return check_compatibility(parts, airframe, step)
+
+
+def _refuse_mixed_controls(checked: Sequence[Compatibility]) -> None:
+    first = checked[0].raw[0]
+    for one in checked[1:]:
+        if other := one.raw[0].surfaces ^ first.surfaces:
+            raise IdentificationError(
+                f'{one.raw[0].source}: {" and ".join(sorted(other))} are commands there, and '
+                f'deflections in {first.source}, or the other way round: identify each by itself')
 
 
 def _of_form(

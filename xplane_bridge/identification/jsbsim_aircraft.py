@@ -82,6 +82,10 @@ def aircraft_files(found: Identification, name: str) -> dict[str, str]:
         raise IdentificationError(
             f'no aircraft without {" and ".join(needed)}: fly the elevator, aileron, rudder and '
             'throttle, each in a manoeuvre of its own or together')
+    if found.surfaces:
+        raise IdentificationError(
+            f'no aircraft of {" and ".join(sorted(found.surfaces))} by deflections: the control '
+            'system that moves them was not identified')
     at = flown(found.forms)
     throttle = at.controls['throttle']
     # Lift and moment are at their constants where airspeed and throttle are those of the flight.

@@ -36,7 +36,6 @@ from xplane_bridge.flights.recordings import parquet_file
 from xplane_bridge.identification.estimation.output_error import Estimate
 from xplane_bridge.identification.identify import identify
 from xplane_bridge.identification.motion.airframe import Airframe
-from xplane_bridge.identification.motion.equations import unit_of
 from xplane_bridge.identification.motion.signals import Array
 from xplane_bridge.identification.reading.topics import of_recording
 from xplane_bridge.identification.truth import flown_as, reached
@@ -112,7 +111,7 @@ def identified(job: Job) -> Row:
         if airframe is None:
             raise ValueError(f'{job.path}: of which aircraft? Expected --model or --airframe')
         found = identify([flight], airframe, step if job.step is None else job.step)
-        truth = known.truth(reached(found)).slopes if known is not None else {}
+        truth = known.truth(reached(found), found.surfaces).slopes if known is not None else {}
     except (ImportError, OSError, ValueError) as error:
         return job.row(REFUSED, str(error))
     derivatives = {}
@@ -120,7 +119,7 @@ def identified(job: Job) -> Row:
         for derivative, one in form.fit.derivatives.items():
             if form.is_identifiable(derivative):
                 slope = truth.get(derivative)
-                derivatives[str(derivative)] = (unit_of(derivative), [
+                derivatives[str(derivative)] = (form.unit_of(derivative), [
                     one.value, one.deviation, *(
                         (slope.value, slope.away(one.value)) if slope is not None
                         else (math.nan, math.nan))])

@@ -26,7 +26,7 @@ from xplane_bridge.identification.compatibility import Compatibility, ERRORS
 from xplane_bridge.identification.disturbances import estimated_modes, EstimatedModes
 from xplane_bridge.identification.estimation.output_error import Estimate, Fit
 from xplane_bridge.identification.identify import IDENTIFIABLE, Identification, Identified
-from xplane_bridge.identification.motion.equations import MAGNITUDE, SPEED, unit_of
+from xplane_bridge.identification.motion.equations import MAGNITUDE, SPEED
 from xplane_bridge.identification.truth import Slope, Truth
 
 # A slope whose range is wider than this part of it is not constant.
@@ -72,7 +72,7 @@ def _form(name: str, found: Identified, truth: Truth | None) -> list[str]:
         slope = truth.slopes.get(derivative) if truth is not None else None
         rows.append((
             str(derivative), f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}',
-            unit_of(derivative), *(_against(slope, one.value, one.deviation) if known else ()),
+            found.unit_of(derivative), *(_against(slope, one.value, one.deviation) if known else ()),
             *(_by_frequency(frequency.derivatives[derivative]) if frequency else ())))
     parts = ', '.join(
         motion.measured.manoeuvres[0].name for motion in found.motions)
@@ -98,6 +98,9 @@ def _notes(found: Identified) -> list[str]:
     if fit.form.omitted and fit.form.name != SPEED.name:
         shown.append('  not needed, by stepwise regression: ' + ', '.join(
             str(one) for one in fit.form.derivatives if one in fit.form.omitted))
+    if acting := [name for name in fit.form.controls if name in found.surfaces]:
+        shown.append(f'  {" and ".join(acting)}: deflections as measured (rad): they are not where '
+                     'they were commanded to be')
     for control in fit.form.controls:
         if control.endswith(MAGNITUDE):
             shown.append(f'  {control.removesuffix(MAGNITUDE)} does not act the same both ways: '
@@ -181,7 +184,7 @@ def _modes_mapping(modes: EstimatedModes) -> dict[str, Any]:
 def _form_mapping(found: Identified, truth: Truth | None) -> dict[str, Any]:
     derivatives: dict[str, Any] = {}
     for derivative, one in found.fit.derivatives.items():
-        item: dict[str, Any] = {'unit': unit_of(derivative), 'bound': min(one.bound, 1e6)}
+        item: dict[str, Any] = {'unit': found.unit_of(derivative), 'bound': min(one.bound, 1e6)}
         if found.is_identifiable(derivative):
             item |= {'estimate': one.value, 'two_sigma': 2.0 * one.deviation}
         else:

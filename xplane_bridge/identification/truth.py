@@ -23,14 +23,14 @@ airspeed, which the speed of a propeller follows later.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
-from xplane_bridge.aircraft.studies.linearize import at_once, linearize
+from xplane_bridge.aircraft.studies.linearize import at_once, bare
 from xplane_bridge.aircraft.studies.modes import modes_of
 from xplane_bridge.aircraft.studies.spare import in_steady_flight, Spare
 from xplane_bridge.common.controls import FLOWN
@@ -87,26 +87,29 @@ class Known:
             plant=plant.without_actuators())
         self.airframe: Airframe = of_model(self._spare.model())
 
-    def truth(self, reached: Mapping[str, tuple[float, float]] | None = None) -> Truth:
+    def truth(self, reached: Mapping[str, tuple[float, float]] | None = None,
+              surfaces: Collection[str] = ()) -> Truth:
         """
         Return its derivatives and modes.
 
         ``reached`` are the lowest and highest deviations from the trim of angle_of_attack (rad)
-        and controls, by name, where a flight got to.
+        and controls, by name, where a flight got to. Of ``surfaces`` the derivatives are by their
+        deflections (rad), without what a control system makes of states and commands.
         """
-        at_trim = self._at({})
+        at_trim = self._at({}, surfaces)
         # In the first moment a propeller keeps its speed, later it has another one.
-        first = self._slopes(self._spare, at_once(self._spare))
+        first = {} if surfaces else self._slopes(self._spare, at_once(self._spare))
         fast = {name: value for name, value in first.items() if name.regressor == _FELT_AT_ONCE}
         points = [at_trim, *(
-            self._at({name: deviation}) for name, both in (reached or {}).items()
-            for deviation in both if deviation), at_trim | fast]
+            self._at({name: deviation}, surfaces) for name, both in (reached or {}).items()
+            for deviation in both if deviation and name not in surfaces), at_trim | fast]
         return Truth({name: Slope(value, min(point[name] for point in points),
                                   max(point[name] for point in points))
                       for name, value in at_trim.items()},
-                     figures_of(modes_of(linearize(self._spare, 'differences'))))
+                     figures_of(modes_of(bare(self._spare, surfaces))))
 
-    def _at(self, deviations: Mapping[str, float]) -> dict[Derivative, float]:
+    def _at(self, deviations: Mapping[str, float],
+            surfaces: Collection[str]) -> dict[Derivative, float]:
         state = self._spare.state
         moved: dict[str, Any] = {}
         for name, deviation in deviations.items():
@@ -122,7 +125,7 @@ class Known:
         if moved:
             state = state._replace(**moved)
             spare = type(spare)(spare.name, spare.load, state, spare.propeller)
-        return self._slopes(spare, linearize(spare, 'differences'))
+        return self._slopes(spare, bare(spare, surfaces))
 
     def _slopes(self, spare: Spare, linear: LinearModel) -> dict[Derivative, float]:
         state = spare.state

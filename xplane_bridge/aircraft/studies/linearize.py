@@ -23,7 +23,7 @@ spools and propellers, and both include JSBSim's flight control system as it sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 import math
 
@@ -34,12 +34,14 @@ from xplane_bridge.aircraft.state import (
     AILERON_SIGN,
     AircraftState,
     ELEVATOR_SIGN,
+    FACTORS,
     FOOT,
     RUDDER_SIGN,
     STANDARD_GRAVITY,
 )
 from xplane_bridge.aircraft.studies.spare import Spare
 from xplane_bridge.aircraft.trim import velocity_through_air
+from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.control.tuning.linear_model import Array, LinearModel, Signal
 
 METHODS = ('jsbsim', 'differences')
@@ -156,14 +158,47 @@ def at_once(spare: Spare) -> LinearModel:
                  *_by_differences(model, point, at_once=True))
 
 
+def bare(spare: Spare, surfaces: Collection[str]) -> LinearModel:
+    """
+    Return the linear model of the airframe, of which some inputs are deflections (rad).
+
+    ``surfaces`` are names of SURFACES. What the control system makes of states and commands there
+    is taken out: it moves the surfaces by Sx and Su, so what these do is B Su^-1, and A without
+    the control system is A - B Su^-1 Sx. Raises ValueError as linearize() does.
+    """
+    steady = linearize(spare, 'differences')
+    if not surfaces:
+        return steady
+    names = [name for name in SURFACES if name in surfaces]
+
+    def both(model: Model, point: Point, at_once: bool) -> Array:
+        found = _derivatives(model, point, at_once)
+        nodes = (FACTORS[f'{name}_deflection'] for name in names)
+        return np.append(found, [model.get(node) * sign for node, sign in nodes])
+
+    point, count = point_of(spare.state), len(_STATES)
+    a, b = _by_differences(spare.model(), point, of=both)
+    columns = [[*point.inputs].index(name) for name in names]
+    acting = b[:count, columns] @ np.linalg.pinv(b[count:, columns])
+    b[:count] -= acting @ b[count:]
+    b[:count, columns] = acting
+    found = _made(spare.name, 'differences', spare.state, point,
+                  a[:count] - acting @ a[count:], b[:count])
+    return replace(found, inputs=tuple(
+        replace(one, unit='rad', value=getattr(spare.state, f'{one.name}_deflection'))
+        if one.name in names else one for one in found.inputs))
+
+
 class _NotPossibleError(ValueError):
     """JSBSim's own way is not possible."""
 
 
 def _by_differences(
-    model: Model, point: Point, at_once: bool = False
+    model: Model, point: Point, at_once: bool = False,
+    of: Callable[[Model, Point, bool], Array] | None = None,
 ) -> tuple[Array, Array]:
-    """Return A and B by central differences."""
+    """Return A and B by central differences of _derivatives, or of something else."""
+    of = of or _derivatives
     columns = []
     for kind, steps in (('states', {name: step for name, (_, step, _, _) in _STATES.items()}),
                         ('inputs', dict.fromkeys(point.inputs, _INPUT_STEP))):
@@ -174,8 +209,8 @@ def _by_differences(
                 low, high = (0.0 if name == 'throttle' else -1.0), 1.0
             above, below = min(base[name] + step, high), max(base[name] - step, low)
             columns.append((
-                _derivatives(model, replace(point, **{kind: base | {name: above}}), at_once)
-                - _derivatives(model, replace(point, **{kind: base | {name: below}}), at_once))
+                of(model, replace(point, **{kind: base | {name: above}}), at_once)
+                - of(model, replace(point, **{kind: base | {name: below}}), at_once))
                 / (above - below))
     both = np.array(columns).T
     return both[:, :len(_STATES)], both[:, len(_STATES):]

@@ -119,10 +119,16 @@ def in_gusts(form: Form) -> Form:
     return form._replace(states=tuple(rates), controls=(*form.controls, flow))
 
 
-def unit_of(derivative: Derivative) -> str:
-    """Return the unit of a derivative: '' for those by reduced rates or airspeed, without one."""
-    return {'angle_of_attack': '1/rad', 'sideslip': '1/rad', 'true_airspeed': ''}.get(
-        derivative.regressor, '1/full' if derivative.regressor not in RATES else '')
+def unit_of(derivative: Derivative, surfaces: frozenset[str] = frozenset()) -> str:
+    """
+    Return the unit of a derivative: '' for those by reduced rates or airspeed, without one.
+
+    ``surfaces`` are the controls that are deflections.
+    """
+    name = derivative.regressor.removesuffix(MAGNITUDE)
+    if name in RATES or name == 'true_airspeed':
+        return ''
+    return '1/rad' if name in ('angle_of_attack', 'sideslip', *surfaces) else '1/full'
 
 
 @dataclass(frozen=True)
@@ -149,9 +155,15 @@ class Motion:
         return self.flight.values[name]
 
     def held(self, name: str) -> Array:
-        """Return what a control was on the mean since the time before."""
+        """Return what a control was on the mean since the time before, (n,)."""
         found = self.flight.values.get(f'{name}{HELD}')
         return self[name] if found is None else found
+
+    def as_reported(self) -> Motion:
+        """Return it as if surfaces had stood still up to each time."""
+        return replace(self, flight=replace(self.flight, values={
+            name: values for name, values in self.flight.values.items()
+            if not name.endswith(HELD)}))
 
     @property
     def times(self) -> Array:

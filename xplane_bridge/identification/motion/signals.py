@@ -69,11 +69,18 @@ SIGNALS: Mapping[str, Signal] = {
     'aileron': Signal('', 1.0, '% or deg'),
     'rudder': Signal('', 1.0, '% or deg'),
     'throttle': Signal('', 1.0, '%'),
+    'elevator_deflection': Signal('rad', 1.6, 'deg'),
+    'aileron_deflection': Signal('rad', 1.6, 'deg'),
+    'rudder_deflection': Signal('rad', 1.6, 'deg'),
 }
 """What is read. A flight may lack what is OPTIONAL; roll and pitch may wrap."""
 
-OPTIONAL = ('angle_of_attack', 'sideslip', 'throttle')
-CONTROLS = ('elevator', 'aileron', 'rudder')
+DEFLECTIONS: Mapping[str, str] = {
+    name: f'{name}_deflection' for name in ('elevator', 'aileron', 'rudder')}
+"""How the deflection of each control's surface is named; its sign is that of the control."""
+
+OPTIONAL = ('angle_of_attack', 'sideslip', 'throttle', *DEFLECTIONS.values())
+CONTROLS = (*DEFLECTIONS,)
 """What moments come from. The throttle is beside them: nothing but the speed follows it."""
 
 
@@ -92,7 +99,8 @@ class Flight:
 
     NaN: no sample at that time; a sensor may be slower than others. Controls are those that were
     in force until each time. ``manoeuvres`` are those that its scenario says, if any; ``model`` is
-    the aircraft, '' if unknown, and ``plant`` in what it differs from that.
+    the aircraft, '' if unknown, and ``plant`` in what it differs from that. ``surfaces`` are the
+    controls whose values are deflections (rad), as they stood at each time.
     """
 
     source: str
@@ -101,6 +109,7 @@ class Flight:
     manoeuvres: tuple[Manoeuvre, ...] = ()
     model: str = ''
     plant: Plant = AS_IN_ITS_FILE
+    surfaces: frozenset[str] = frozenset()
 
     def part(self, manoeuvre: Manoeuvre) -> Flight:
         """Return the part of a manoeuvre."""

@@ -16,6 +16,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xplane_bridge.common.controls import FLOWN
@@ -25,6 +27,7 @@ from xplane_bridge.flights.core import CoreFlight
 from xplane_bridge.flights.flight import State
 from xplane_bridge.identification.motion.signals import (
     Array,
+    DEFLECTIONS,
     Flight,
     IdentificationError,
     Manoeuvre,
@@ -46,11 +49,13 @@ def of_core(flight: CoreFlight) -> tuple[Flight, float]:
     times: list[float] = []
     observed: list[Array] = []
     controls: list[tuple[float | None, ...]] = []
+    deflections: list[tuple[Any, ...]] = []
     flight.start()
     while flight.state is State.READY:
         times.append(flight.time)
         observed.append(flight.observation())
         controls.append(flight.vehicle.reported_controls()[:len(FLOWN)])
+        deflections.append(tuple(flight.vehicle.aircraft.sampler.airframe()[:len(DEFLECTIONS)]))
         flight.step(None, 1)
     scenario = flight.order.scenario.name
     if flight.state is State.FAILED:
@@ -61,7 +66,8 @@ def of_core(flight: CoreFlight) -> tuple[Flight, float]:
     return Flight(
         scenario, np.array(times),
         _signals(np.array(observed), flight.vehicle.has_sensors) | dict(zip(
-            FLOWN, np.array(controls, dtype=np.float64).T, strict=True)),
+            (*FLOWN, *DEFLECTIONS.values()),
+            np.array([*zip(*controls), *zip(*deflections)], dtype=np.float64), strict=True)),
         manoeuvres, flight.order.model, flight.order.plant), 1.0 / flight.order.physics_rate
 
 

@@ -40,6 +40,7 @@ from xplane_bridge.flights.recordings.message_types import MessageTypes
 from xplane_bridge.flights.recordings.topics import RecordingError
 from xplane_bridge.identification.motion.signals import (
     Array,
+    DEFLECTIONS,
     Flight,
     IdentificationError,
     Manoeuvre,
@@ -71,11 +72,16 @@ def _of_controls(message: Any) -> tuple[float, ...]:
     return tuple(known_or_nan(message, name) for name in FLOWN)
 
 
+def _of_airframe(message: Any) -> tuple[float, ...]:
+    return tuple(getattr(message, name) for name in DEFLECTIONS.values())
+
+
 _TOPICS: Mapping[str, tuple[tuple[str, ...], Callable[[Any], tuple[float, ...]]]] = {
     _IMU: (tuple(SIGNALS)[:8], _of_imu),
     'air_data': (tuple(SIGNALS)[8:12], _of_air_data),
     'controls': (FLOWN, _of_controls),
     'command/controls': (FLOWN, _of_controls),
+    'airframe': (tuple(DEFLECTIONS.values()), _of_airframe),
 }
 
 
@@ -119,7 +125,9 @@ def _of_columns(path: Path, columns: Mapping[str, Array]) -> dict[str, Array]:
     prefix = 'sensed_' if 'sensed_roll_rate' in columns else ''
     for name in SIGNALS:
         column, sign = _COLUMNS.get(name, (name, 1.0))
-        column = column if name in FLOWN else f'{prefix}{column}'
+        column = f'{prefix}{column}' if name not in (*FLOWN, *DEFLECTIONS.values()) else column
+        if column not in columns and name in DEFLECTIONS.values():
+            continue
         if column not in columns:
             raise IdentificationError(f'{path}: there is no column {column}')
         found[name] = sign * columns[column]
@@ -182,8 +190,9 @@ def _joined(source: str, rows: Mapping[str, Array], begin: float | None) -> Flig
     values = {name: np.full(len(times), np.nan) for name in SIGNALS}
     for column, name in enumerate(_TOPICS[_IMU][0], 1):
         values[name] = rows[_IMU][last, column]
-    if 'air_data' in rows:
-        _place(times, rows['air_data'], start, _TOPICS['air_data'][0], values)
+    for topic in ('air_data', 'airframe'):
+        if topic in rows:
+            _place(times, rows[topic], start, _TOPICS[topic][0], values)
     # What was in force until a time: reported then, or else commanded last before it.
     sides: Mapping[str, Literal['left', 'right']] = {
         'controls': 'right', 'command/controls': 'left'}
