@@ -83,7 +83,7 @@ class Flown(NamedTuple):
 
 AIRCRAFT = {
     'c172p': Flown(1500.0, 51.444), 'c310': Flown(1500.0, 65.0, 0.8, 0.8, 120),
-    '737': Flown(3000.0, 130.0, 1.5, 1.5), 'f16': Flown(3000.0, 180.0, 2.0),
+    '737': Flown(3000.0, 130.0, 1.5, 1.5), 'f16': Flown(3000.0, 150.0, 2.0),
     'T37': Flown(3000.0, 120.0)}
 Case = tuple[str, bool, float]
 

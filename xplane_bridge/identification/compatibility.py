@@ -91,6 +91,8 @@ _OWN = _STATES + len(_DRIFTS)
 _MOVED = 2.0
 # A vane or a pitot tube that is so far from what the others say is in another unit, or broken.
 _WRONG_SCALE = 0.4
+# The same of an airspeed that differs by this part of it (rms), although its scale is estimated.
+_WRONG_SPEED = 0.02
 
 
 @dataclass(frozen=True)
@@ -260,6 +262,8 @@ def check_compatibility(
         name: Estimate(float(found.theta[at]), float(np.sqrt(found.covariance[at, at])))
         for at, name in enumerate(ERRORS)}
     _refuse_wrong_scales(parts, errors)
+    if not gusts:
+        _refuse_wrong_speed(every, parts, found.left[..., 0])
     motions, *others = every.corrected(
         parts, np.vstack((found.theta, found.theta + _directions(found.covariance))), airframe,
         gusts)
@@ -369,6 +373,19 @@ def _refuse_wrong_scales(parts: Sequence[Flight], errors: Mapping[str, Estimate]
                 f'{parts[0].source}: {name} is {1.0 + scale:.2g} times what specific forces and '
                 f'angular rates say from {parts[0].times[0]:.1f} s on: expected SI units and '
                 'radians, from a sensor that works')
+
+
+def _refuse_wrong_speed(
+    every: _Reconstruction, parts: Sequence[Flight], left: Array
+) -> None:
+    usual = float(np.nanmedian(every.measured[..., 0]))
+    for at, part in enumerate(parts):
+        off = float(np.sqrt(np.nanmean(left[:, at] ** 2)))
+        if off > _WRONG_SPEED * usual:
+            raise IdentificationError(
+                f'{part.source}: true_airspeed is {off:.2g} m/s (rms) off what specific forces '
+                f'and angular rates say from {part.times[0]:.1f} s to {part.times[-1]:.1f} s: is '
+                'the pitot tube blocked, or at its limit?')
 
 
 def _corrected(

@@ -23,7 +23,14 @@ import numpy as np
 
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.identification.motion.equations import Form, LONGITUDINAL, SPEED
-from xplane_bridge.identification.motion.signals import Array, CONTROLS, Flight, Manoeuvre, Mask
+from xplane_bridge.identification.motion.signals import (
+    Array,
+    COMMANDED,
+    CONTROLS,
+    Flight,
+    Manoeuvre,
+    Mask,
+)
 
 MOVED = 0.01
 """A control that moves less, of its full deflection of 1, excites nothing."""
@@ -75,7 +82,10 @@ def moved(flight: Flight, control: str) -> bool:
 def excited(flight: Flight, form: Form) -> bool:
     """Return whether a manoeuvre moves a control of a form."""
     names = (*LONGITUDINAL.controls, 'throttle') if form.name == SPEED.name else form.controls
-    return any(moved(flight, name) for name in names if name in FLOWN)
+    # A surface that only a control system moves is no input.
+    return any(
+        moved(flight, commanded if (commanded := f'{name}{COMMANDED}') in flight.values else name)
+        for name in names if name in FLOWN)
 
 
 def _by_inputs(flight: Flight) -> tuple[Manoeuvre, ...]:

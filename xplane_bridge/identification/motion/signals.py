@@ -79,6 +79,9 @@ DEFLECTIONS: Mapping[str, str] = {
     name: f'{name}_deflection' for name in ('elevator', 'aileron', 'rudder')}
 """How the deflection of each control's surface is named; its sign is that of the control."""
 
+COMMANDED = '_commanded'
+"""The end of the name of what a control was commanded to be, beside its deflection."""
+
 OPTIONAL = ('angle_of_attack', 'sideslip', 'throttle', *DEFLECTIONS.values())
 CONTROLS = (*DEFLECTIONS,)
 """What moments come from. The throttle is beside them: nothing but the speed follows it."""

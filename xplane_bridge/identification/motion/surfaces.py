@@ -29,7 +29,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from xplane_bridge.identification.motion.signals import Array, DEFLECTIONS, Flight
+from xplane_bridge.identification.motion.signals import Array, COMMANDED, DEFLECTIONS, Flight
 
 # The range of a command is so many bins; in each the deflections vary by at most this part of
 # their variance if they are what is commanded. A sample that is late is no control system.
@@ -44,12 +44,14 @@ def with_surfaces(flight: Flight, parts: Sequence[Flight] = ()) -> Flight:
     the manoeuvres ``parts``.
     """
     taken = frozenset(
-        control for control, deflection in DEFLECTIONS.items() if flight.has(deflection)
-        and (not flight.has(control) or not _is_commanded(parts, control, deflection)))
+        control for control, deflection in DEFLECTIONS.items()
+        if control not in flight.surfaces and flight.has(deflection) and (not flight.has(control) or not _is_commanded(parts, control, deflection)))
     if not taken:
         return flight
     return replace(flight, surfaces=flight.surfaces | taken, values={
-        **flight.values, **{name: flight.values[DEFLECTIONS[name]] for name in taken}})
+        **flight.values,
+        **{f'{name}{COMMANDED}': flight.values[name] for name in taken if flight.has(name)},
+        **{name: flight.values[DEFLECTIONS[name]] for name in taken}})
 
 
 def mean_before(deflection: Array) -> Array:
