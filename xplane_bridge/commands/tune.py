@@ -47,7 +47,7 @@ from xplane_bridge.common.text import counted
 from xplane_bridge.control.gains import NAMES
 from xplane_bridge.control.runway.performance import Performance
 from xplane_bridge.control.schedule import AIRSPEED, ALTITUDE, MOST_VALUES
-from xplane_bridge.control.tuning.linear_model import from_json, LinearModel
+from xplane_bridge.control.tuning.linear_model import from_json, LinearModel, RATIO
 from xplane_bridge.control.tuning.report import parameter_file, table
 from xplane_bridge.control.tuning.tune import BANDWIDTHS, Limits, tune, Tuning
 from xplane_bridge.experiments.settings import INTERRUPTED

@@ -43,7 +43,7 @@ from xplane_bridge.aircraft.studies.modes import (
 )
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.units import STANDARD_GRAVITY
-from xplane_bridge.control.tuning.linear_model import LinearModel, Signal
+from xplane_bridge.control.tuning.linear_model import LinearModel, RATIO, Signal
 from xplane_bridge.conversions import air
 from xplane_bridge.identification.estimation.output_error import Estimate
 from xplane_bridge.identification.identify import Identified
@@ -176,7 +176,7 @@ def linear_model(slopes: Slopes, at: Flown, name: str = '') -> LinearModel:
     return LinearModel(
         name, 'identified', altitude, airspeed,
         tuple(Signal(one, STATES[one], values.get(one, 0.0)) for one in columns),
-        tuple(Signal(one, 'rad' if one in at.surfaces else 'ratio', at.controls.get(one, 0.0))
+        tuple(Signal(one, 'rad' if one in at.surfaces else RATIO, at.controls.get(one, 0.0))
               for one in inputs),
         tuple(Signal(one, OUTPUTS[one], values.get(one, 0.0)) for one in rows),
         matrix(states, columns, columns), matrix(states, columns, inputs),

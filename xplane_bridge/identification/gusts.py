@@ -29,7 +29,7 @@ import numpy as np
 
 from xplane_bridge.common import optional
 from xplane_bridge.identification.estimation.bounds import corrected_covariance
-from xplane_bridge.identification.motion.signals import Array, Flight
+from xplane_bridge.identification.motion.signals import Array, COMMANDED, Flight
 
 # Residuals of a vane are coloured, so a gust's, if they vary so many times as much as their
 # differences from sample to sample say, and by so much (rad).
@@ -43,6 +43,7 @@ _LAGS = (0.1, 0.3, 1.0)
 # Gusts and drifts are slower than that (s).
 _SLOW = 0.3
 _PASSES = 5
+_EXACT = 1e-12
 _MADE_BY = (('elevator',), ('aileron', 'rudder'))
 VANES = ('angle_of_attack_scale', 'sideslip_scale', 'air_data_delay')
 """What is estimated of the vanes."""
@@ -87,6 +88,30 @@ def vanes(parts: Sequence[Flight], flows: Sequence[Array], prior: Array) -> tupl
     ``flows`` (n, 2) are angle of attack and sideslip by the kinematics of each manoeuvre (rad),
     ``prior`` (3,) what the errors are likely to be: standard deviations about zero.
     """
+    left, exact, slopes = _regressed(parts, flows)
+    found = np.zeros(len(VANES))
+    for _ in range(_PASSES):
+        variances = _variances(now := [a - b @ found for a, b in zip(left, exact, strict=True)])
+        information = np.diag(1.0 / prior ** 2)
+        gradient = -found / prior ** 2
+        for residual, slope in zip(now, slopes, strict=True):
+            weighted = np.where(np.isfinite(residual), 1.0 / variances, 0.0)[..., None] * slope
+            information += np.einsum('top,toq->pq', weighted, slope)
+            gradient += np.einsum('top,to->p', weighted, np.nan_to_num(residual))
+        found = found + np.linalg.solve(information, gradient)
+    _, covariance = corrected_covariance(
+        information, now, slopes, variances, np.diag(1.0 / prior ** 2))
+    return found, covariance
+
+
+def _regressed(
+    parts: Sequence[Flight], flows: Sequence[Array]
+) -> tuple[list[Array], list[Array], list[Array]]:
+    """
+    Return what vanes differ by (n, 2), and by what: (n, 2, VANES), whole and by controls alone.
+
+    NaN: no sample.
+    """
     slopes = [np.zeros((len(part.times), 2, len(VANES))) for part in parts]
     exact = [one.copy() for one in slopes]
     left = [np.full((len(part.times), 2), np.nan) for part in parts]
@@ -106,29 +131,20 @@ def vanes(parts: Sequence[Flight], flows: Sequence[Array], prior: Array) -> tupl
             slopes[at][:, column, (column, 2)] = made[at] @ share
             exact[at][:, column, (column, 2)] = tables[at]
             left[at][known, column] = sides[at][known]
-    found = np.zeros(len(VANES))
-    for _ in range(_PASSES):
-        variances = _variances(now := [a - b @ found for a, b in zip(left, exact, strict=True)])
-        information = np.diag(1.0 / prior ** 2)
-        gradient = -found / prior ** 2
-        for residual, slope in zip(now, slopes, strict=True):
-            weighted = np.where(np.isfinite(residual), 1.0 / variances, 0.0)[..., None] * slope
-            information += np.einsum('top,toq->pq', weighted, slope)
-            gradient += np.einsum('top,to->p', weighted, np.nan_to_num(residual))
-        found = found + np.linalg.solve(information, gradient)
-    _, covariance = corrected_covariance(
-        information, now, slopes, variances, np.diag(1.0 / prior ** 2))
-    return found, covariance
+    return left, exact, slopes
 
 
 def _instruments(part: Flight, controls: Sequence[str]) -> Array:
     """Return the controls as motions of several time constants follow them (n, instruments)."""
+    # A control system moves surfaces in gusts: then only what was commanded is no answer to them.
+    names = [commanded if part.has(commanded := f'{name}{COMMANDED}') else name
+             for name in controls]
     return np.stack([
-        following(part, part.filled(name)[:, None], lag)[:, 0]
-        for name in controls for lag in _LAGS], axis=1)
+        _following(part, part.filled(name)[:, None], lag)[:, 0]
+        for name in names for lag in _LAGS], axis=1)
 
 
-def following(part: Flight, values: Array, lag: float) -> Array:
+def _following(part: Flight, values: Array, lag: float) -> Array:
     """Return what follows values (n, k) with a time constant (s), from rest."""
     from scipy import signal
     step = float(part.times[-1] - part.times[0]) / (len(part.times) - 1)
@@ -140,13 +156,14 @@ def following(part: Flight, values: Array, lag: float) -> Array:
 
 def _fast(part: Flight, values: Array) -> Array:
     """Return what of values (n, k) is faster than gusts and drifts mostly are."""
-    found: Array = values - following(part, values, _SLOW)
-    return found - found.mean(axis=0)
+    found: Array = values - _following(part, values, _SLOW)
+    found -= found.mean(axis=0)
+    return found
 
 
 def _variances(residuals: Sequence[Array]) -> Array:
     every = np.concatenate(residuals)
     known = np.isfinite(every)
-    found: Array = np.where(known, every, 0.0).__pow__(2).sum(axis=0) / np.maximum(
-        known.sum(axis=0), 1)
-    return np.maximum(found, 1e-12)
+    found: Array = np.maximum(
+        (np.where(known, every, 0.0) ** 2).sum(axis=0) / np.maximum(known.sum(axis=0), 1), _EXACT)
+    return found

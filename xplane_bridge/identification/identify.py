@@ -74,6 +74,8 @@ _SIDED = 0.9
 # In a turn the angle of attack does not follow the pitch rate: from this bank (rad) on C_m_q is
 # not the sum that it is in level flight.
 _STEEPEST = 0.2
+# Drag and thrust act on the airspeed within seconds: of fewer, a drift of a sensor looks as they.
+_SHORTEST_PATH = 4.0
 
 
 @dataclass(frozen=True)
@@ -201,8 +203,8 @@ def _of_form(
         ends = [_end(form, motion) for motion in found.motions]
         own, *other = ([motion.before(end) for motion, end in zip(each, ends, strict=True)]
                        for each in (found.motions, *found.other_motions))
-        chosen = [n for n, motion in enumerate(own)
-                  if len(motion.times) >= FEWEST_SAMPLES and excited(motion.measured, form)]
+        chosen = [n for n, motion in enumerate(own) if len(motion.times) >= FEWEST_SAMPLES
+                  and excited(motion.measured, form) and not _is_too_short(form, motion)]
         before = len(motions)
         motions += [own[n] for n in chosen]
         others.append((before, chosen, other))
@@ -210,6 +212,10 @@ def _of_form(
     return motions, [
         [*motions[:before], *(other[n] for n in chosen), *motions[before + len(chosen):]]
         for before, chosen, every in others for other in (every if chosen else ())]
+
+
+def _is_too_short(form: Form, motion: Motion) -> bool:
+    return form is SPEED and motion.times[-1] - motion.times[0] < _SHORTEST_PATH
 
 
 def _end(form: Form, motion: Motion) -> float:

@@ -72,7 +72,8 @@ def _form(name: str, found: Identified, truth: Truth | None) -> list[str]:
         slope = truth.slopes.get(derivative) if truth is not None else None
         rows.append((
             str(derivative), f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}',
-            found.unit_of(derivative), *(_against(slope, one.value, one.deviation) if known else ()),
+            found.unit_of(derivative),
+            *(_against(slope, one.value, one.deviation) if known else ()),
             *(_by_frequency(frequency.derivatives[derivative]) if frequency else ())))
     parts = ', '.join(
         motion.measured.manoeuvres[0].name for motion in found.motions)
@@ -99,8 +100,7 @@ def _notes(found: Identified) -> list[str]:
         shown.append('  not needed, by stepwise regression: ' + ', '.join(
             str(one) for one in fit.form.derivatives if one in fit.form.omitted))
     if acting := [name for name in fit.form.controls if name in found.surfaces]:
-        shown.append(f'  {" and ".join(acting)}: deflections as measured (rad): they are not where '
-                     'they were commanded to be')
+        shown.append(f'  by the deflection of {" and ".join(acting)}, in rad: not where commanded')
     for control in fit.form.controls:
         if control.endswith(MAGNITUDE):
             shown.append(f'  {control.removesuffix(MAGNITUDE)} does not act the same both ways: '

@@ -42,7 +42,7 @@ from xplane_bridge.aircraft.state import (
 from xplane_bridge.aircraft.studies.spare import Spare
 from xplane_bridge.aircraft.trim import velocity_through_air
 from xplane_bridge.common.controls import SURFACES
-from xplane_bridge.control.tuning.linear_model import Array, LinearModel, Signal
+from xplane_bridge.control.tuning.linear_model import Array, LinearModel, RATIO, Signal
 
 METHODS = ('jsbsim', 'differences')
 
@@ -338,7 +338,7 @@ def _made(name: str, method: str, state: AircraftState, point: Point, a: Array,
     return LinearModel(
         name, method, state.altitude_msl, state.cas,
         tuple(Signal(key, STATES[key], value) for key, value in point.states.items()),
-        tuple(Signal(key, 'ratio', value) for key, value in point.inputs.items()),
+        tuple(Signal(key, RATIO, value) for key, value in point.inputs.items()),
         tuple(Signal(key, unit, float(value)) for (key, unit), value in zip(
             OUTPUTS.items(), outputs, strict=True)),
         a, b, slopes(of_states=True) + by_derivatives @ a, by_derivatives @ b)

@@ -38,6 +38,10 @@ _MATRICES = ('A', 'B', 'C', 'D')
 _LISTS = ('states', 'inputs', 'outputs')
 
 
+RATIO = 'ratio'
+"""The unit of an input that is a command: a part of what it can be at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Signal:
     """A state, input or output: its name, its unit, and its value where the model holds."""

@@ -126,7 +126,8 @@ class _Window:
         # A simulator's motion follows its forces one step later; all of its steps, in order.
         parts = max(self.substeps, 1)
         held = self._controls(
-            self.held, delays, lambda one, delay: held_control(self.times, one, delay + self.step, parts),
+            self.held, delays,
+            lambda one, delay: held_control(self.times, one, delay + self.step, parts),
             lambda one: flowing(self.times, one, self.step, parts))
         a = np.einsum('tsc,pcj,tj->tpsj', self.k, of_states, middles(self.scales), optimize=True)
         c = constants + np.einsum('pcu,tpu->tpc', of_controls, held)
@@ -148,7 +149,8 @@ class _Window:
             x[at + 1] += push
         found = x[..., :states, 0]
         acting = self._controls(
-            self.controls, delays, lambda one, delay: np.interp(self.times - delay, self.times, one),
+            self.controls, delays,
+            lambda one, delay: np.interp(self.times - delay, self.times, one),
             lambda one: one)
         force = self.f[:, None] * (
             constants[:, 0] + np.einsum('pj,tj,tpj->tp', of_states[:, 0], self.scales, found)

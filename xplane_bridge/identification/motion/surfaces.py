@@ -45,7 +45,8 @@ def with_surfaces(flight: Flight, parts: Sequence[Flight] = ()) -> Flight:
     """
     taken = frozenset(
         control for control, deflection in DEFLECTIONS.items()
-        if control not in flight.surfaces and flight.has(deflection) and (not flight.has(control) or not _is_commanded(parts, control, deflection)))
+        if control not in flight.surfaces and flight.has(deflection) and not (
+            flight.has(control) and _is_commanded(parts, control, deflection)))
     if not taken:
         return flight
     return replace(flight, surfaces=flight.surfaces | taken, values={

@@ -48,14 +48,13 @@ def of_core(flight: CoreFlight) -> tuple[Flight, float]:
     """
     times: list[float] = []
     observed: list[Array] = []
-    controls: list[tuple[float | None, ...]] = []
-    deflections: list[tuple[Any, ...]] = []
+    controls: list[tuple[Any, ...]] = []
     flight.start()
     while flight.state is State.READY:
         times.append(flight.time)
         observed.append(flight.observation())
-        controls.append(flight.vehicle.reported_controls()[:len(FLOWN)])
-        deflections.append(tuple(flight.vehicle.aircraft.sampler.airframe()[:len(DEFLECTIONS)]))
+        controls.append((*flight.vehicle.reported_controls()[:len(FLOWN)],
+                         *flight.vehicle.aircraft.sampler.airframe()[:len(DEFLECTIONS)]))
         flight.step(None, 1)
     scenario = flight.order.scenario.name
     if flight.state is State.FAILED:
@@ -67,7 +66,7 @@ def of_core(flight: CoreFlight) -> tuple[Flight, float]:
         scenario, np.array(times),
         _signals(np.array(observed), flight.vehicle.has_sensors) | dict(zip(
             (*FLOWN, *DEFLECTIONS.values()),
-            np.array([*zip(*controls), *zip(*deflections)], dtype=np.float64), strict=True)),
+            np.array(controls, dtype=np.float64).T, strict=True)),
         manoeuvres, flight.order.model, flight.order.plant), 1.0 / flight.order.physics_rate
 
 
