@@ -28,7 +28,7 @@ pytest.importorskip('matplotlib', reason='matplotlib is not installed')
 import pyarrow
 from pyarrow import parquet
 
-from xplane_bridge.aircraft.studies.linearize import at_once, linearize
+from xplane_bridge.aircraft.studies.linearize import bare, linearize
 from xplane_bridge.aircraft.studies.modes import modes_of
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.commands import identify as command
@@ -124,7 +124,7 @@ def test_its_modes_are_those_of_jsbsim_and_have_bounds(folder, said):
     spare, _ = in_steady_flight('c172p', 1500.0, 51.444)
     known = figures_of(modes_of(linearize(spare, 'differences')))
     # The phugoid's damping is that of a propeller whose speed follows, or does not.
-    first = figures_of(modes_of(at_once(spare)))
+    first = figures_of(modes_of(bare(spare, at_once=True)))
     for (name, figure), value in known.items():
         found = modes[name][figure]
         allowed = max(0.05 * abs(value), 1.5 * found['two_sigma'], 0.006)

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
-from xplane_bridge.aircraft.studies.linearize import at_once, bare
+from xplane_bridge.aircraft.studies.linearize import bare
 from xplane_bridge.aircraft.studies.modes import modes_of
 from xplane_bridge.aircraft.studies.spare import in_steady_flight, Spare
 from xplane_bridge.common.controls import FLOWN
@@ -98,7 +98,7 @@ class Known:
         """
         at_trim = self._at({}, surfaces)
         # In the first moment a propeller keeps its speed, later it has another one.
-        first = {} if surfaces else self._slopes(self._spare, at_once(self._spare))
+        first = self._slopes(self._spare, bare(self._spare, surfaces, at_once=True))
         fast = {name: value for name, value in first.items() if name.regressor == _FELT_AT_ONCE}
         points = [at_trim, *(
             self._at({name: deviation}, surfaces) for name, both in (reached or {}).items()

@@ -138,46 +138,34 @@ def linearize(spare: Spare, method: str = '', patient: bool = False) -> LinearMo
             if method:
                 raise ValueError(f'{error}: use the method differences') from None
     return _made(
-        spare.name, 'differences', state, point, *_by_differences(spare.model(), point))
+        spare.name, 'differences', state, point, *_by_differences(spare.model(), point, _derivatives))
 
 
-def at_once(spare: Spare) -> LinearModel:
+def bare(spare: Spare, surfaces: Collection[str] = (), *, at_once: bool = False) -> LinearModel:
     """
-    Return the linear model of the first moment, in which engines and propellers keep their speed.
-
-    That of a piston engine and its propeller takes a second to follow the airspeed; of others it
-    is what linearize() returns. Raises ValueError as that does.
-    """
-    steady = linearize(spare, 'differences')
-    model = spare.model()
-    if not model.has_pistons:
-        return steady
-    point = point_of(spare.state)
-    _derivatives(model, point)
-    return _made(spare.name, 'differences', spare.state, point,
-                 *_by_differences(model, point, at_once=True))
-
-
-def bare(spare: Spare, surfaces: Collection[str]) -> LinearModel:
-    """
-    Return the linear model of the airframe, of which some inputs are deflections (rad).
+    Return the linear model by differences of the airframe: some inputs are deflections (rad).
 
     ``surfaces`` are names of SURFACES. What the control system makes of states and commands there
     is taken out: it moves the surfaces by Sx and Su, so what these do is B Su^-1, and A without
-    the control system is A - B Su^-1 Sx. Raises ValueError as linearize() does.
+    the control system is A - B Su^-1 Sx. ``at_once``: in the first moment, in which engines and
+    propellers keep their speed; that of a piston engine takes a second to follow the airspeed.
+    Raises ValueError as linearize() does.
     """
     steady = linearize(spare, 'differences')
-    if not surfaces:
+    model, point, count = spare.model(), point_of(spare.state), len(_STATES)
+    at_once = at_once and model.has_pistons
+    if not surfaces and not at_once:
         return steady
     names = [name for name in SURFACES if name in surfaces]
+    nodes = [FACTORS[f'{name}_deflection'] for name in names]
 
-    def both(model: Model, point: Point, at_once: bool) -> Array:
+    def both(model: Model, point: Point) -> Array:
         found = _derivatives(model, point, at_once)
-        nodes = (FACTORS[f'{name}_deflection'] for name in names)
         return np.append(found, [model.get(node) * sign for node, sign in nodes])
 
-    point, count = point_of(spare.state), len(_STATES)
-    a, b = _by_differences(spare.model(), point, of=both)
+    if at_once:
+        _derivatives(model, point)
+    a, b = _by_differences(model, point, both)
     columns = [[*point.inputs].index(name) for name in names]
     acting = b[:count, columns] @ np.linalg.pinv(b[count:, columns])
     b[:count] -= acting @ b[count:]
@@ -194,11 +182,9 @@ class _NotPossibleError(ValueError):
 
 
 def _by_differences(
-    model: Model, point: Point, at_once: bool = False,
-    of: Callable[[Model, Point, bool], Array] | None = None,
+    model: Model, point: Point, of: Callable[[Model, Point], Array]
 ) -> tuple[Array, Array]:
-    """Return A and B by central differences of _derivatives, or of something else."""
-    of = of or _derivatives
+    """Return the slopes by states and inputs of a function, by central differences."""
     columns = []
     for kind, steps in (('states', {name: step for name, (_, step, _, _) in _STATES.items()}),
                         ('inputs', dict.fromkeys(point.inputs, _INPUT_STEP))):
@@ -209,8 +195,8 @@ def _by_differences(
                 low, high = (0.0 if name == 'throttle' else -1.0), 1.0
             above, below = min(base[name] + step, high), max(base[name] - step, low)
             columns.append((
-                of(model, replace(point, **{kind: base | {name: above}}), at_once)
-                - of(model, replace(point, **{kind: base | {name: below}}), at_once))
+                of(model, replace(point, **{kind: base | {name: above}}))
+                - of(model, replace(point, **{kind: base | {name: below}})))
                 / (above - below))
     both = np.array(columns).T
     return both[:, :len(_STATES)], both[:, len(_STATES):]
