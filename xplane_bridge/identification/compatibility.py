@@ -269,7 +269,7 @@ def check_compatibility(
         gusts)
     if parts[0].surfaces:
         # What surfaces did between two times is not known either.
-        others.append([motion.as_reported() for motion in motions])
+        others.append([motion.without_jumps() for motion in motions])
     return Compatibility(
         errors, parts, motions, others,
         [found.outputs[:n, at] for at, n in enumerate(every.lengths)],

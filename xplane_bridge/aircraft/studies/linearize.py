@@ -137,8 +137,8 @@ def linearize(spare: Spare, method: str = '', patient: bool = False) -> LinearMo
         except _NotPossibleError as error:
             if method:
                 raise ValueError(f'{error}: use the method differences') from None
-    return _made(
-        spare.name, 'differences', state, point, *_by_differences(spare.model(), point, _derivatives))
+    return _made(spare.name, 'differences', state, point,
+                 *_by_differences(spare.model(), point, _derivatives))
 
 
 def bare(spare: Spare, surfaces: Collection[str] = (), *, at_once: bool = False) -> LinearModel:

@@ -159,11 +159,13 @@ class Motion:
         found = self.flight.values.get(f'{name}{HELD}')
         return self[name] if found is None else found
 
-    def as_reported(self) -> Motion:
-        """Return it as if surfaces had stood still up to each time."""
-        return replace(self, flight=replace(self.flight, values={
-            name: values for name, values in self.flight.values.items()
-            if not name.endswith(HELD)}))
+    def without_jumps(self) -> Motion:
+        """Return it as if surfaces had moved steadily between all times."""
+        known = self.flight.values
+        return replace(self, flight=replace(self.flight, values={**known, **{
+            name: np.append(known[name.removesuffix(HELD)][:1],
+                            middles(known[name.removesuffix(HELD)]))
+            for name in known if name.endswith(HELD)}}))
 
     @property
     def times(self) -> Array:

@@ -16,10 +16,8 @@
 Surfaces that are not where they are commanded to be: a control system moves them, or actuators do.
 
 Then the airframe's derivatives are by the deflections, where these were measured. Between two
-samples a surface may jump, as a control system answers a step at once, or move on steadily. What
-it was on the mean is told by the neighbouring interval, this or the next, in which it moves less,
-as in the reconstruction of Harten, Engquist, Osher and Chakravarthy (Journal of Computational
-Physics 71, 1987, pages 231 to 303).
+samples a surface may move on steadily, or jump at the first, as a control system answers a step at
+once. It has jumped if it moves far less afterwards; then its mean is that of the line backwards.
 """
 
 from __future__ import annotations
@@ -34,6 +32,8 @@ from xplane_bridge.identification.motion.signals import Array, COMMANDED, DEFLEC
 # The range of a command is so many bins; in each the deflections vary by at most this part of
 # their variance if they are what is commanded. A sample that is late is no control system.
 _BINS, _VARIES = 50, 0.1
+# A jump is so many times as far as the movement in the interval after it.
+_JUMP = 3.0
 
 
 def with_surfaces(flight: Flight, parts: Sequence[Flight] = ()) -> Flight:
@@ -59,7 +59,7 @@ def mean_before(deflection: Array) -> Array:
     """Return the mean of a deflection (n,) from each sample to the one before."""
     steps = np.diff(deflection)
     behind, ahead = np.append(0.0, steps), np.append(steps, 0.0)
-    found: Array = deflection - 0.5 * np.where(np.abs(ahead) < np.abs(behind), ahead, behind)
+    found: Array = deflection - 0.5 * np.where(np.abs(behind) > _JUMP * np.abs(ahead), ahead, behind)
     return found
 
 
