@@ -23,6 +23,7 @@ import synthetic
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.identification.compatibility import check_compatibility
+from xplane_bridge.identification.motion.signals import IdentificationError
 
 FLOW = ('true_airspeed', 'angle_of_attack', 'sideslip')
 
@@ -71,6 +72,14 @@ def test_biases_and_scales_are_found(without):
         assert abs(errors[name].value - without[name].value - value) < 3.0 * (
             errors[name].deviation), name
     assert errors['pitch_rate_bias'].deviation < 4e-4
+
+
+def test_an_airspeed_that_does_not_follow_the_motion_is_refused():
+    # As of a pitot tube at its limit: the rest says that it gets faster.
+    with pytest.raises(IdentificationError, match=r'true_airspeed is 2\.\d+ m/s \(rms\) off what'):
+        check_compatibility([measured(
+            true_airspeed=lambda values, times: values + 3.0 * np.sin(2.0 * times))],
+            synthetic.AIRFRAME)
 
 
 def test_an_attitude_that_drifts_is_not_taken_for_a_bias_of_a_gyro(without):

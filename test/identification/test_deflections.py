@@ -57,6 +57,14 @@ def test_a_surface_that_does_not_is_told_by_its_deflection():
     assert with_surfaces(found, [found]) is found
 
 
+def test_deflections_that_stopped_spoil_nothing():
+    pytest.importorskip('scipy', reason='identification needs scipy')
+    exact = synthetic.longitudinal().measured
+    gone = np.where(exact.times < 0.2, 0.0, np.nan)
+    flight = with_deflections(exact, **dict.fromkeys(DEFLECTIONS, gone))
+    assert identify([flight], synthetic.AIRFRAME).surfaces == frozenset()
+
+
 def test_without_a_command_the_deflection_is_all_there_is():
     pytest.importorskip('scipy', reason='identification needs scipy')
     exact = synthetic.longitudinal().measured

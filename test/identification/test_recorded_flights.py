@@ -14,6 +14,7 @@
 
 """Flights from recordings: axes, times and topics of other rates, and what the experiment says."""
 
+from dataclasses import replace
 import json
 from pathlib import Path
 
@@ -30,7 +31,11 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 from xplane_bridge.conversions import frames
 from xplane_bridge.flights.recordings.topics import RecordingError
-from xplane_bridge.identification.motion.signals import IdentificationError, Manoeuvre
+from xplane_bridge.identification.motion.signals import (
+    DEFLECTIONS,
+    IdentificationError,
+    Manoeuvre,
+)
 from xplane_bridge.identification.reading.topics import of_recording
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +50,7 @@ class Recorder:
         self.store = get_typestore(Stores.ROS2_JAZZY)
         self._texts = {
             f'xplane_bridge/msg/{name}': (ROOT / 'msg' / f'{name}.msg').read_text()
-            for name in ('AirData', 'FlightControls')}
+            for name in ('AirData', 'Airframe', 'FlightControls')}
         for kind, text in self._texts.items():
             self.store.register(get_types_from_msg(text, kind))
         self._writer = Writer(stream)
@@ -75,7 +80,7 @@ class Recorder:
             elif what == 1:
                 values.append(False if of[0] == 'bool' else 0 if 'int' in of[0] else 0.0)
             else:
-                values.append(np.zeros(9) if what == 3 else self.made(of))
+                values.append(np.zeros({3: 9, 4: 0}[what]) if what in (3, 4) else self.made(of))
         return self.store.types[kind](*values)
 
     def finish(self):
@@ -108,6 +113,9 @@ def record(path, flight, order=slice(None), imu='/uav/imu/data'):
                 '/uav/controls', 'xplane_bridge/msg/FlightControls', at,
                 fields=ELEVATOR | AILERON | RUDDER, **{
                     name: float(v[name][n]) for name in ('elevator', 'aileron', 'rudder')})
+            if DEFLECTIONS['elevator'] in v:
+                recorder.add('/uav/airframe', 'xplane_bridge/msg/Airframe', at, **{
+                    name: float(v[name][n]) for name in DEFLECTIONS.values()})
         recorder.finish()
 
 
@@ -128,6 +136,15 @@ def test_a_recording_gives_back_the_signals(path):
             found.values[name][known], values[known], atol=1e-9, err_msg=name)
         assert known.mean() == (0.5 if name in (
             'true_airspeed', 'angle_of_attack', 'sideslip', 'density') else 1.0), name
+
+
+def test_deflections_come_from_the_airframe(path):
+    exact = synthetic.longitudinal(seconds=4.0).measured
+    values = {name: 0.4 * exact.values[control] for control, name in DEFLECTIONS.items()}
+    record(path, replace(exact, values={**exact.values, **values}))
+    found, _ = of_recording(path)
+    for name, one in values.items():
+        np.testing.assert_allclose(found.values[name], one, atol=1e-9, err_msg=name)
 
 
 def test_the_experiment_beside_it_says_the_manoeuvres(path):

@@ -28,6 +28,7 @@ from xplane_bridge.identification.motion.equations import Form, GRAVITY, Motion,
 from xplane_bridge.identification.motion.signals import (
     Array,
     CONTROLS,
+    DEFLECTIONS,
     Flight,
     IdentificationError,
     OPTIONAL,
@@ -106,6 +107,9 @@ def check_manoeuvre(part: Flight) -> None:
             f'{_of(part)}: a gap of {steps[longest]:.2f} s in all signals at '
             f'{times[longest]:.2f} s')
     for name in SIGNALS:
+        # Deflections that are needed have the names of their controls.
+        if name in DEFLECTIONS.values():
+            continue
         if not part.has(name):
             if name in OPTIONAL:
                 continue

@@ -59,13 +59,16 @@ def mean_before(deflection: Array) -> Array:
     """Return the mean of a deflection (n,) from each sample to the one before."""
     steps = np.diff(deflection)
     behind, ahead = np.append(0.0, steps), np.append(steps, 0.0)
-    found: Array = deflection - 0.5 * np.where(np.abs(behind) > _JUMP * np.abs(ahead), ahead, behind)
+    has_jumped = np.abs(behind) > _JUMP * np.abs(ahead)
+    found: Array = deflection - 0.5 * np.where(has_jumped, ahead, behind)
     return found
 
 
 def _is_commanded(parts: Sequence[Flight], control: str, deflection: str) -> bool:
     within, whole = 0.0, 0.0
     for part in parts:
+        if not (part.has(control) and part.has(deflection)):
+            continue
         command, surface = part.filled(control), part.filled(deflection)
         low, wide = float(command.min()), float(np.ptp(command))
         bins = np.minimum((command - low) / wide * _BINS if wide else 0.0 * command, _BINS - 1)
