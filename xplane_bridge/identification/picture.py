@@ -91,7 +91,7 @@ def draw_compatibility(found: Compatibility, path: str | PathLike[str]) -> None:
             if raw is not None:
                 _dots(axes, motion.times, raw * factor, 'measured')
             axes.plot(motion.times, reconstructed[:, row] * factor, color=RED, lw=1.2,
-                      label='reconstructed')
+                      label='without gusts' if motion.has_gusts else 'reconstructed')
             if not column:
                 axes.set_ylabel(f'{name.replace("_", " ")}\n{unit}', fontsize=9)
         rows[0][column].set_title(
@@ -112,7 +112,9 @@ def _dots(axes: Any, times: Array, values: Array, label: str) -> None:
 
 def _controls(axes: Any, motion: Any) -> None:
     for name in (one for one in _COLOURS if one in motion.flight.values):
-        axes.plot(motion.times, motion[name], color=_COLOURS[name], lw=1.1, label=name,
-                  drawstyle='steps-pre')
+        moves = name in motion.flight.surfaces
+        axes.plot(motion.times, motion[name], color=_COLOURS[name], lw=1.1,
+                  label=f'{name}, rad' if moves else name,
+                  drawstyle='default' if moves else 'steps-pre')
     axes.set_ylabel('controls\nof full', fontsize=9)
     axes.legend(loc='best', fontsize=8, frameon=False)
