@@ -93,7 +93,7 @@ def test_commands_and_deflections_are_not_mixed():
     exact = synthetic.longitudinal().measured
     other = with_deflections(exact)
     other.values.pop('elevator')
-    with pytest.raises(IdentificationError, match='elevator are commands there, and deflections'):
+    with pytest.raises(IdentificationError, match='elevator by commands in one, and by defl'):
         identify([exact, replace(other, source='other')], synthetic.AIRFRAME)
 
 

@@ -91,8 +91,8 @@ _OWN = _STATES + len(_DRIFTS)
 _MOVED = 2.0
 # A vane or a pitot tube that is so far from what the others say is in another unit, or broken.
 _WRONG_SCALE = 0.4
-# The same of an airspeed that differs by this part of it (rms), although its scale is estimated.
-_WRONG_SPEED = 0.02
+# The same of an airspeed that differs by this part of it and so much (m/s), beside its noise.
+_WRONG_SPEED, _SEEN_SPEED = 0.02, 0.5
 
 
 @dataclass(frozen=True)
@@ -380,8 +380,9 @@ def _refuse_wrong_speed(
 ) -> None:
     usual = float(np.nanmedian(every.measured[..., 0]))
     for at, part in enumerate(parts):
-        off = float(np.sqrt(np.nanmean(left[:, at] ** 2)))
-        if off > _WRONG_SPEED * usual:
+        known = left[np.isfinite(left[:, at]), at]
+        off = float(np.sqrt(max(np.mean(known ** 2) - 0.5 * np.mean(np.diff(known) ** 2), 0.0)))
+        if off > max(_WRONG_SPEED * usual, _SEEN_SPEED):
             raise IdentificationError(
                 f'{part.source}: true_airspeed is {off:.2g} m/s (rms) off what specific forces '
                 f'and angular rates say from {part.times[0]:.1f} s to {part.times[-1]:.1f} s: is '
@@ -398,11 +399,10 @@ def _corrected(
     filled = {name: right(name, part.filled(name)) for name in part.values if part.has(name)}
     measured = {name: right(name, values) for name, values in part.values.items()}
     delay = errors['air_data_delay']
+    found = dict(zip(FLOW, flow(states), strict=True))
     if gusts:
-        found = {name: np.interp(part.times + delay, part.times, right(name, smoothed(part, name)))
-                 for name in FLOW if part.has(name)}
-    else:
-        found = dict(zip(FLOW, flow(states), strict=True))
+        found |= {name: np.interp(part.times + delay, part.times, right(
+            name, smoothed(part, name))) for name in FLOW if part.has(name)}
     for name, values in found.items():
         if name in measured:
             measured[name] = measured[name] + delay * np.gradient(values, part.times)

@@ -189,8 +189,8 @@ def _refuse_mixed_controls(checked: Sequence[Compatibility]) -> None:
     for one in checked[1:]:
         if other := one.raw[0].surfaces ^ first.surfaces:
             raise IdentificationError(
-                f'{one.raw[0].source}: {" and ".join(sorted(other))} are commands there, and '
-                f'deflections in {first.source}, or the other way round: identify each by itself')
+                f'{first.source} and {one.raw[0].source}: {" and ".join(sorted(other))} by '
+                'commands in one, and by deflections in the other: identify each by itself')
 
 
 def _of_form(
