@@ -181,3 +181,16 @@ def test_a_product_of_inertia_has_the_sign_of_the_motion_it_makes():
     moments = np.array([model.get(f'moments/{axis}-total-lbsft') for axis in 'ln']) * 1.3558179
     assert moments @ inverse_inertia(frame) == pytest.approx(
         [model.accelerations()[3], model.accelerations()[5]], rel=1e-3)
+
+
+def test_the_aileron_of_the_f16_is_the_one_that_acts():
+    pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
+    from xplane_bridge.aircraft.studies.spare import in_steady_flight
+    for name, node in (('f16', 'fcs/aileron-pos-rad'), ('c172p', 'fcs/left-aileron-pos-rad')):
+        spare, _ = in_steady_flight(name, 3000.0, 130.0 if name == 'f16' else 50.0)
+        model = spare.model()
+        model.set('fcs/aileron-cmd-norm', 0.2)
+        model.equilibrate()
+        assert model.get(node) > 0.01
+        assert model.state.aileron_deflection == model.get(node)
+        assert model.sampler.airframe()[1] == model.get(node)

@@ -100,7 +100,7 @@ class Model:
                 'position/lat-geod-deg', 'position/long-gc-deg', 'velocities/vt-fps',
                 'attitude/phi-rad', 'position/h-sl-ft')),
             node('position/terrain-elevation-asl-ft').set_double_value)
-        self.reader = StateReader(self._fdm)
+        self.reader = StateReader(self._fdm, self._text.partition('<aerodynamics')[2])
         self.sampler = Sampler(self._fdm, self.reader)
         self._accelerations = tuple(
             (node(f'accelerations/{name}').get_double_value, factor) for name, factor in (

@@ -218,7 +218,9 @@ class Sampler:
     @cached_property
     def airframe(self) -> Callable[[], SampleRow]:
         """Return what reads an Airframe, and then ENGINE of each engine."""
-        manager, nodes = self._manager, [FACTORS[name] for name in Airframe._fields]
+        manager = self._manager
+        nodes = [(self._reader.acting(node), factor) for node, factor in (
+            FACTORS[name] for name in Airframe._fields)]
         count = self._reader.engine_count
         nodes += [(node.format(n), factor) for n in range(count)
                   for node, factor in (ENGINE_FACTORS[name] for name in ENGINE)]

@@ -47,6 +47,7 @@ _RANKINE = 5.0 / 9.0
 _HORSEPOWER = 550.0 * FOOT * _POUND_FORCE
 _EARTH_RATE = 7.292115e-5
 
+_LEFT_AILERON, _AILERON = 'fcs/left-aileron-pos-rad', 'fcs/aileron-pos-rad'
 # (field of AircraftState, JSBSim property, factor to the field's unit), in the fields' order.
 _PROPERTIES: tuple[tuple[str, str, float], ...] = (
     ('lat_deg', 'position/lat-geod-deg', 1.0),
@@ -107,7 +108,7 @@ _PROPERTIES: tuple[tuple[str, str, float], ...] = (
     ('aileron_position', 'fcs/left-aileron-pos-norm', AILERON_SIGN),
     ('rudder_position', 'fcs/rudder-pos-norm', RUDDER_SIGN),
     ('elevator_deflection', 'fcs/elevator-pos-rad', ELEVATOR_SIGN),
-    ('aileron_deflection', 'fcs/left-aileron-pos-rad', AILERON_SIGN),
+    ('aileron_deflection', _LEFT_AILERON, AILERON_SIGN),
     ('rudder_deflection', 'fcs/rudder-pos-rad', RUDDER_SIGN),
     ('flaps', 'fcs/flap-cmd-norm', 1.0),
     ('flaps_position', 'fcs/flap-pos-norm', 1.0),
@@ -204,8 +205,8 @@ class AircraftState(NamedTuple):
     Controls. elevator, aileron, rudder -1..1, flaps, gear (1 down), brakes 0..1 and speedbrake
     -0.5 (armed)..1.5 as commanded; *_position as JSBSim normalises the surface (the elevator of
     the c172p shows -0.1 when centred, as its travel is uneven), *_deflection in rad with the same
-    signs, for the aileron that of the left one. wheels_on_ground has one value per wheel (nose,
-    left, right). fuel is in kg per tank.
+    signs, for the aileron that of the left one, or of both if the model's aerodynamics know no
+    left one. wheels_on_ground has one value per wheel (nose, left, right). fuel is in kg per tank.
     """
 
     time: float
@@ -295,9 +296,12 @@ class AircraftState(NamedTuple):
 class StateReader:
     """Reads an AircraftState from one JSBSim model through property nodes bound once."""
 
-    def __init__(self, fdm: Any) -> None:
-        """Bind to a loaded jsbsim.FGFDMExec."""
+    def __init__(self, fdm: Any, aerodynamics: str = '') -> None:
+        """Bind to a loaded jsbsim.FGFDMExec, whose file has these ``aerodynamics``."""
         manager = fdm.get_property_manager()
+        # JSBSim's f16 shows a left aileron that follows the one that acts.
+        self._others = {_LEFT_AILERON: _AILERON} if (
+            _AILERON in aerodynamics and _LEFT_AILERON not in aerodynamics) else {}
 
         def bind(name: str) -> Callable[[], float]:
             get: Callable[[], float] = manager.get_node(name).get_double_value
@@ -309,7 +313,7 @@ class StateReader:
                 n += 1
             return n
 
-        self._plain = tuple((bind(name), factor) for _, name, factor in _PROPERTIES)
+        self._plain = tuple((bind(self.acting(name)), factor) for _, name, factor in _PROPERTIES)
         self._body_acceleration = tuple(bind(f'accelerations/{c}dot-ft_sec2') for c in 'uvw')
         self._force = tuple(bind(f'forces/fb{c}-total-lbs') for c in 'xyz')
         self._gravitation = bind('accelerations/gravity-ft_sec2')
@@ -331,6 +335,10 @@ class StateReader:
                 for _, name, factor, offset in _ENGINE_PROPERTIES)
             engines.append((bind(base + 'set-running'), commands, figures))
         self._engines = tuple(engines)
+
+    def acting(self, node: str) -> str:
+        """Return a property, or the one that acts in its place on this model."""
+        return self._others.get(node, node)
 
     def read(self, time: float, speedbrake: float, left_brake: float, right_brake: float,
              parking_brake: float) -> AircraftState:

@@ -161,7 +161,8 @@ def bare(spare: Spare, surfaces: Collection[str] = (), *, at_once: bool = False)
 
     def both(model: Model, point: Point) -> Array:
         found = _derivatives(model, point, at_once)
-        return np.append(found, [model.get(node) * sign for node, sign in nodes])
+        return np.append(found, [
+            model.get(model.reader.acting(node)) * sign for node, sign in nodes])
 
     if at_once:
         _derivatives(model, point)
