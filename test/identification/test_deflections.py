@@ -22,6 +22,8 @@ import pytest
 import synthetic
 import yaml
 
+pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
+
 from xplane_bridge.identification.identify import identify
 from xplane_bridge.identification.motion.signals import DEFLECTIONS, IdentificationError
 from xplane_bridge.identification.motion.surfaces import mean_before, with_surfaces
@@ -58,7 +60,6 @@ def test_a_surface_that_does_not_is_told_by_its_deflection():
 
 
 def test_deflections_that_stopped_spoil_nothing():
-    pytest.importorskip('scipy', reason='identification needs scipy')
     exact = synthetic.longitudinal().measured
     gone = np.where(exact.times < 0.2, 0.0, np.nan)
     flight = with_deflections(exact, **dict.fromkeys(DEFLECTIONS, gone))
@@ -66,7 +67,6 @@ def test_deflections_that_stopped_spoil_nothing():
 
 
 def test_without_a_command_the_deflection_is_all_there_is():
-    pytest.importorskip('scipy', reason='identification needs scipy')
     exact = synthetic.longitudinal().measured
     flight = with_deflections(exact)
     flight.values.pop('elevator')
@@ -89,7 +89,6 @@ def test_the_mean_between_two_samples_knows_jumps_from_ramps():
 
 
 def test_commands_and_deflections_are_not_mixed():
-    pytest.importorskip('scipy', reason='identification needs scipy')
     exact = synthetic.longitudinal().measured
     other = with_deflections(exact)
     other.values.pop('elevator')
@@ -187,7 +186,7 @@ def test_the_aileron_of_the_f16_is_the_one_that_acts():
     pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
     from xplane_bridge.aircraft.studies.spare import in_steady_flight
     for name, node in (('f16', 'fcs/aileron-pos-rad'), ('c172p', 'fcs/left-aileron-pos-rad')):
-        spare, _ = in_steady_flight(name, 3000.0, 130.0 if name == 'f16' else 50.0)
+        spare, _ = in_steady_flight(name, 1500.0, 150.0 if name == 'f16' else 51.444)
         model = spare.model()
         model.set('fcs/aileron-cmd-norm', 0.2)
         model.equilibrate()
