@@ -20,7 +20,12 @@ import synthetic
 
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
-from xplane_bridge.identification.checks import check, check_manoeuvre, check_regression
+from xplane_bridge.identification.checks import (
+    check,
+    check_condition,
+    check_manoeuvre,
+    check_regression,
+)
 from xplane_bridge.identification.estimation.equation_error import equation_error
 from xplane_bridge.identification.identify import identify
 from xplane_bridge.identification.manoeuvres import manoeuvres
@@ -107,6 +112,16 @@ def test_a_clock_that_jumps_back_is_named():
 def test_without_excitation_there_is_no_estimate():
     with pytest.raises(IdentificationError, match='hardly move from 0.0 s to 10.0 s: no excita'):
         identify([flight(elevator=at(0.0, 99.0, 0.0))], synthetic.AIRFRAME)
+
+
+def test_another_flight_condition_is_refused():
+    def faster(values, times):
+        return values * np.where(times < 5.0, 1.0, 1.4)
+    motions = [Motion(one, one, synthetic.AIRFRAME) for one in (
+        flight(), flight(true_airspeed=faster))]
+    check_condition(LATERAL, motions[:1])
+    with pytest.raises(IdentificationError, match='is 50 m/s in flight.csv and 70 m/s in flight'):
+        check_condition(LATERAL, motions)
 
 
 def test_more_than_fits_in_memory_is_refused():

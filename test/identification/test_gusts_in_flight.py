@@ -52,11 +52,7 @@ criteria:
 @pytest.fixture(scope='module')
 def flown():
     """Return a flight in light turbulence behind tactical sensors, and the simulator's step."""
-    return flight_of(SCENARIO)
-
-
-def flight_of(text):
-    order = Order(scenario.parse('gusts', yaml.safe_load(text)), seed=3, sensors='tactical',
+    order = Order(scenario.parse('gusts', yaml.safe_load(SCENARIO)), seed=3, sensors='tactical',
                   physics_rate=480)
     with CoreFlight(order, Silent()) as flight:
         return of_core(flight)
@@ -88,11 +84,3 @@ def test_a_vane_of_another_scale_is_refused_there_too(flown):
         **flight.values, 'angle_of_attack': 0.3 * flight.values['angle_of_attack']})
     with pytest.raises(IdentificationError, match=r'angle_of_attack is 0\.\d+ times what specif'):
         identify([wrong], flown_as('c172p', flight).airframe, step)
-
-
-def test_still_air_has_none():
-    measured, step = flight_of(SCENARIO.replace('  - {at: 0.0, turbulence: [7.5, 1]}\n', ''))
-    found = identify([measured], flown_as('c172p', measured).airframe, step)
-    assert not any(motion.has_gusts for motion in found.compatibility[0].motions)
-    # As precise as without a fit of its own to gusts.
-    assert found.compatibility[0].errors['air_data_delay'].deviation < 0.0015

@@ -50,6 +50,8 @@ _LIMIT, _CLIPPED = 0.999, 3
 _DESCRIBED = 0.5
 # By how much angular rates and attitude may differ, and from which change (rad) on that is seen.
 _SAME, _SEEN = 0.35, 0.02
+# How much faster at most: dynamic pressure, and with it all moments, is 1.7 times as large then.
+_FASTER = 1.3
 
 
 def check(flight: Flight) -> None:
@@ -147,6 +149,18 @@ def check_regression(form: Form, motions: Sequence[Motion], found: Regression) -
             f'{form.name}: {alike.follows[0]} follows states and attitude from {first:.1f} s to '
             f'{last:.1f} s, which explain {100.0 * alike.follows[1]:.0f} % of it: a controller '
             f'flies, and what it answers to cannot be told from what it does; {otherwise}')
+
+
+def check_condition(form: Form, motions: Sequence[Motion]) -> None:
+    """Raise IdentificationError for manoeuvres at airspeeds that have not the same derivatives."""
+    low, high = (min(motions, key=lambda motion: float(motion['true_airspeed'].min())),
+                 max(motions, key=lambda motion: float(motion['true_airspeed'].max())))
+    slowest, fastest = low['true_airspeed'].min(), high['true_airspeed'].max()
+    if fastest > _FASTER * slowest:
+        raise IdentificationError(
+            f'{form.name}: true_airspeed is {slowest:.0f} m/s in {_of(low.measured)} and '
+            f'{fastest:.0f} m/s in {_of(high.measured)}: derivatives are those of one flight '
+            f'condition, expected at most {_FASTER:g} times as fast')
 
 
 def check_flow(form: Form, motion: Motion) -> None:

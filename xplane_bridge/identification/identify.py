@@ -29,6 +29,7 @@ import numpy as np
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.identification.checks import (
     check,
+    check_condition,
     check_fit,
     check_flow,
     check_manoeuvre,
@@ -75,7 +76,7 @@ _SIDED = 0.9
 # not the sum that it is in level flight.
 _STEEPEST = 0.2
 # Drag and thrust act on the airspeed within seconds: of fewer, a drift of a sensor looks as they.
-_SHORTEST_PATH = 4.0
+_SHORTEST_PATH = 8.0
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,7 @@ def identify(
                 f'{"move" if len(form.controls) > 1 else "moves"} in any manoeuvre: no excitation')
             continue
         try:
+            check_condition(form, motions)
             found = (_with_speed(motions, others) if form is SPEED else
                      _identified(_moved_only(form, motions), motions, others, step, stepwise))
         except IdentificationError as error:

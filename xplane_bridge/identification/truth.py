@@ -37,6 +37,7 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control.tuning.linear_model import LinearModel
 from xplane_bridge.identification.disturbances import altitude_and_airspeed, figures_of
 from xplane_bridge.identification.identify import Identification
+from xplane_bridge.identification.manoeuvres import manoeuvres
 from xplane_bridge.identification.motion.airframe import Airframe, of_model
 from xplane_bridge.identification.motion.equations import (
     Derivative,
@@ -149,15 +150,18 @@ class Known:
 
 def flown_as(model: str, flight: Flight, aircraft_path: str = '') -> Known:
     """
-    Return an aircraft in steady flight as fast and as high as a flight was.
+    Return an aircraft in steady flight as fast and as high as it was in a flight's manoeuvres.
 
     Raises ValueError where that was not measured, or not possible; ImportError without JSBSim.
     """
     for name in ('true_airspeed', 'density'):
         if not flight.has(name):
             raise ValueError(f'{flight.source}: nothing was measured of {name}')
-    return Known(model, float(np.nanmedian(flight.values['true_airspeed'])),
-                 float(np.nanmedian(flight.values['density'])), aircraft_path, flight.plant)
+    parts = [flight.part(one) for one in manoeuvres(flight)] or [flight]
+    airspeed, density = (
+        float(np.nanmedian(np.concatenate([part.values[name] for part in parts])))
+        for name in ('true_airspeed', 'density'))
+    return Known(model, airspeed, density, aircraft_path, flight.plant)
 
 
 def reached(found: Identification) -> dict[str, tuple[float, float]]:
