@@ -20,7 +20,6 @@ import re
 import numpy as np
 import pytest
 import synthetic
-import yaml
 
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
@@ -100,12 +99,8 @@ def test_commands_and_deflections_are_not_mixed():
 def fighter():
     """Return a flight of JSBSim's f16, which flies by wire, and the simulator's step."""
     pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
-    from xplane_bridge.flights.core import CoreFlight
-    from xplane_bridge.flights.flight import Silent
-    from xplane_bridge.flights.order import Order
-    from xplane_bridge.flights.scenario import scenario
-    from xplane_bridge.identification.reading.core import of_core
-    plan = scenario.parse('by_wire', yaml.safe_load("""
+    import flown_in_core
+    return flown_in_core.flown("""
 duration: 62.0
 initial: {altitude: 3000.0, heading_deg: 90.0, airspeed: 150.0, model: f16}
 events:
@@ -117,9 +112,7 @@ events:
   - {at: 46.0, doublet: {axis: rudder, amplitude: 0.2}, for: 2.0, free: 8.0}
 criteria:
   - {quantity: airspeed, statistic: min, at_least: 90.0}
-"""))
-    with CoreFlight(Order(plan, physics_rate=480), Silent()) as flight:
-        return of_core(flight)
+""", physics_rate=480)
 
 
 def test_an_aircraft_that_flies_by_wire_is_told_without_its_control_system(fighter):

@@ -18,18 +18,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import yaml
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
 pytest.importorskip('scipy', reason='identification in gusts needs scipy')
 
-from xplane_bridge.flights.core import CoreFlight
-from xplane_bridge.flights.flight import Silent
-from xplane_bridge.flights.order import Order
-from xplane_bridge.flights.scenario import scenario
+import flown_in_core
+
 from xplane_bridge.identification.identify import identify
 from xplane_bridge.identification.motion.signals import IdentificationError
-from xplane_bridge.identification.reading.core import of_core
 from xplane_bridge.identification.report import lines
 from xplane_bridge.identification.truth import flown_as, reached
 
@@ -52,10 +48,7 @@ criteria:
 @pytest.fixture(scope='module')
 def flown():
     """Return a flight in light turbulence behind tactical sensors, and the simulator's step."""
-    order = Order(scenario.parse('gusts', yaml.safe_load(SCENARIO)), seed=3, sensors='tactical',
-                  physics_rate=480)
-    with CoreFlight(order, Silent()) as flight:
-        return of_core(flight)
+    return flown_in_core.flown(SCENARIO, seed=3, sensors='tactical', physics_rate=480)
 
 
 def test_derivatives_are_right_and_their_bounds_wide(flown):

@@ -25,6 +25,7 @@ pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
 pytest.importorskip('pyarrow', reason='pyarrow is not installed')
 pytest.importorskip('matplotlib', reason='matplotlib is not installed')
 
+import flown_in_core
 import pyarrow
 from pyarrow import parquet
 
@@ -39,7 +40,6 @@ from xplane_bridge.flights.flight import Silent
 from xplane_bridge.flights.order import Keep, Order
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.identification.disturbances import figures_of
-from xplane_bridge.identification.reading.core import of_core
 
 pytestmark = pytest.mark.xdist_group('identified')
 
@@ -68,9 +68,7 @@ def folder(tmp_path_factory):
     """Return a folder with a table of a flight, and what the command wrote of it."""
     path = tmp_path_factory.mktemp('identified')
     (path / 'inputs.yaml').write_text(SCENARIO)
-    order = Order(scenario.load(str(path / 'inputs.yaml')), physics_rate=RATE)
-    with CoreFlight(order, Silent()) as flight:
-        found, step = of_core(flight)
+    found, step = flown_in_core.flown(SCENARIO, physics_rate=RATE)
     assert step == 1.0 / RATE
     assert [one.name for one in found.manoeuvres] == [
         '3211_elevator', '3211_aileron', 'doublet_rudder', 'doublet_throttle']

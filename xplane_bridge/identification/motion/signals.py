@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE, Plant
+from xplane_bridge.common.controls import SURFACES
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -75,15 +76,14 @@ SIGNALS: Mapping[str, Signal] = {
 }
 """What is read. A flight may lack what is OPTIONAL; roll and pitch may wrap."""
 
-DEFLECTIONS: Mapping[str, str] = {
-    name: f'{name}_deflection' for name in ('elevator', 'aileron', 'rudder')}
+DEFLECTIONS: Mapping[str, str] = {name: f'{name}_deflection' for name in SURFACES}
 """How the deflection of each control's surface is named; its sign is that of the control."""
 
 COMMANDED = '_commanded'
 """The end of the name of what a control was commanded to be, beside its deflection."""
 
 OPTIONAL = ('angle_of_attack', 'sideslip', 'throttle', *DEFLECTIONS.values())
-CONTROLS = (*DEFLECTIONS,)
+CONTROLS = SURFACES
 """What moments come from. The throttle is beside them: nothing but the speed follows it."""
 
 
