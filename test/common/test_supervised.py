@@ -94,6 +94,24 @@ time.sleep(99)
             os.killpg(parent.pid, signal.SIGKILL)
 
 
+@pytest.mark.parametrize('patience', [0.1, DEADLINE])
+def test_what_was_left_behind_has_its_own_time_to_end(tmp_path, patience):
+    """As a recorder of a killed experiment, which completes its file."""
+    released = tmp_path / 'released'
+    os.mkfifo(released)
+    command = (f'trap "read x < {released}; echo done; exit" INT; echo ready; '
+               'while :; do sleep 0.01; done')
+    process = Supervised(['bash', '-c', command], subprocess.PIPE, patience=patience)
+    assert process.stdout.readline() == 'ready\n'
+    process._line.close()
+    assert (process.wait(0.3) is None) == (patience == DEADLINE)
+    if patience == DEADLINE:
+        released.write_text('now\n')
+    assert process.stdout.read() == ('done\n' if patience == DEADLINE else '')
+    assert process.wait(DEADLINE) == ABANDONED
+    process.stdout.close()
+
+
 def test_a_shell_is_interrupted_with_what_it_runs(tmp_path):
     """As by a terminal: a shell that waits for a command does not pass a signal on."""
     done = tmp_path / 'done'

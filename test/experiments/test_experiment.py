@@ -248,8 +248,8 @@ def test_a_killed_experiment_leaves_no_process_and_the_next_one_flies(tmp_path):
         child.kill()
         # The recorder and the others hold no pipe of its own.
         child.communicate(timeout=30)
-    # A controller or a simulator that hung would be killed after 4 s.
-    deadline = time.monotonic() + 30.0
+    # A controller or a simulator that hung would be killed after 4 s, a recorder after 40 s.
+    deadline = time.monotonic() + 60.0
     while running(namespace):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -30,9 +30,9 @@ import threading
 from typing import IO
 
 from xplane_bridge.common import supervisor
-from xplane_bridge.common.supervisor import ABANDONED, HUNG
+from xplane_bridge.common.supervisor import ABANDONED, HUNG, PATIENCE
 
-__all__ = ['ABANDONED', 'end_with_parent', 'HUNG', 'Supervised']
+__all__ = ['ABANDONED', 'end_with_parent', 'HUNG', 'PATIENCE', 'Supervised']
 
 # Exit codes of a command that a signal has ended: 128 + its number.
 _BY_SIGNAL = 128
@@ -43,19 +43,21 @@ class Supervised:
     A command with a supervisor, which ends it and all that it has started.
 
     That happens when the command ends, after ``limit`` (s), with end(), or when this process dies.
-    The output, which includes the errors, goes to ``output``: a file or subprocess.PIPE.
-    ``descriptors`` are kept open as long as anything of it may run. OSError if there is no room
-    for another process.
+    Interrupted, it has ``patience`` (s) to end, or what end() says. The output, which includes the
+    errors, goes to ``output``: a file or subprocess.PIPE. ``descriptors`` are kept open as long as
+    anything of it may run. OSError if there is no room for another process.
     """
 
     def __init__(
         self, command: Sequence[str], output: IO[str] | int, limit: float = math.inf,
         descriptors: Sequence[int] = (), environment: Mapping[str, str] | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         self._line, other = socket.socketpair()
         with other:
             self._supervisor = subprocess.Popen(
-                [sys.executable, '-I', '-S', supervisor.__file__, str(limit), *command],
+                [sys.executable, '-I', '-S', supervisor.__file__, str(limit), str(patience),
+                 *command],
                 stdin=other.fileno(), stdout=output, stderr=subprocess.STDOUT, text=True,
                 pass_fds=descriptors, env=environment, start_new_session=True)
         self.stdout = self._supervisor.stdout

@@ -16,16 +16,16 @@
 """
 Run a command and end all that it has started, whatever happens: on its end, or on ours.
 
-    python3 supervisor.py LIMIT COMMAND...
+    python3 supervisor.py LIMIT PATIENCE COMMAND...
 
 It is a process of its own, between whoever starts a command (supervised.py) and the command, and
 adopts all of the command's descendants that lose their parent (PR_SET_CHILD_SUBREAPER), also those
 with sessions of their own. When the command ends, when LIMIT (s) is over, on a signal, or at the
 end of standard input, which comes if whoever started this dies, it interrupts the command and its
-process group, waits a moment for the command's end, and kills all that is left. How long that
-moment may be (s) can be written to standard input, whose other direction tells the command's
-process id. The exit code is the command's, 128 + N if signal N ended it, and HUNG or ABANDONED if
-it was ended from here.
+process group, waits PATIENCE (s) for the command's end, and kills all that is left. Another
+patience can be written to standard input, whose other direction tells the command's process id.
+The exit code is the command's, 128 + N if signal N ended it, and HUNG or ABANDONED if it was ended
+from here.
 
 Only the standard library is imported, and run as a file it starts in a few hundredths of a second.
 """
@@ -45,18 +45,19 @@ import time
 HUNG, ABANDONED = 124, 125
 """Exit codes: the limit was over; nobody waits for the result any more."""
 
+# A bridge gives back what it took for up to 3 s; what it ends is ended within 5 s in all.
+PATIENCE = 4.0
+
 # Of <linux/prctl.h>.
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-# A bridge gives back what it took for up to 3 s; what it ends is ended within 5 s in all.
-_PATIENCE = 4.0
 _TICK = 0.02
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command; return its exit code, HUNG or ABANDONED."""
-    limit, command = float(arguments[0]), list(arguments[1:])
+    limit, patience, command = float(arguments[0]), float(arguments[1]), list(arguments[2:])
     watched = [0]
     # A process that was forked may hold the other end of standard input, and outlive its parent.
     with suppress(OSError):
@@ -75,9 +76,9 @@ def main(arguments: Sequence[str]) -> int:
     child = _started(command, libc)
     with suppress(OSError):
         os.write(0, f'{child}\n'.encode())
-    reason, patience = _wait(child, watched, limit)
+    reason = _wait(child, watched, limit)
     if reason is not None:
-        _interrupt(child, patience)
+        _interrupt(child, _asked(patience))
     # Its group is not there if it had only just begun.
     for group_or_command in (-child, child):
         _send(group_or_command, signal.SIGKILL)
@@ -108,29 +109,27 @@ def _started(command: list[str], libc: ctypes.CDLL) -> int:
     os._exit(127)
 
 
-def _wait(child: int, watched: Sequence[int], limit: float) -> tuple[int | None, float]:
-    """Wait for the command's end; return None, or why it is waited for no longer, and how long."""
+def _wait(child: int, watched: Sequence[int], limit: float) -> int | None:
+    """Wait for the command's end; return None, or why it is waited for no longer."""
     deadline = time.monotonic() + limit
     while _runs(child):
         left = deadline - time.monotonic()
         if left <= 0.0:
-            return HUNG, _PATIENCE
+            return HUNG
         ready, _, _ = select.select(watched, [], [], None if left == math.inf else left)
-        if 0 in ready:
-            return ABANDONED, _asked()
         if ready and (
             ready[0] != watched[-1] or set(os.read(watched[-1], 4096)) & set(_SIGNALS)
         ):
-            return ABANDONED, _PATIENCE
-    return None, _PATIENCE
+            return ABANDONED
+    return None
 
 
-def _asked() -> float:
-    """Return the patience that was written to standard input, or the default."""
+def _asked(patience: float) -> float:
+    """Return the patience that was written to standard input, or else the one given."""
     try:
-        return float(os.read(0, 64))
+        return float(os.read(0, 64)) if select.select([0], [], [], 0.0)[0] else patience
     except (OSError, ValueError):
-        return _PATIENCE
+        return patience
 
 
 def _ended(child: int) -> int:

@@ -27,7 +27,7 @@ from typing import TextIO
 
 from ament_index_python.packages import get_package_prefix
 
-from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.common.supervised import PATIENCE, Supervised
 
 _PACKAGE = 'xplane_bridge'
 # Fields of /proc/PID/stat behind the name: the process group, and time in user and kernel mode.
@@ -178,7 +178,7 @@ class Processes:
         name: str = '',
     ) -> Supervised:
         path = executable if os.path.isabs(executable) else executable_path(executable)
-        process = Supervised([path, *arguments], output)
+        process = Supervised([path, *arguments], output, patience=patience or PATIENCE)
         self._running.append((name or executable, process))
         self._patience[process] = patience
         return process
@@ -205,10 +205,14 @@ class Processes:
         return None
 
     def cpu_seconds(self) -> dict[str, float]:
-        """Return the CPU time (s) used so far, by executable; 'controller' is a foreign one's."""
+        """
+        Return the CPU time (s) used so far, by executable; 'controller' is a foreign one's.
+
+        What /proc does not show is left out: it may be that of other processes.
+        """
         groups = {process.pid: name for name, process in self._running} | {
             process.pid: 'controller' for process in self._groups}
-        found = dict.fromkeys(groups.values(), 0.0)
+        found: dict[str, float] = {}
         for entry in filter(str.isdigit, os.listdir('/proc')):
             # It may just have ended.
             with suppress(OSError), open(
@@ -216,7 +220,8 @@ class Processes:
                 # The command's name, in brackets, may contain anything.
                 fields = stream.read().rpartition(')')[2].split()
                 if (name := groups.get(int(fields[_GROUP]))) is not None:
-                    found[name] += sum(map(int, fields[_CPU_TIMES])) / _CLOCK_TICKS
+                    used = sum(map(int, fields[_CPU_TIMES])) / _CLOCK_TICKS
+                    found[name] = found.get(name, 0.0) + used
         return found
 
     def runs(self, executable: str) -> bool:
