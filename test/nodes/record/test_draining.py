@@ -47,8 +47,11 @@ ON = flow(-17, -1, 16)
     ([('/bridge', ON), ('/bridge', flow(-4052, -4035))], False),
     # Another node's topic, which may have ended.
     ([('/bridge', ON), ('/autopilot', flow(-52, -35))], False),
+    # The machine has paused once.
+    ([('/bridge', ON), ('/bridge', flow(-552, -535, -35))], True),
     # Published now and then.
-    ([('/bridge', ON), ('/bridge', flow(-1035, -35)), ('/bridge', flow(-35))], False),
+    ([('/bridge', ON), ('/bridge', flow(-2035, -1035, -35)),
+      ('/bridge', flow(-2035, -35))], False),
     # All wait for the next frame.
     ([('/bridge', flow(-17, -1)), ('/bridge', flow(-18, -2))], False),
     # In lockstep nothing follows; one has stopped before the other.
@@ -88,6 +91,7 @@ def test_one_without_processor_time_waits_for_what_is_sent_again(monkeypatch, ti
     assert quiet.until() == pytest.approx(now + wait)
     expected = END + 100_000_000_000 if ticked > 0.3 else None
     assert quiet.starved() == expected
+    assert quiet.is_busy() == (ticked > 0.15)
     now += 20.0
     quiet.tick()
     # Two that follow each other are one.

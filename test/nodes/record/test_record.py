@@ -41,6 +41,7 @@ from rclpy.qos import (  # noqa: E402
     ReliabilityPolicy,
 )
 from rclpy.serialization import deserialize_message  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import NavSatFix  # noqa: E402
 
 from harness import process  # noqa: E402
@@ -323,6 +324,52 @@ def test_what_was_received_before_the_end_is_recorded_however_busy_the_machine(
         monkeypatch.setattr(draining, 'time', slow)
         recorder.drain(executor)
         assert recorder.summary().startswith('100 messages')
+    node.destroy_node()
+
+
+def test_it_is_behind_by_what_one_node_publishes_not_by_the_clock(ros, tmp_path, monkeypatch):
+    """In lockstep /clock goes on after the end; and a node may be known later than its topics."""
+    controls_publisher = ros.observer.create_publisher(FlightControls, '/uav/controls', 200)
+    others = {name: ros.observer.create_publisher(kind, name, 200) for name, kind in (
+        ('/clock', Clock), ('/uav/fix', NavSatFix))}
+    node = Node('record', context=ros.context)
+    executor = SingleThreadedExecutor(context=ros.context)
+    executor.add_node(node)
+    discovered = node.get_publishers_info_by_topic
+
+    def unknown(topic):
+        found = discovered(topic)
+        for one in found:
+            one.node_name = f'_NODE_NAME_UNKNOWN_{topic}'
+        return found
+
+    with Recorder(node, str(tmp_path / 'flight.mcap'), '/uav') as recorder:
+        def publish(publisher, messages):
+            before = int(recorder.summary().split()[0])
+            for message in messages:
+                publisher.publish(message)
+            ros.wait_for(lambda: executor.spin_once(0.05) or int(
+                recorder.summary().split()[0]) == before + len(messages), 'the messages')
+
+        def heard():
+            recorder.discover()
+            return all(one.get_subscription_count() for one in (
+                controls_publisher, *others.values()))
+
+        monkeypatch.setattr(node, 'get_publishers_info_by_topic', unknown)
+        ros.wait_for(heard, 'the recorder')
+        publish(controls_publisher, [controls(number) for number in range(20)])
+        ended = time.time_ns()
+        while time.time_ns() < ended + 150_000_000:
+            publish(others['/clock'], [Clock()])
+        asked = time.time_ns()
+        publish(others['/clock'], [Clock()])
+        assert not recorder._is_behind(asked, None)
+        publish(others['/uav/fix'], [NavSatFix()])
+        assert not recorder._is_behind(asked, None)
+        monkeypatch.undo()
+        recorder.discover()
+        assert recorder._is_behind(asked, None)
     node.destroy_node()
 
 

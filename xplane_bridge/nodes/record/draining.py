@@ -32,8 +32,8 @@ SENT_AGAIN = 3.5
 # Longer than that only where something is known to be missing: a machine without processor time
 # answered heartbeats after 8 s, and a publisher's clock may be behind.
 LONGEST = 15.0
-# A topic flows if it had so many messages, the newest two of which were published within that
-# time, ns ...
+# A topic flows if it had so many messages, and the newest two or the two before were published
+# within that time, ns: a machine may have paused once ...
 _MANY = 10
 _CLOSE = 300_000_000
 # ... and the newest within that time before the question: what the middleware has dropped, and all
@@ -46,24 +46,24 @@ _PERIODS = 3
 
 
 class Flow:
-    """How many messages of a topic came; when the newest two were published, ns since 1970."""
+    """How many messages of a topic came; when the newest was published, ns since 1970."""
 
-    __slots__ = ('count', 'newest', 'previous')
+    __slots__ = ('_gaps', 'count', 'newest')
 
     def __init__(self) -> None:
         self.count = 0
         self.newest = 0
-        self.previous = 0
+        self._gaps: tuple[float, float] = (math.inf, math.inf)
 
     def add(self, published: int) -> None:
         """Take note of a message's publication."""
         self.count += 1
-        self.previous = self.newest
+        self._gaps = (published - self.newest, self._gaps[0])
         self.newest = published
 
     def period(self) -> float:
-        """Return the time between the newest two messages, ns; infinite if it does not flow."""
-        gap = self.newest - self.previous
+        """Return the time between two of the newest messages, ns; infinite if it does not flow."""
+        gap = min(self._gaps)
         return gap if self.count >= _MANY and gap < _CLOSE else math.inf
 
 
@@ -125,10 +125,13 @@ class Quiet:
             return None
         return time.time_ns() - round((time.monotonic() - self._starved_from) * 1e9)
 
+    def is_busy(self) -> bool:
+        """Return whether the machine was too busy for a tick in time, not long ago."""
+        return self._ticked - self._late_at < LONGEST
+
     def until(self) -> float:
         """Return the end of the quiet that begins now, on the monotonic clock."""
         self.tick()
         if self.starved() is not None:
             return self._ticked + max(self._sent_again, _BUSY_QUIET)
-        busy = self._ticked - self._late_at < LONGEST
-        return self._ticked + (_BUSY_QUIET if busy else _QUIET)
+        return self._ticked + (_BUSY_QUIET if self.is_busy() else _QUIET)

@@ -181,7 +181,7 @@ class Recorder:
                 deadline = self._quiet.until()
             elif left == 0.0:
                 starved = self._quiet.starved()
-                longest = self._sent_again if starved is None else draining.LONGEST
+                longest = draining.LONGEST if self._quiet.is_busy() else self._sent_again
                 if time.monotonic() > began + longest or not self._is_behind(called, starved):
                     return
                 deadline = self._quiet.until()
@@ -189,7 +189,9 @@ class Recorder:
     def _is_behind(self, asked: int, starved: int | None) -> bool:
         return draining.is_behind([
             (f'{one.node_namespace}/{one.node_name}', topic.flow)
-            for topic in self._topics.values() if len(topic.publishers) == 1
+            for topic in self._topics.values()
+            # /clock and the diagnostics go on where everything else waits for a command.
+            if len(topic.publishers) == 1 and topic.name not in _BESIDE
             for one in topic.publishers.values()], asked, starved)
 
     def discover(self) -> None:
@@ -266,9 +268,10 @@ class Recorder:
         """Subscribe so that all publishers match; subscribe anew if a new one offers less."""
         topic.present = len(publishers)
         new = [one for one in publishers if bytes(one.endpoint_gid) not in topic.publishers]
+        # The name of a node may come after its topics.
+        topic.publishers.update((bytes(one.endpoint_gid), one) for one in publishers)
         if not new:
             return
-        topic.publishers.update((bytes(one.endpoint_gid), one) for one in new)
         if topic.channel is not None and not topic.warned and not all(
             rosbag2.effectively_same(one.qos_profile, recorded)
             for one in new for recorded in topic.profiles
