@@ -32,9 +32,10 @@ from xplane_bridge.common.drawing import (
     RED,
     save,
 )
-from xplane_bridge.identification.compatibility import Compatibility, OUTPUTS
+from xplane_bridge.identification.compatibility import Compatibility
 from xplane_bridge.identification.identify import Identified
 from xplane_bridge.identification.motion.signals import Array
+from xplane_bridge.identification.reconstruction import OUTPUTS
 
 _DEGREES = {'rad': 'deg', 'rad/s': 'deg/s'}
 _UNITS = {

@@ -22,11 +22,12 @@ from typing import Any
 
 from xplane_bridge.aircraft.studies.modes import UNCONTROLLED
 from xplane_bridge.common.text import aligned
-from xplane_bridge.identification.compatibility import Compatibility, ERRORS
+from xplane_bridge.identification.compatibility import Compatibility
 from xplane_bridge.identification.disturbances import estimated_modes, EstimatedModes
 from xplane_bridge.identification.estimation.output_error import Estimate, Fit
 from xplane_bridge.identification.identify import IDENTIFIABLE, Identification, Identified
 from xplane_bridge.identification.motion.equations import MAGNITUDE, SPEED
+from xplane_bridge.identification.reconstruction import ERRORS
 from xplane_bridge.identification.truth import Slope, Truth
 
 # A slope whose range is wider than this part of it is not constant.
