@@ -24,6 +24,7 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.identification.compatibility import check_compatibility
 from xplane_bridge.identification.motion.signals import IdentificationError
+from xplane_bridge.identification.stirred import noise, TRIALS
 
 FLOW = ('true_airspeed', 'angle_of_attack', 'sideslip')
 
@@ -35,9 +36,9 @@ def measured(**errors):
     values = {name: one.copy() for name, one in exact.values.items()}
     for name, error in errors.items():
         values[name] = error(values[name], exact.times)
-    for name, noise in (('true_airspeed', 0.05), ('angle_of_attack', 1e-3), ('sideslip', 1e-3),
+    for name, size in (('true_airspeed', 0.05), ('angle_of_attack', 1e-3), ('sideslip', 1e-3),
                         ('roll', 2e-4), ('pitch', 2e-4)):
-        values[name] = values[name] + noise * random.standard_normal(len(exact.times))
+        values[name] = values[name] + size * random.standard_normal(len(exact.times))
     return replace(exact, values=values)
 
 
@@ -87,3 +88,43 @@ def test_an_attitude_that_drifts_is_not_taken_for_a_bias_of_a_gyro(without):
         pitch=lambda values, times: values + 3e-4 * times)], synthetic.AIRFRAME)
     assert abs(drifting.errors['pitch_rate_bias'].value
                - without['pitch_rate_bias'].value) < 1.5e-4
+
+
+def test_the_noise_of_a_signal_is_told_from_its_motion():
+    times = np.arange(0.0, 14.0, 1.0 / 60.0)
+    motion = np.sin(2.0 * times) + (times > 5.0)
+    random = np.random.default_rng(3)
+    noisy = motion + 0.01 * random.standard_normal(len(times))
+    noisy[::3] = np.nan
+    assert noise(noisy) == pytest.approx(0.01, rel=0.15)
+    noisy[1::3] = np.nan
+    assert noise(noisy) == pytest.approx(0.01, rel=0.15)
+    assert noise(motion) < 1e-4
+    assert noise(noisy[:60]) == 0.0
+
+
+def test_noise_that_is_integrated_is_in_the_bounds():
+    """The path that comes of it, which a model is flown along, differs by as much as is said."""
+    exact = synthetic.longitudinal(seconds=14.0).measured.values['angle_of_attack']
+    off, errors, trials = [], [], []
+    for seed in range(12):
+        gyro = 3e-3 * np.random.default_rng(seed).standard_normal(len(exact))
+        found = check_compatibility(
+            [measured(pitch_rate=lambda values, _, gyro=gyro: values + gyro)], synthetic.AIRFRAME)
+        (motion,) = found.motions
+        off.append(motion['angle_of_attack'] - exact)
+        each = np.array([other['angle_of_attack'] - motion['angle_of_attack']
+                         for (other,) in found.other_motions])
+        errors.append(each[:-TRIALS])
+        trials.append(each[-TRIALS:])
+
+    def size(changes):
+        # A constant of the vane is a parameter of its own.
+        return np.sqrt(np.mean(np.square(changes - changes.mean(axis=-1, keepdims=True))))
+
+    scattered = size(off - np.mean(off, axis=0))
+    by_errors, by_noise = (
+        size(np.array(one)) * np.sqrt(one[0].shape[0]) for one in (errors, trials))
+    # The outputs hardly show it.
+    assert by_errors < 0.6 * scattered
+    assert 0.6 < scattered / np.hypot(by_errors, by_noise) < 1.2

@@ -24,6 +24,8 @@ Aircraft System Identification, AIAA 2006, chapter 10.
 The air is taken as still, or as moving steadily with the aircraft. Where it does not, in gusts,
 the flow is as the vanes measure it, and only the attitude is checked. Sensors are taken as at the
 centre of gravity.
+
+What is integrated has noise too. Its effect on the motion is in the bounds by trials (stirred.py).
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from xplane_bridge.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.identification.estimation.output_error import Estimate
 from xplane_bridge.identification.gusts import has_gusts, VANES, vanes
 from xplane_bridge.identification.motion.airframe import Airframe
-from xplane_bridge.identification.motion.equations import Motion
+from xplane_bridge.identification.motion.equations import Motion, RATES
 from xplane_bridge.identification.motion.signals import Array, Flight, IdentificationError, Mask
 from xplane_bridge.identification.reconstruction import (
     AT,
@@ -46,10 +48,12 @@ from xplane_bridge.identification.reconstruction import (
     ERRORS,
     FLOW,
     flow,
+    FORCES,
     OUTPUTS,
     OWN,
     Reconstruction,
 )
+from xplane_bridge.identification.stirred import stirred
 
 # Standard deviations of the outputs to begin with, and the smallest (m/s, rad): below that it is
 # the integration that differs, and no sensor.
@@ -70,9 +74,10 @@ class Compatibility:
     What was found of the sensors: ``errors`` by the names of ERRORS.
 
     ``raw`` are the manoeuvres as measured, ``motions`` the corrected ones; ``other_motions`` those
-    with other errors that are as likely, each by a standard deviation in one of independent
-    directions. ``reconstructed`` (n, 5) are the OUTPUTS of each as the sensors would have shown
-    them, ``misfit`` is the rms difference of each output from that (SI).
+    with other errors that are as likely: each by a standard deviation in one of independent
+    directions, and by more noise of what is integrated. ``reconstructed`` (n, 5) are the OUTPUTS
+    of each as the sensors would have shown them, ``misfit`` is the rms difference of each output
+    from that (SI).
     """
 
     errors: Mapping[str, Estimate]
@@ -108,6 +113,8 @@ def check_compatibility(
     motions, *others = every.corrected(
         parts, np.vstack((found.theta, found.theta + _directions(found.covariance))), airframe,
         gusts)
+    trials = stirred(parts, (*FORCES, *RATES))
+    others += every.corrected(parts, _answers(every, found, trials), airframe, gusts, trials)
     if parts[0].surfaces:
         # What surfaces did between two times is not known either.
         others.append([motion.without_jumps() for motion in motions])
@@ -135,12 +142,20 @@ def _with_vanes(
 
 
 class _Fitted(NamedTuple):
-    """The parameters and their covariance; outputs (n, manoeuvres, 5), and what is left."""
+    """
+    The parameters and their covariance; outputs (n, manoeuvres, 5), and what is left.
+
+    ``information`` (p, p) and ``table`` (known outputs, p), the slopes over the ``deviations``
+    (5,) of the outputs, are those of the last step.
+    """
 
     theta: Array
     covariance: Array
     outputs: Array
     left: Array
+    information: Array
+    table: Array
+    deviations: Array
 
 
 def _fitted(every: Reconstruction, known: Mask, velocity: float) -> _Fitted:
@@ -175,14 +190,26 @@ def _fitted(every: Reconstruction, known: Mask, velocity: float) -> _Fitted:
         information, [left[:n, at] for at, n in enumerate(every.lengths)],
         [slopes[:n, at] for at, n in enumerate(every.lengths)], deviations ** 2,
         np.diag(1.0 / likely ** 2))
-    return _Fitted(theta, covariance, outputs, left)
+    return _Fitted(theta, covariance, outputs, left, information, table, deviations)
+
+
+def _answers(
+    every: Reconstruction, found: _Fitted, trials: Sequence[Sequence[Flight]]
+) -> Array:
+    """Return the parameters that fit the same outputs with other inputs (trials, p)."""
+    thetas = np.repeat(found.theta[None], len(trials), axis=0)
+    left = (found.outputs[:, :, None] - every.outputs(
+        every.states(thetas, trials), thetas)) / found.deviations
+    known = np.isfinite(found.left)
+    return thetas + _solved(found.information, found.table.T @ np.stack(
+        [left[:, :, at][known] for at in range(len(trials))], axis=1)).T
 
 
 def _solved(information: Array, gradient: Array) -> Array:
     scale = np.sqrt(np.diag(information))
     found: Array = np.linalg.solve(
-        information / np.outer(scale, scale) + 1e-12 * np.eye(len(scale)), gradient / scale)
-    return found / scale
+        information / np.outer(scale, scale) + 1e-12 * np.eye(len(scale)), (gradient.T / scale).T)
+    return (found.T / scale).T
 
 
 def _directions(covariance: Array) -> Array:

@@ -61,6 +61,8 @@ ERRORS: Mapping[str, tuple[str, float]] = {
     'roll_bias': ('rad', 0.01),
     'pitch_bias': ('rad', 0.01),
     'air_data_delay': ('s', 0.03),
+    # No manoeuvre shows it: a temperature that is 1.5 K off, or another gas than the standard's.
+    'density_scale': ('', 0.005),
 }
 AT = {name: at for at, name in enumerate(ERRORS)}
 FORCES = ('specific_force_x', 'specific_force_y', 'specific_force_z')
@@ -79,15 +81,10 @@ class Reconstruction:
 
     def __init__(self, parts: Sequence[Flight], step: float) -> None:
         self.lengths = [len(part.times) for part in parts]
-        longest = max(self.lengths)
-
-        def padded(of: Sequence[Array]) -> Array:
-            return np.stack([np.concatenate((
-                one, np.repeat(one[-1:], longest - len(one), axis=0))) for one in of], axis=1)
-
-        self.inputs = padded([_inputs(part, step) for part in parts])
-        self.steps = padded([np.append(np.diff(part.times), 0.0) for part in parts])
-        self.measured = padded([
+        self.step = step
+        self.inputs = self._inputs([parts])
+        self.steps = self._padded([np.append(np.diff(part.times), 0.0) for part in parts])
+        self.measured = self._padded([
             np.stack([part.values.get(name, np.full(len(part.times), np.nan))
                       for name in OUTPUTS], axis=1) for part in parts])
         for at, length in enumerate(self.lengths):
@@ -100,6 +97,16 @@ class Reconstruction:
             np.concatenate((self._start(part), np.zeros(len(DRIFTS)))) for part in parts])
         self.since = np.cumsum(self.steps, axis=0) - self.steps
         self.size = len(ERRORS) + self.starts.size
+
+    def _padded(self, of: Sequence[Array]) -> Array:
+        longest = max(self.lengths)
+        return np.stack([np.concatenate((
+            one, np.repeat(one[-1:], longest - len(one), axis=0))) for one in of], axis=1)
+
+    def _inputs(self, trials: Sequence[Sequence[Flight]]) -> Array:
+        """Return what is integrated in each of some trials (n, manoeuvres, trials, 6)."""
+        return np.stack([self._padded([_inputs(part, self.step) for part in parts])
+                         for parts in trials], axis=2)
 
     @staticmethod
     def _own(thetas: Array) -> Array:
@@ -127,27 +134,34 @@ class Reconstruction:
             speed * np.cos(alpha) * np.cos(beta), speed * np.sin(beta),
             speed * np.sin(alpha) * np.cos(beta), first('roll'), first('pitch')])
 
-    def states(self, thetas: Array) -> Array:
-        """Return u, v, w, roll, pitch for a batch of parameters: (n, manoeuvres, batch, 5)."""
+    def states(self, thetas: Array, trials: Sequence[Sequence[Flight]] = ()) -> Array:
+        """
+        Return u, v, w, roll, pitch for a batch of parameters: (n, manoeuvres, batch, 5).
+
+        ``trials`` are manoeuvres that were measured otherwise, for each of the batch.
+        """
+        every = self._inputs(trials) if trials else self.inputs
         x = np.ascontiguousarray(self._own(thetas)[..., :_STATES].transpose(2, 1, 0))
         biases, scales = thetas[:, :6], 1.0 + thetas[:, 6:12]
-        found = np.empty((len(self.inputs), *x.shape))
-        for at, (inputs, steps) in enumerate(zip(self.inputs, self.steps, strict=True)):
+        found = np.empty((len(every), *x.shape))
+        for at, (inputs, steps) in enumerate(zip(every, self.steps, strict=True)):
             found[at] = x
-            given = ((inputs[:, None, :] - biases) / scales).transpose(2, 0, 1)
+            given = ((inputs - biases) / scales).transpose(2, 0, 1)
             h = steps[:, None]
             x = x + h * _slopes(x + 0.5 * h * _slopes(x, given), given)
         return found.transpose(0, 2, 3, 1)
 
     def corrected(
-        self, parts: Sequence[Flight], thetas: Array, airframe: Airframe, gusts: bool
+        self, parts: Sequence[Flight], thetas: Array, airframe: Airframe, gusts: bool,
+        trials: Sequence[Sequence[Flight]] = (),
     ) -> list[list[Motion]]:
-        """Return the manoeuvres without the errors, for a batch of these."""
-        states = self.states(thetas)
-        return [[_corrected(part, dict(zip(ERRORS, theta.tolist(), strict=False)),
-                            states[:n, at, trial], airframe, gusts)
+        """Return the manoeuvres without the errors, for a batch of these, or of ``trials``."""
+        states = self.states(thetas, trials)
+        return [[_corrected(part, trial[at], dict(zip(ERRORS, theta.tolist(), strict=False)),
+                            states[:n, at, number], airframe, gusts)
                  for at, (part, n) in enumerate(zip(parts, self.lengths, strict=True))]
-                for trial, theta in enumerate(thetas)]
+                for number, (theta, trial) in enumerate(zip(
+                    thetas, trials or [parts] * len(thetas), strict=True))]
 
     def outputs(self, states: Array, thetas: Array) -> Array:
         """Return the OUTPUTS as the sensors would show them (n, manoeuvres, batch, 5)."""
@@ -203,13 +217,14 @@ def _slopes(x: Array, given: Array) -> Array:
 
 
 def _corrected(
-    part: Flight, errors: Mapping[str, float], states: Array, airframe: Airframe, gusts: bool
+    part: Flight, trial: Flight, errors: Mapping[str, float], states: Array, airframe: Airframe,
+    gusts: bool,
 ) -> Motion:
     def right(name: str, values: Array) -> Array:
         bias, scale = errors.get(f'{name}_bias', 0.0), errors.get(f'{name}_scale', 0.0)
         return (values - bias) / (1.0 + scale)
 
-    filled = {name: right(name, part.filled(name)) for name in part.values if part.has(name)}
+    filled = {name: right(name, trial.filled(name)) for name in part.values if part.has(name)}
     measured = {name: right(name, values) for name, values in part.values.items()}
     delay = errors['air_data_delay']
     found = dict(zip(FLOW, flow(states), strict=True))
