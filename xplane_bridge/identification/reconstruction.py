@@ -61,7 +61,7 @@ ERRORS: Mapping[str, tuple[str, float]] = {
     'roll_bias': ('rad', 0.01),
     'pitch_bias': ('rad', 0.01),
     'air_data_delay': ('s', 0.03),
-    # No manoeuvre shows it: a temperature that is 1.5 K off, or another gas than the standard's.
+    # No manoeuvre shows it: a temperature that is 1.5 K off, say, or humid air.
     'density_scale': ('', 0.005),
 }
 AT = {name: at for at, name in enumerate(ERRORS)}

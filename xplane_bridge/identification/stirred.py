@@ -46,10 +46,11 @@ def stirred(parts: Sequence[Flight], names: Sequence[str]) -> list[list[Flight]]
     each time that this is called.
     """
     generator = np.random.default_rng(0)
-    share = 1.0 / np.sqrt(TRIALS)
+    sizes = [{name: noise(part.values[name]) / np.sqrt(TRIALS) for name in names
+              if part.has(name)} for part in parts]
     return [[replace(part, values={**part.values, **{
-        name: part.values[name] + share * noise(part.values[name]) * generator.standard_normal(
-            len(part.times)) for name in names if part.has(name)}}) for part in parts]
+        name: part.values[name] + size * generator.standard_normal(len(part.times))
+        for name, size in each.items()}}) for part, each in zip(parts, sizes, strict=True)]
         for _ in range(TRIALS)]
 
 
