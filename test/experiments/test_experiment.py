@@ -50,8 +50,9 @@ from xplane_bridge.flights.flight import Silent
 from xplane_bridge.flights.order import Keep, Link, Order
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.start import simulated_start
+from xplane_bridge.links.unused_ports import free_ports
 from xplane_bridge.nodes.flight import launch
-from xplane_bridge.nodes.flight.bridges import bridge_parameters, free_ports
+from xplane_bridge.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.nodes.flight.flight import RosFlight
 from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.vehicle import Vehicle

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 import json
-import random
-import socket
 from typing import Any
 
 from rclpy.exceptions import InvalidNamespaceException
@@ -33,7 +31,6 @@ from xplane_bridge.simulators.registry import Simulator
 # Updates per simulated second.
 RATE = 50.0
 _BUDGET = 240.0
-_LOOPBACK = '127.0.0.1'
 # Messages that a publisher keeps for a recorder that is starved on a busy machine: with the
 # default of 10, a fifth of a second would leave a gap in the recording.
 KEPT = 1000
@@ -41,9 +38,6 @@ KEPT = 1000
 _ABSENT = {'fdmdata': ('fix_velocity', 'controls', 'engines')}
 AUTOPILOT = (
     'command/controls', 'autopilot/active_target', 'autopilot/level', 'autopilot/active_path')
-# Linux hands out those from 32768 on, others still higher ones.
-_NOT_HANDED_OUT = range(10000, 32000)
-_TRIES = 50
 
 
 def bridge_parameters(
@@ -121,32 +115,3 @@ def ros_arguments(
         # JSON is YAML: a string stays a string, a float keeps its decimal point.
         arguments += ['-p', f'{name}:={json.dumps(value)}']
     return arguments
-
-
-def free_ports(count: int) -> int:
-    """Return the first of ``count`` consecutive unused UDP ports on this computer."""
-    # Those that the system hands out would be taken by somebody else before a child has them.
-    chance = random.Random()
-    for _ in range(_TRIES):
-        first = chance.choice(_NOT_HANDED_OUT)
-        held: list[socket.socket] = []
-        try:
-            for port in range(first, first + count):
-                held.append(_bound(port))
-            return first
-        except OSError:
-            continue
-        finally:
-            for one in held:
-                one.close()
-    raise OSError(f'there are no {count} consecutive free UDP ports')
-
-
-def _bound(port: int) -> socket.socket:
-    found = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    try:
-        found.bind((_LOOPBACK, port))
-    except OSError:
-        found.close()
-        raise
-    return found

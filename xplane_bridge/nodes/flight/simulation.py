@@ -44,6 +44,7 @@ from xplane_bridge.flights.analysis.quantities import (
 from xplane_bridge.flights.order import DIRECT, Order, web_parameters
 from xplane_bridge.flights.scenario.start import fleet_start, simulated_start
 from xplane_bridge.flights.script import ExperimentError
+from xplane_bridge.links.unused_ports import free_ports
 from xplane_bridge.nodes.common.spinning import spin_until
 from xplane_bridge.nodes.flight import bridges as peers
 from xplane_bridge.nodes.flight.processes import Processes
@@ -217,8 +218,8 @@ def _start_behind_bridge(
     host, port = link.host, link.port or simulator.port
     data_port = simulator.data_port
     if not host:
-        host, data_port = '127.0.0.1', peers.free_ports(1)
-        port = peers.free_ports(simulator.ports)
+        host, data_port = '127.0.0.1', free_ports(1)
+        port = free_ports(simulator.ports)
         processes.start('simulator_node', peers.ros_arguments(namespace, {
             'sim': simulator.name, 'port': port, 'data_port': data_port, 'speed': link.speed,
             'lockstep': link.lockstep, 'seed': order.seed, 'loss': link.loss,
