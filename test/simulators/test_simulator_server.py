@@ -25,6 +25,7 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
+from kept_ports import kept_endpoint
 from memory_endpoint import MemoryEndpoint
 
 from xplane_bridge.aircraft.aircraft import Aircraft
@@ -184,7 +185,7 @@ def client():
 
 def udp_frontend(plugin_version='rc6', **options):
     """Return a frontend on a free port."""
-    return XpcFrontend(UdpEndpoint(), plugin_version, **options)
+    return XpcFrontend(kept_endpoint(), plugin_version, **options)
 
 
 def test_a_lock_step_client_is_answered_frame_by_frame(client):

@@ -30,6 +30,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from dripping import dripping
+from kept_ports import kept_endpoint, kept_port
 from lifecycle_msgs.msg import State
 from masked import masked
 from nav_msgs.msg import Odometry
@@ -141,7 +142,8 @@ def flying(aircraft=None, held=False, frontends=None, **options):
 
     ``frontends`` is a list to put the frontend into.
     """
-    frontend = FdmdataFrontend(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0), held)
+    frontend = FdmdataFrontend(
+        kept_endpoint(), kept_endpoint(), ('127.0.0.1', kept_port()), held)
     if frontends is not None:
         frontends.append(frontend)
     with running(frontend, make_world=lambda: World(aircraft or Aircraft()), **options) as server:
@@ -757,7 +759,7 @@ def test_held_is_said_with_what_to_do(ros):
 
 
 def test_huginn_that_is_not_there_yet_is_awaited(ros):
-    frontend = FdmdataFrontend(UdpEndpoint(), UdpEndpoint(), ('127.0.0.1', 0))
+    frontend = FdmdataFrontend(kept_endpoint(), kept_endpoint(), ('127.0.0.1', kept_port()))
     with running(frontend) as server:
         parameters = {'data_port': frontend.data.address[1]}
         server.switch_off()

@@ -26,6 +26,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
+from kept_ports import kept_endpoint
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Log
 from rosgraph_msgs.msg import Clock
@@ -36,7 +37,6 @@ from xplane_bridge.nodes.common.diagnostics import OK, WARN
 from xplane_bridge.nodes.vehicle.clock import SimulatorClock, SimulatorTime
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
-from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.xplane_udp.frontend import XplaneUdpFrontend
 
@@ -170,7 +170,7 @@ def _xpc(x_plane):
 @contextmanager
 def _xplane_udp(_, version=12):
     data_port = free_port()
-    frontend = XplaneUdpFrontend(UdpEndpoint(), version, sender=UdpEndpoint())
+    frontend = XplaneUdpFrontend(kept_endpoint(), version, sender=kept_endpoint())
     with running(frontend) as server:
         yield server, XplaneUdpNode, {
             'port': frontend.endpoint.address[1], 'data_port': data_port, 'version': str(version)}

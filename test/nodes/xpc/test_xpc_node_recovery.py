@@ -80,8 +80,9 @@ def test_a_commander_killed_in_flight(ros, x_plane, action):
         assert not watchdog.expired
         child.kill()
         ros.wait_for(lambda: watchdog.expired, 'the watchdog')
-    level, message, _ = ros.diagnosed('commands', node=node)
-    assert (level, message) == (DiagnosticStatus.WARN, 'commands stopped arriving')
+    # On a busy machine one more command may arrive only now, and is watched anew.
+    ros.diagnosed('commands', lambda level, message, _: (level, message) == (
+        DiagnosticStatus.WARN, 'commands stopped arriving'), node)
     ailerons, roll = 'fcs/aileron-cmd-norm', 'velocities/p-rad_sec'
     if action == 'hold':
         assert peer.jsbsim(ailerons) == pytest.approx(0.3)

@@ -28,6 +28,7 @@ pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import TwistWithCovarianceStamped
+from kept_ports import kept_endpoint
 from masked import masked
 from nav_msgs.msg import Odometry
 from rclpy.lifecycle import TransitionCallbackReturn
@@ -67,7 +68,7 @@ CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle', 'flaps', 'speedbrake')
 
 def make_frontend(version, data_port, **options):
     return XplaneUdpFrontend(
-        UdpEndpoint(), version, sender=UdpEndpoint() if version >= 7 else None,
+        kept_endpoint(), version, sender=kept_endpoint() if version >= 7 else None,
         data_target=('127.0.0.1', data_port) if version < 9 else None, **options)
 
 

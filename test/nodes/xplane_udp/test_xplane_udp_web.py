@@ -26,6 +26,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
+from kept_ports import kept_endpoint, kept_port
 from masked import masked
 from std_msgs.msg import String
 
@@ -35,7 +36,6 @@ from xplane_bridge.msg import AircraftPose, DatarefValues
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.xplane_udp import web_api as node_side
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
-from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.xplane_udp import web_server as simulator_side
 from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
@@ -51,7 +51,7 @@ WITH_SOCKET = find_spec('wsproto') is not None
 @contextmanager
 def flying(web=None):
     """Run the simulated X-Plane; its ``parameters`` are what a node needs to find it."""
-    frontend = XplaneUdpFrontend(UdpEndpoint(), sender=UdpEndpoint(), web=web)
+    frontend = XplaneUdpFrontend(kept_endpoint(), sender=kept_endpoint(), web=web)
     with running(frontend) as server:
         server.parameters = {
             'version': '12', 'port': frontend.endpoint.address[1], 'data_port': free_port()}
@@ -72,7 +72,7 @@ def hold(ros, action, **more):
 
 
 def test_datarefs_flights_and_held_commands(ros):
-    with flying(WebServer(('127.0.0.1', 0))) as server:
+    with flying(WebServer(('127.0.0.1', kept_port()))) as server:
         node = start(ros, web_press=0.1, **server.parameters)
         level, text, values = ros.diagnosed(
             'web api', lambda level, text, values: 'answers' in text, node)
@@ -131,7 +131,7 @@ def test_datarefs_flights_and_held_commands(ros):
 
 def test_datarefs_both_ways_by_the_websocket_through_a_restart_of_xplane(ros):
     pytest.importorskip('wsproto', reason='wsproto is not installed')
-    with flying(WebServer(('127.0.0.1', 0))) as server:
+    with flying(WebServer(('127.0.0.1', kept_port()))) as server:
         node = start(ros, web_datarefs=[TAIL, f'{PATHS}[3]', 'sim/no'], **server.parameters)
         ros.subscribe(DatarefValues, 'dataref_values', LATCHED)
         heard = ros.messages['dataref_values']
@@ -173,7 +173,7 @@ def test_without_wsproto_commands_are_held_by_presses_and_it_is_said(ros, monkey
 
     for part in (node_side, simulator_side):
         monkeypatch.setattr(part, 'check_installed', absent)
-    with flying(WebServer(('127.0.0.1', 0))) as server:
+    with flying(WebServer(('127.0.0.1', kept_port()))) as server:
         node = start(ros, web_press=0.1, **server.parameters)
         ros.diagnosed('web api', lambda level, text, values: 'answers' in text and (
             values['WebSocket'] == 'it needs the Python package wsproto'), node)

@@ -28,6 +28,7 @@ pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
 from hypothesis import given
 from hypothesis import strategies as st
+from kept_ports import kept_endpoint, kept_port
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.links.http_queue import HttpQueue
@@ -44,7 +45,6 @@ from xplane_bridge.sessions.xplane_web.socket import (
     Watched,
 )
 from xplane_bridge.sessions.xplane_web.web_client import WebClient
-from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
@@ -392,8 +392,8 @@ def talking(address):
 
 def test_over_a_real_socket_through_a_restart_of_xplane():
     pytest.importorskip('wsproto', reason='wsproto is not installed')
-    web = WebServer(('127.0.0.1', 0))
-    with running(XplaneUdpFrontend(UdpEndpoint(), sender=UdpEndpoint(), web=web)) as server, \
+    web = WebServer(('127.0.0.1', kept_port()))
+    with running(XplaneUdpFrontend(kept_endpoint(), sender=kept_endpoint(), web=web)) as server, \
             talking(web.address) as ask:
         client = ask.client
         for _ in range(2):

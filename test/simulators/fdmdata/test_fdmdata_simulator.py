@@ -29,11 +29,11 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from kept_ports import kept_endpoint, kept_port
 from vector_files import vectors
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
-from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.fdmdata import FdmdataFrontend, Huginn
 from xplane_bridge.simulators.http import MOST_CONNECTIONS
@@ -206,8 +206,8 @@ def test_even_parked_something_changes_and_held_nothing_does():
 
 def make_frontend(rpc=True, held=False, faults=None):
     return FdmdataFrontend(
-        UdpEndpoint(faults=faults), UdpEndpoint(faults=faults),
-        ('127.0.0.1', 0) if rpc else None, held)
+        kept_endpoint(faults=faults), kept_endpoint(faults=faults),
+        ('127.0.0.1', kept_port()) if rpc else None, held)
 
 
 def client(frontend, timeout=DEADLINE):

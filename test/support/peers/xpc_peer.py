@@ -17,6 +17,7 @@
 from contextlib import contextmanager
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
+from kept_ports import kept_endpoint
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, NavSatFix
 
@@ -25,7 +26,6 @@ from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.sessions.base import PeerState
-from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import XpcFrontend
@@ -85,7 +85,7 @@ class XpcPeer:
 @contextmanager
 def flying(make_world=lambda: World(Aircraft()), frame_rate=60.0, port=0, **options):
     """Run X-Plane with the plugin for as long as the context lasts."""
-    frontend = XpcFrontend(UdpEndpoint(port=port), **options)
+    frontend = XpcFrontend(kept_endpoint(port), **options)
     with running(frontend, make_world=make_world, frame_rate=frame_rate) as server:
         yield XpcPeer(server, frontend)
 
