@@ -22,13 +22,14 @@ play() runs a list of Incidents and checks that
 - after a quiet time each requested value is fresh, or reported missing if the peer lacks it;
 - after stop() the peer is as others left it.
 
-lose() drops the datagrams, or the replies, of one thing that must be true in the end, and checks
-that it is, or that an error was told.
+What must be true in the end, whatever is lost, late or comes twice: mould_losses.py.
 """
 
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field
+import heapq
+import itertools
 import random
 
 from xplane_bridge.sessions.base import CommandDone
@@ -39,10 +40,11 @@ LIFETIME = 0.5
 QUIET = 40.0
 # How long after the session's end its last datagrams may still be sent, at its own pace.
 FAREWELL = 3.0
-# What a lost datagram may need to be sent again and shown.
-REPEATED = 6.0
 # Nobody else writes for this long before and after a takeover, so a session can tell who wrote.
 CALM = 4.0
+# After how many seconds the copies of a datagram arrive.
+AT_ONCE = (0.0,)
+NEVER = ()
 
 OURS, THEIRS = 'the session', 'somebody else'
 
@@ -112,6 +114,9 @@ class Adapter(ABC):
     known_dead_for = known_lossy_for = known_frozen_for = float('inf')
     # Whether the session can tell its own writes to a previous run apart.
     known_after_restart = True
+    # Whether its link is a line, on which nothing comes twice or overtakes: a late datagram delays
+    # all that follow it.
+    in_order = False
     # Whether a command has to repeat earlier commands.
     repeats = False
     # What must be true in the end, by name: a function (session, now) that asks for it, and the
@@ -201,8 +206,13 @@ class World:
         self.sent = set()
         self._number = 0
         self.told = []
-        # Called with each datagram to the peer, and each reply; returns whether it is lost.
-        self.loses_sent = self.loses_reply = lambda channel, data: False
+        # Called with each datagram to the peer, and each reply; returns after how many seconds its
+        # copies arrive, none if it is lost.
+        self.carries_sent = self.carries_reply = lambda channel, data: AT_ONCE
+        # What is under way: when it arrives, whether to the peer, and the datagram.
+        self._late = []
+        self._order = itertools.count()
+        self._line_free_at = {True: 0.0, False: 0.0}
         self._end = None
         self._ends_at = self._settled_at = 0.0
 
@@ -217,17 +227,40 @@ class World:
                 end_trouble, self._end = self._end, None
                 end_trouble()
             self._send()
+            self._arrive_late()
             if self.peer is None or self.frozen:
                 continue
             waiting, self.waiting = self.waiting, []
             for channel, data in waiting:
                 self.peer.receive(channel, data, self.now)
             for channel, data in self.peer.frame(self.now):
-                if channel in self.open and self._random.random() >= self.loss and (
-                        not self.loses_reply(channel, data)):
-                    self._note(self.session.receive(channel, data, None, self.now))
-                    self._send()
+                if channel in self.open and self._random.random() >= self.loss:
+                    for delay in self.carries_reply(channel, data):
+                        self.carry(delay, channel, data, to_peer=False)
         self._note(self.session.expired())
+
+    def carry(self, delay, channel, data, *, to_peer):
+        """Let a datagram arrive after ``delay`` seconds."""
+        at = self.now + delay
+        if self.adapter.in_order:
+            at = self._line_free_at[to_peer] = max(at, self._line_free_at[to_peer])
+        if at > self.now:
+            heapq.heappush(self._late, (at, next(self._order), to_peer, channel, data))
+        else:
+            self._arrive(channel, data, to_peer=to_peer)
+
+    def _arrive_late(self):
+        while self._late and self._late[0][0] <= self.now:
+            _, _, to_peer, channel, data = heapq.heappop(self._late)
+            self._arrive(channel, data, to_peer=to_peer)
+
+    def _arrive(self, channel, data, *, to_peer):
+        if to_peer:
+            if self.peer is not None:
+                self.waiting.append((channel, data))
+        elif channel in self.open:
+            self._note(self.session.receive(channel, data, None, self.now))
+            self._send()
 
     def _send(self):
         for channel, data in self.session.poll(self.now):
@@ -241,14 +274,17 @@ class World:
             if self.adapter.repeats:
                 numbers -= self.sent
             self.sent |= numbers
-            if self.peer is None or self._random.random() < self.loss or (
-                    self.loses_sent(channel, data)):
+            if self.peer is None or self._random.random() < self.loss:
+                continue
+            delays = self.carries_sent(channel, data)
+            if not delays:
                 continue
             for number in numbers:
                 late = self.now - self.given.get(number, self.now)
                 assert late <= LIFETIME + STEP, (
                     f'command {number} reached the peer {late:.2f} s after it was given')
-            self.waiting.append((channel, data))
+            for delay in delays:
+                self.carry(delay, channel, data, to_peer=True)
         self._note(self.session.expired())
 
     def _note(self, events):
@@ -416,96 +452,3 @@ def play(adapter, incidents, away_at_end=False, seed=0):
             left = world.peer.cells.values[name]
             assert left == value, (
                 f'{name} was set to {value} by others, and stop() left it at {left}')
-
-
-# Loss of what must be true in the end.
-
-@dataclass
-class Lost:
-    """Drops one datagram whenever it is sent: a number of times, or for some seconds."""
-
-    world: World
-    victim: object
-    times: float = float('inf')
-    seconds: float = float('inf')
-    count: int = 0
-    since: float | None = None
-
-    def __call__(self, channel, data):
-        """Return whether this one is lost."""
-        if self.victim not in (data, channel):
-            return False
-        if self.since is None:
-            self.since = self.world.now
-        if self.count >= self.times or self.world.now >= self.since + self.seconds:
-            return False
-        self.count += 1
-        return True
-
-
-LOSSES = {
-    'once': {'times': 1}, 'five times': {'times': 5}, 'for 3 s': {'seconds': 3.0}}
-
-
-def _taken_world(adapter):
-    """Return a world in which everything was taken, and all of it shown."""
-    world = World(adapter)
-    adapter.start(world.session, world.now)
-    world.run(5.0)
-    adapter.take_all(world.session, world.now)
-    world.run(CALM)
-    assert not world.told
-    return world
-
-
-def sent_for(adapter, must):
-    """Return the datagrams sent because of one of ``musts``, and the channels of the replies."""
-    world = _taken_world(adapter)
-    sent, replies, usual = [], [], set()
-
-    def note(channel, data):
-        if data not in usual and data not in sent and not adapter.is_chatter(data):
-            sent.append(data)
-        return False
-
-    def know(channel, data):
-        usual.add(data)
-        return False
-
-    def hear(channel, data):
-        if channel not in replies:
-            replies.append(channel)
-        return False
-
-    world.loses_sent = know
-    world.run(2.0)
-    world.loses_sent, world.loses_reply = note, hear
-    adapter.musts[must][0](world.session, world.now)
-    world.run(REPEATED)
-    return sent, replies
-
-
-def lose(adapter, must, victim, loss, *, reply=False):
-    """
-    Lose one datagram of what must be true in the end, or the replies on one channel.
-
-    ``loss`` are the arguments of Lost. At the end it is true, or an error was told.
-    """
-    world = _taken_world(adapter)
-    lost = Lost(world, victim, **loss)
-    if reply:
-        world.loses_reply = lost
-    else:
-        world.loses_sent = lost
-    cells = world.peer.cells
-    before = dict(cells.before)
-    ask, expected = adapter.musts[must]
-    ask(world.session, world.now)
-    world.run(REPEATED)
-    told = world.told or world.session.left.owed
-    wrong = {
-        name: cells.values[name] for name, value in expected.items()
-        if cells.values[name] != (
-            adapter.neutral(name, before[name]) if value is None else value)}
-    assert lost.count, f'{victim} was not sent again'
-    assert told or not wrong, f'{must}: {wrong} although nothing was told'

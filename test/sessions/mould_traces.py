@@ -24,7 +24,7 @@ from contextlib import suppress
 import hashlib
 import random
 
-from mould import CALM, Incident, KINDS, STEP, World
+from mould import AT_ONCE, CALM, Incident, KINDS, NEVER, STEP, World
 from mould_fdmdata import FdmdataAdapter
 from mould_simpit import SimpitAdapter
 from mould_ulyssix import UlyssixAdapter
@@ -153,9 +153,9 @@ class Trouble:
         if self.kind == 'lossy':
             world.loss = 0.6
         elif self.kind == 'deaf':
-            world.loses_sent = lambda channel, data: True
+            world.carries_sent = lambda channel, data: NEVER
         elif self.kind == 'dumb':
-            world.loses_reply = lambda channel, data: True
+            world.carries_reply = lambda channel, data: NEVER
         elif self.kind == 'frozen':
             world.frozen = True
         elif self.kind in ('gone for a while', 'another run'):
@@ -165,7 +165,7 @@ class Trouble:
         """Mend everything."""
         world = self._world
         world.loss, world.frozen = 0.0, False
-        world.loses_sent = world.loses_reply = lambda channel, data: False
+        world.carries_sent = world.carries_reply = lambda channel, data: AT_ONCE
         if self.kind == 'another run':
             self._peer = world.adapter.make_peer(
                 self._chance.choice(world.adapter.versions), world.now)

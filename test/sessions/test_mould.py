@@ -15,11 +15,23 @@
 """Invariants of every session under any sequence of incidents: see mould.py."""
 
 import os
+import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mould import Incident, KINDS, lose, LOSSES, play, sent_for
+from mould import Incident, KINDS, play
 from mould_fdmdata import FdmdataAdapter
+from mould_losses import (
+    Copies,
+    DELAYED,
+    disturb,
+    DOUBLED,
+    lose,
+    LOSSES,
+    reconnect,
+    RETAKEN,
+    sent_for,
+)
 from mould_simpit import SimpitAdapter
 from mould_traces import trace, TRACES
 from mould_ulyssix import UlyssixAdapter
@@ -51,8 +63,11 @@ def test_a_session_is_true_or_expires(protocol, incidents, away_at_end, seed):
 VARIANTS = {**ADAPTERS, 'xplane_udp 12, paused': Xplane12PausedAdapter}
 
 
-@pytest.mark.parametrize(('protocol', 'must'), [
+each_must = pytest.mark.parametrize(('protocol', 'must'), [
     (protocol, must) for protocol, adapter in VARIANTS.items() for must in adapter.musts])
+
+
+@each_must
 def test_what_must_be_true_in_the_end_survives_each_loss(protocol, must):
     adapter = VARIANTS[protocol]
     sent, replies = sent_for(adapter(), must)
@@ -62,6 +77,43 @@ def test_what_must_be_true_in_the_end_survives_each_loss(protocol, must):
             lose(adapter(), must, data, loss)
         for channel in replies:
             lose(adapter(), must, channel, loss, reply=True)
+
+
+# Of each kind the first few that are sent and heard, and those that took what is given back.
+FIRST = {'sent': 12, 'reply': 12, 'taking': 8}
+
+
+def _copies(adapter, counts):
+    """Return all ways in which single datagrams of one world come twice or late."""
+    for of, most in FIRST.items():
+        delays = RETAKEN if of == 'taking' else (*DELAYED, *DOUBLED)
+        if adapter.in_order:
+            delays = () if of == 'taking' else DELAYED
+        for first in range(min(most, counts[of])):
+            yield from (Copies(of, first, each) for each in delays)
+
+
+@each_must
+def test_what_must_be_true_in_the_end_survives_copies_and_late_ones(protocol, must):
+    adapter = VARIANTS[protocol]
+    # How many there are; and whether it is true without any copies.
+    counts = disturb(adapter(), must)
+    single = list(_copies(adapter(), counts))
+    chance = random.Random(f'{protocol} {must}' + os.environ.get('MOULD_SEED', ''))
+    pairs = [chance.sample(single, 2) for _ in range(10 * _EXAMPLES or 4)]
+    if not _EXAMPLES:
+        single = chance.sample(single, min(12, len(single)))
+    for copies in (*([each] for each in single), *pairs):
+        try:
+            disturb(adapter(), must, *copies)
+        except AssertionError as error:
+            raise AssertionError(f'{"; ".join(map(str, copies))}: {error}') from error
+
+
+@each_must
+def test_old_datagrams_after_an_outage_change_no_belief(protocol, must):
+    reconnect(VARIANTS[protocol](), must)
+    reconnect(VARIANTS[protocol](), must, of='sent')
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from contextlib import suppress
 import random
 from types import MappingProxyType
 
-from mould import Incident, KINDS, STEP, World
+from mould import AT_ONCE, Incident, KINDS, NEVER, STEP, World
 from mould_fdmdata import FdmdataAdapter
 from mould_simpit import CHANNELS, SimpitAdapter
 from mould_ulyssix import UlyssixAdapter
@@ -197,10 +197,10 @@ def test_a_command_that_was_lost_is_not_confirmed(protocol):
     def loses(channel, data):
         if content in data:
             lost.append(data)
-            return True
-        return False
+            return NEVER
+        return AT_ONCE
 
-    world.loses_sent = loses
+    world.carries_sent = loses
     ticket = command(world.session, world.now)
     world.run(8.0)
     assert lost
@@ -213,7 +213,12 @@ def test_controls_levers_and_other_commands_do_not_starve_each_other():
     world = make_world('xpc')
     world.adapter.repeats = True
     sent = []
-    world.loses_sent = lambda channel, data: sent.append((world.now, data))
+
+    def note(channel, data):
+        sent.append((world.now, data))
+        return AT_ONCE
+
+    world.carries_sent = note
     world.peer.cells.values |= {f'elevator of {aircraft}': 0.0 for aircraft in range(5)}
     lever = 'sim/cockpit2/controls/parking_brake_ratio'
     for step in range(100):
