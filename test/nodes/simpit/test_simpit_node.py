@@ -812,6 +812,29 @@ def test_latched_topics_are_withdrawn_when_the_flight_ends(ros, plugin):
     ros.wait_for(lambda: ros.messages['in_flight'][-1].data, 'the next flight')
 
 
+def test_sas_is_unknown_after_a_loss_until_the_plugin_sends_it(ros, plugin):
+    plugged = plugin('v2.3')
+    plugged.say(ALTITUDE)
+    ros.subscribe(SimpitSas, 'sas', LATCHED)
+    node = ros.start(SimpitNode, port=plugged.path, profile='v2.3')
+    ros.wait_for(lambda: 35 in plugged.channels, 'the registration')
+    plugged.say(simpit.SasInfo(1, 3))
+    ros.wait_for(lambda: ros.messages['sas'], 'the mode')
+    assert ros.messages['sas'][-1].fields == SimpitSas.MODE | SimpitSas.AVAILABLE
+    # Of its packet only the end arrives.
+    plugged.loop._port.write(b'\xab\xab\0')
+    ros.wait_for(lambda: not ros.messages['sas'][-1].fields, 'an unknown mode')
+    assert (ros.messages['sas'][-1].mode, list(ros.messages['sas'][-1].available)) == (
+        SimpitSas.OFF, [])
+    _, text, values = ros.diagnosed(
+        'values', lambda level, *_: level == DiagnosticStatus.WARN, node)
+    assert text.endswith('; unknown until it changes, as packets were lost: sas_info')
+    assert values['lost, and sent on a change only'] == 'sas_info'
+    plugged.say(simpit.SasInfo(2, 7))
+    ros.wait_for(lambda: ros.messages['sas'][-1].mode == SimpitSas.RETROGRADE, 'the next mode')
+    ros.diagnosed('values', lambda level, *_: level == DiagnosticStatus.OK, node)
+
+
 def test_times_and_air_that_there_are_not_are_nan(ros, plugin):
     plugged = plugin('v2.3')
     plugged.say(

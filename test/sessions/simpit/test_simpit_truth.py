@@ -26,6 +26,7 @@ from xplane_bridge.sessions.simpit import (
     Connected,
     EchoDone,
     Game,
+    Lapsed,
     ProfileKnown,
     SimpitSession,
     Telemetry,
@@ -648,6 +649,84 @@ def test_changes_during_a_cut_of_the_line_are_asked_for(profile, seconds):
     heal(cable)
     cable.run(1.0)
     assert_new_game(cable)
+
+
+# What no request brings: by profile, a channel and two of its values.
+UNASKED = {
+    'v1': ('sphere_of_influence', simpit.SphereOfInfluence('Kerbin'),
+           simpit.SphereOfInfluence('Mun')),
+    **dict.fromkeys(('v2', 'v2.2', 'v2.3'), (
+        'sas_info', simpit.SasInfo(1, 3), simpit.SasInfo(2, 7)))}
+
+
+def knowing(profile, steady=('velocities',)):
+    """Return a cable on which a value that no request brings is known, and its channel."""
+    name, value, _ = UNASKED[profile]
+    cable = connect(profile, channels=[name, *steady])
+    cable.call(cable.plugin.provide, STEADY['velocities'])
+    cable.run(2.0)
+    cable.call(cable.plugin.provide, value)
+    cable.run(1.0)
+    assert told(cable, name) == value
+    assert cable.device.unknown == ()
+    return cable, name
+
+
+def lapsed(cable):
+    return [event.channels for event in of_kind(cable.events['device'], Lapsed)]
+
+
+@pytest.mark.parametrize('steady', [(), ('velocities',)])
+@pytest.mark.parametrize('profile', UNASKED)
+@pytest.mark.parametrize('seconds', [0.3, 1.5, 3.0, 8.0])
+def test_what_no_request_brings_is_unknown_after_a_cut_until_it_comes(profile, seconds, steady):
+    cable, name = knowing(profile, steady)
+    cable.events['device'].clear()
+    cut(cable)
+    cable.run(seconds / 2)
+    cable.call(cable.plugin.provide, UNASKED[profile][2])
+    cable.run(seconds / 2)
+    heal(cable)
+    cable.run(8.0)
+    assert cable.device.peer_state is PeerState.STREAMING
+    assert cable.device.unknown == (name,)
+    # In a silence of 2 s all that was reported of the flight is withdrawn.
+    assert lapsed(cable) == [(name,)] or seconds > 2.0
+    cable.call(cable.plugin.provide, UNASKED[profile][1])
+    cable.run(0.1)
+    assert told(cable, name) == UNASKED[profile][1]
+    assert cable.device.unknown == ()
+
+
+@pytest.mark.parametrize('profile', ['v2', 'v2.3'])
+def test_what_no_request_brings_is_unknown_once_it_was_damaged(profile):
+    cable, name = knowing(profile)
+    cable.spoil['plugin'] = lambda data: b'\xab' + data[1:]
+    cable.call(cable.plugin.provide, UNASKED[profile][2])
+    heal(cable)
+    cable.run(2.0)
+    assert lapsed(cable) == [(name,)]
+    assert cable.device.unknown == (name,)
+
+
+def test_what_comes_in_the_same_bytes_as_damage_is_unknown():
+    cable, name = knowing('v2.3')
+    cable.spoil['plugin'] = lambda data: data + b'\xab\xab\0'
+    cable.call(cable.plugin.provide, UNASKED['v2.3'][2])
+    heal(cable)
+    cable.run(2.0)
+    assert cable.device.unknown == (name,)
+
+
+def test_the_end_of_a_flight_is_no_loss():
+    cable, name = knowing('v2.3')
+    cable.call(cable.plugin.set_flight, False)
+    cable.call(cable.plugin.provide, simpit.SasInfo(255, 0))
+    cable.run(1.0)
+    cable.call(cable.plugin.set_flight, True)
+    cable.run(3.0)
+    assert cable.device.unknown == ()
+    assert lapsed(cable) == []
 
 
 @pytest.mark.parametrize('profile', ['v2', 'v2.3'])

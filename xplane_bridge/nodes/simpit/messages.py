@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 import math
 from typing import Any
 
@@ -58,6 +58,8 @@ class Publisher:
         self.plausibility = make_gate(node)
         self._said: set[str] = set()
         self._held: dict[str, Telemetry] = {}
+        # Names of the topics that each channel fills alone.
+        self._topics: dict[str, frozenset[str]] = {}
 
     def forget(self) -> None:
         """Forget what waits to be published: the plugin is gone, or was replaced."""
@@ -70,7 +72,9 @@ class Publisher:
             for row in registrable(profile):
                 if row.name not in wanted:
                     continue
-                for topic in topics_of(row.message, row.name):
+                topics = topics_of(row.message, row.name)
+                self._topics[row.name] = frozenset(topic.name for topic in topics)
+                for topic in topics:
                     self._make(topic)
                 if row.message in JOINED:
                     self._make(JOINED[row.message])
@@ -106,7 +110,18 @@ class Publisher:
     def withdraw(self, stamp_ns: int | None) -> None:
         """Reset latched topics of a vessel that is gone."""
         self.forget()
-        said, self._said = self._said, set()
+        self._reset(frozenset(self._said), stamp_ns)
+
+    def lapse(self, channels: Iterable[str], stamp_ns: int | None) -> None:
+        """Reset the latched topics of channels whose values are no longer known."""
+        for channel in channels:
+            self._held.pop(channel, None)
+            self._reset(self._topics.get(channel, frozenset()), stamp_ns)
+
+    def _reset(self, topics: Set[str], stamp_ns: int | None) -> None:
+        """Publish these topics as unknown, as far as they have said anything."""
+        said = self._said & topics
+        self._said -= said
         if stamp_ns is None:
             return
         for name, fields in withdrawn().items():

@@ -49,6 +49,7 @@ from xplane_bridge.sessions.base import PeerChanged, PeerState
 from xplane_bridge.sessions.simpit import (
     Connected,
     EchoDone,
+    Lapsed,
     ProfileHint,
     ProfileKnown,
     SimpitSession,
@@ -179,6 +180,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         """Return the handlers of the events of the session and the port."""
         return {
             Telemetry: self._publish,
+            Lapsed: self._lapse,
             EchoDone: lambda event, _: self.pending.end(event),
             PeerChanged: self._on_state,
             PortChanged: self._on_port,
@@ -192,6 +194,10 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         if self.active:
             self._publisher.publish(event, self.stamps.received(stamp_ns))
             self.last_update = time.monotonic()
+
+    def _lapse(self, event: Lapsed, stamp_ns: int) -> None:
+        if self.active:
+            self._publisher.lapse(event.channels, self.stamps.received(stamp_ns))
 
     def _on_state(self, event: PeerChanged, stamp_ns: int) -> None:
         if self.active:
@@ -294,8 +300,13 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         status = values_status(
             [name for name in session.wanted if name not in never],
             {name: since for name, since in missing.items() if name not in never}, now)
+        unknown = ', '.join(session.unknown)
+        if unknown:
+            status = replace(status, level=WARN, message=(
+                f'{status.message}; unknown until it changes, as packets were lost: {unknown}'))
         return (replace(status, values=(
-            ('never came from this plugin', ', '.join(sorted(never)) or 'none'),)),)
+            ('never came from this plugin', ', '.join(sorted(never)) or 'none'),
+            ('lost, and sent on a change only', unknown or 'none'))),)
 
     def diagnose_telemetry(self, now: float) -> Status:
         """Return what arrives, and which requested channels this plugin does not have."""

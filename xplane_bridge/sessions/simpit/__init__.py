@@ -26,6 +26,7 @@ from xplane_bridge.sessions.simpit.events import (
     Connected,
     EchoDone,
     Game,
+    Lapsed,
     Presence,
     ProfileHint,
     ProfileKnown,
@@ -40,6 +41,6 @@ from xplane_bridge.sessions.simpit.session import CHANNEL, GEAR, SimpitSession
 
 __all__ = [
     'AUTO', 'axes_in', 'CHANNEL', 'CockpitCommand', 'CockpitLeft', 'CockpitSession',
-    'CockpitWants', 'Connected', 'EchoDone', 'GEAR', 'Game', 'Presence', 'ProfileHint',
+    'CockpitWants', 'Connected', 'EchoDone', 'GEAR', 'Game', 'Lapsed', 'Presence', 'ProfileHint',
     'ProfileKnown', 'registrable', 'request_for', 'RULES', 'Shared', 'Shows', 'SimpitSession',
     'STACK', 'Statistics', 'Telemetry']

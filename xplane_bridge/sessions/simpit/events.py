@@ -50,6 +50,17 @@ class Telemetry(base.Telemetry):
 
 
 @dataclass(frozen=True, slots=True)
+class Lapsed:
+    """
+    What was last received on these channels may have changed unseen.
+
+    It cannot be requested: plugins send them on change only.
+    """
+
+    channels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Shared:
     """
     One packet, as received, on a channel that a cockpit wants.

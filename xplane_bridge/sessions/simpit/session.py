@@ -216,6 +216,11 @@ class SimpitSession(Session):
         return self._requests.came
 
     @property
+    def unknown(self) -> tuple[str, ...]:
+        """Return the channels whose value may have changed unseen, and cannot be requested."""
+        return self._requests.unknown if self._peer.state is State.STREAMING else ()
+
+    @property
     def unavailable(self) -> tuple[str, ...]:
         """Return the requested channels that plugins of the profile in use do not send."""
         return self._requests.unavailable(self._peer.profile)
@@ -432,6 +437,7 @@ class SimpitSession(Session):
             case Do.FORGET_REPORTS:
                 self._lapse()
             case Do.LAND:
+                self._requests.land()
                 self._taken.land()
             case Do.DROP:
                 self._outbox.drop(reason)
@@ -511,6 +517,7 @@ class SimpitSession(Session):
             self._talk(now)
         elif peer.state in LEAVING:
             self._go_on_leaving(now)
+        self._expired += self._requests.take_news()
         self._expired += self._outbox.ended(now)
         outgoing, self._urgent = self._urgent, []
         return [(CHANNEL, data) for data in outgoing]
@@ -631,6 +638,7 @@ class SimpitSession(Session):
             self._doubt(now)
         self._taken.reports.hear(message, now)
         events: list[Any] = [
+            *requests.take_news(),
             *peer.dialect.hear(requests.name(packet.channel)),
             *requests.hear(packet, message, now),
             *self._outbox.hear(message, requests.is_lasting(packet.channel))]

@@ -34,7 +34,7 @@ from xplane_bridge.protocols.simpit import (
 )
 from xplane_bridge.sessions.base import soonest
 from xplane_bridge.sessions.leases import Leases
-from xplane_bridge.sessions.simpit.events import Shared, Statistics, Telemetry
+from xplane_bridge.sessions.simpit.events import Lapsed, Shared, Statistics, Telemetry
 from xplane_bridge.sessions.simpit.flight import SILENCE
 from xplane_bridge.sessions.simpit.requests.channels import ChannelName, Channels, registrable
 
@@ -71,7 +71,8 @@ class Requests:
     registration and from 2.0 on triggers the value. So is all that is not sent continuously,
     every 30 s, and whenever something suggests that packets were lost (doubt()): a plugin that
     was replaced meanwhile has it not registered, and would never send it. Values that are sent on
-    change only are valid for one flight of one plugin. Times are in seconds.
+    change only are valid for one flight of one plugin, and those that no request brings only until
+    something suggests a loss. Times are in seconds.
     """
 
     def __init__(
@@ -83,6 +84,10 @@ class Requests:
         self._leases: Leases[int] = Leases(SILENCE)
         self._came: set[int] = set()
         self._lasting: dict[str, Message] = {}
+        # Names of those that no request brings: which have a value, and which had one.
+        self._known: set[str] = set()
+        self._unknown: set[str] = set()
+        self._news: list[Lapsed] = []
         self._again_at = math.inf
         self._asked_at = self._doubted_at = -math.inf
 
@@ -198,6 +203,15 @@ class Requests:
         """Request again what is not sent continuously: some of it may have been lost."""
         self._doubted_at = now
         self._again_at = min(self._again_at, max(now, self._asked_at + _AT_MOST))
+        if lapsed := self._lose():
+            self._news.append(Lapsed(lapsed))
+
+    def _lose(self) -> tuple[str, ...]:
+        """Forget values that may have changed unseen; return the names of their channels."""
+        names = tuple(sorted(self._known))
+        self._known.clear()
+        self._unknown.update(names)
+        return names
 
     def resume(self, now: float) -> None:
         """Request everything again, and expect it from now on: a flight begins."""
@@ -231,6 +245,18 @@ class Requests:
             row.name for channel_id, row in self._channels.rows.items()
             if row is not None and self._channels.shows(channel_id) and channel_id in self._leases)
 
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Return the requested channels whose value was lost, and comes with a change only."""
+        return tuple(
+            row.name for channel_id, row in self._channels.rows.items()
+            if row is not None and row.name in self._unknown and self._channels.shows(channel_id))
+
+    def take_news(self) -> list[Lapsed]:
+        """Return which values were lost since the last call."""
+        news, self._news = self._news, []
+        return news
+
     def is_lasting(self, channel_id: int) -> bool:
         """Return whether plugins send this one on registration and on change."""
         return self._channels.is_lasting(channel_id)
@@ -246,6 +272,9 @@ class Requests:
         self._statistics.updates[name or f'channel {packet.channel}'] += 1
         self._came.add(packet.channel)
         self._leases.heard((packet.channel,), now)
+        if self._channels.is_unasked(packet.channel):
+            self._known.add(name)
+            self._unknown.discard(name)
         if isinstance(message, simpit.VesselChange):
             # What is sent on change only may be that of another vessel.
             self._again_at = now
@@ -281,9 +310,14 @@ class Requests:
         return [Telemetry(
             0, {_STATUS_OF_V1.name: simpit.ActionStatus(ActionGroup(0))}, None)]
 
+    def land(self) -> None:
+        """Forget values of a flight that is over: none of them was lost."""
+        self._known.clear()
+
     def lapse(self) -> None:
         """Forget values that are sent on change only: the flight may be another one."""
         self._lasting.clear()
+        self._lose()
 
 
 def _register(ids: Iterable[int]) -> Iterable[Message]:

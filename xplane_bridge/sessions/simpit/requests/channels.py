@@ -94,6 +94,15 @@ class Channels:
         row = self.rows.get(channel_id)
         return row is not None and row.sent == 'subscription'
 
+    def is_unasked(self, channel_id: int) -> bool:
+        """
+        Return whether plugins send this one on a change only, however often it is requested.
+
+        Of the action status of v1 silence tells (ActionSilence).
+        """
+        row = self.rows.get(channel_id)
+        return row is not None and row.sent == 'change' and row.name != 'action_status'
+
     def is_steady(self, channel_id: int) -> bool:
         """Return whether plugins send this one continuously, so that its silence shows."""
         row = self.rows.get(channel_id)
