@@ -175,9 +175,10 @@ def run():
     """Start loops, and close them at the end."""
     loops = []
 
-    def start(session, port):
+    def start(session, port, **options):
         recorder = Recorder()
-        loop = SerialLoop(session, str(port), BAUD, recorder.on_event, recorder.on_failure)
+        loop = SerialLoop(
+            session, str(port), BAUD, recorder.on_event, recorder.on_failure, **options)
         loops.append(loop)
         loop.start()
         return loop, recorder
@@ -691,6 +692,30 @@ def test_pty_of_our_own_waits_for_others_and_drops_what_nobody_reads(tmp_path, r
     assert talk.calls == ['opened']
     loop.close()
     assert not path.is_symlink()
+
+
+def test_pty_tells_that_who_had_written_is_gone_and_serves_the_next(tmp_path, run):
+    path = tmp_path / 'panel'
+    talk = PlainSession()
+    loop, recorder = run(talk, f'pty:{path}', tells_closed=True)
+    recorder.wait_for_port(True)
+    for turn in range(2):
+        with serial.Serial(str(path), timeout=DEADLINE, exclusive=True) as device:
+            device.write(b'last words')
+            recorder.wait_for(
+                lambda turn=turn: received(recorder) == b'last words' * (turn + 1), 'the words')
+            # More than it reads, and more than its terminal holds.
+            for _ in range(40):
+                loop.call(talk.say, bytes(1000))
+            assert device.read(1) == b'\0'
+        recorder.wait_for(
+            lambda turn=turn: talk.calls[1:] == ['lost', 'opened'] * (turn + 1), 'its end')
+    with serial.Serial(str(path), timeout=DEADLINE) as device:
+        device.write(b'!')
+        recorder.wait_for(lambda: received(recorder).endswith(b'!'), 'the next program')
+        # Of what was for the others nothing is left.
+        loop.call(talk.say, b'welcome')
+        assert device.read(7) == b'welcome'
 
 
 def test_pty_leaves_the_link_of_another_program_alone(tmp_path):

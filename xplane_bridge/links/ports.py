@@ -58,6 +58,10 @@ _INTERVAL = 2
 _GIVEN_UP = 10
 
 
+class OtherEndClosedError(OSError):
+    """No program has our pseudo-terminal open any more; it stays there for the next one."""
+
+
 class Port(ABC):
     """An open port. Its failures are OSErrors."""
 
@@ -171,16 +175,19 @@ class _PtyPort(Port):
     """
     Our end of a new pseudo-terminal; another program opens ``path``.
 
-    Unread bytes are dropped, oldest first, as on a cable without a peer.
+    Unread bytes are dropped, oldest first, as on a cable without a peer. read() raises
+    OtherEndClosedError, once, when a program that has written is gone, however it ended.
     """
 
     def __init__(self, link: str) -> None:
-        self._master, self._slave = os.openpty()
-        # We keep the other end open too, so that it may be closed and reopened.
-        self.path = self._name = os.ttyname(self._slave)
+        # While nobody has the other end open we do, or each read would fail. The kernel tells that
+        # it was closed only if nobody has it open: so not while another program does.
+        self._master, slave = os.openpty()
+        self._other: int | None = slave
+        self.path = self._name = os.ttyname(slave)
         self._link = link
         try:
-            tty.setraw(self._slave)
+            tty.setraw(slave)
             os.set_blocking(self._master, False)
             if link:
                 _remove_stale(link)
@@ -197,16 +204,36 @@ class _PtyPort(Port):
 
     def read(self) -> bytes:
         """Return bytes that wait."""
-        return os.read(self._master, _READ_SIZE)
+        try:
+            data = os.read(self._master, _READ_SIZE)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            self._other = self._open_other()
+            tty.setraw(self._other)
+            # They were for the program that is gone.
+            termios.tcflush(self._other, termios.TCIFLUSH)
+            raise OtherEndClosedError(errno.EIO, 'the other end hung up') from error
+        if self._other is not None:
+            # Whoever wrote them has it open, or is gone already, which the next read tells.
+            os.close(self._other)
+            self._other = None
+        return data
 
+    # May be called by another thread than read().
     def write(self, data: bytes) -> int:
         """Return how many bytes were taken."""
         with contextlib.suppress(BlockingIOError):
             return os.write(self._master, data)
-        termios.tcflush(self._slave, termios.TCIFLUSH)
-        with contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(OSError):
+            other = self._open_other()
+            termios.tcflush(other, termios.TCIFLUSH)
+            os.close(other)
             os.write(self._master, data)
         return len(data)
+
+    def _open_other(self) -> int:
+        return os.open(self._name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
 
     def close(self, *, discard: bool) -> None:
         """Close both ends."""
@@ -217,7 +244,8 @@ class _PtyPort(Port):
         self._close()
 
     def _close(self) -> None:
-        os.close(self._slave)
+        if self._other is not None:
+            os.close(self._other)
         os.close(self._master)
 
 

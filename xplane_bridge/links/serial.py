@@ -28,7 +28,14 @@ import time
 from typing import Any, Protocol
 
 from xplane_bridge.links.loop import Session, SessionLoop
-from xplane_bridge.links.ports import check_port, LAST_WRITE, open_port, Port, WRITE_TIMEOUT
+from xplane_bridge.links.ports import (
+    check_port,
+    LAST_WRITE,
+    open_port,
+    OtherEndClosedError,
+    Port,
+    WRITE_TIMEOUT,
+)
 
 _CHANNEL = 'serial'
 # Seconds between attempts to open a missing port.
@@ -85,7 +92,8 @@ class SerialLoop(SessionLoop):
     time at which the bytes that completed the event were read, or the current time for an event
     caused by time; PortChanged is delivered the same way. close() delivers the remaining ones
     itself. ``on_failure(error)`` is called for errors in the callbacks or in the session; they do
-    not end the loop.
+    not end the loop. With ``tells_closed`` the session is told lost() and opened() when the
+    program at the other end of our own pseudo-terminal is gone.
 
     Other threads must hold ``lock`` to call the session, or use ``call``: neither waits for the
     port. Raises ValueError if the port or the baud rate is invalid.
@@ -100,6 +108,7 @@ class SerialLoop(SessionLoop):
         on_failure: Callable[[Exception], None],
         *,
         name: str = 'serial',
+        tells_closed: bool = False,
     ) -> None:
         check_port(port, baud)
         super().__init__(session, on_event, on_failure, name)
@@ -107,6 +116,7 @@ class SerialLoop(SessionLoop):
         self._session: SerialSession = session
         self._name = port
         self._baud = baud
+        self._tells_closed = tells_closed
         self._counters = SerialCounters()
         self._port: Port | None = None
         self._failed: OSError | None = None
@@ -296,6 +306,15 @@ class SerialLoop(SessionLoop):
         self._retry_at = time.monotonic() + self._retry
         self._say(False, f'{self._name}: lost ({error.strerror or error})')
 
+    def _tell_closed(self) -> None:
+        """Notify the session that the program at the other end is gone; another may open it."""
+        failures: list[Exception] = []
+        with self.lock:
+            self._pending.clear()
+            for tell in (self._session.lost, self._session.opened):
+                self._try(failures, tell, time.monotonic())
+        self._hand_out((), 0, failures)
+
     def _say(self, is_open: bool, text: str) -> None:
         status = PortChanged(is_open, text)
         if status != self.status:
@@ -323,6 +342,10 @@ class SerialLoop(SessionLoop):
                     return None
             data = port.read()
         except BlockingIOError:
+            return None
+        except OtherEndClosedError:
+            if self._tells_closed:
+                self._tell_closed()
             return None
         except OSError as error:
             return error

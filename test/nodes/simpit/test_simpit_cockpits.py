@@ -43,13 +43,13 @@ ALTITUDE = simpit.Altitude(1234.5, 67.25)
 class Cockpit:
     """Our device at its end of a pseudo-terminal: `socat` in place of an Arduino."""
 
-    def __init__(self, path, profile, channels):
+    def __init__(self, path, profile, channels, port='pty:{}'):
         self.path = str(path)
         self.session = SimpitSession(channels, profile=profile)
         self.heard = []
         self.failures = []
         self.loop = SerialLoop(
-            self.session, f'pty:{path}', 115200, self._event, self.failures.append)
+            self.session, port.format(path), 115200, self._event, self.failures.append)
         self.loop.start()
         self.loop.call(self.session.start)
 
@@ -136,6 +136,29 @@ def test_game_and_cockpit_survive_each_others_unplugging(
             lambda: heard(cockpit, simpit.Altitude(5.0, 6.0)), 'telemetry after plugging in')
     finally:
         plugged += [game, cockpit]
+
+
+def test_a_cockpit_that_ends_on_a_pseudo_terminal_of_the_node_gives_its_axes_back(
+        ros, plugged, tmp_path):
+    game = Plugin(tmp_path / 'ksp', 'v2')
+    plugged.append(game)
+    game.say(ALTITUDE)
+    path = tmp_path / 'panel'
+    node = ros.start(
+        SimpitNode, port=game.path, profile='v2', cockpits=[f'pty:{path}'], command_timeout=0.0)
+    for value in (16384, 8192):
+        cockpit = Cockpit(path, 'v2', ['altitude'], port='{}')
+        ros.wait_for(lambda cockpit=cockpit: not cockpit.session.absence, 'the flight')
+        moved = simpit.Rotation(0, 0, value, 4)
+        cockpit.send(moved)
+        ros.wait_for(lambda moved=moved: moved in game.commands, 'the cockpit')
+        del game.events[:]
+        # As if it was killed: it says nothing more.
+        cockpit.close()
+        ros.wait_for(lambda: simpit.Rotation(0, 0, 0, 4) in game.commands, 'the release')
+        ros.diagnosed(
+            f'cockpit pty:{path}', lambda _, text, told: told['axes that it holds'] == 'none'
+            and text.startswith('waiting for its handshake'), node)
 
 
 def test_one_process_serves_several_games_each_below_its_name(ros, plugged, tmp_path):

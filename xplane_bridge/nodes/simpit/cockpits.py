@@ -120,7 +120,7 @@ class _Cockpit:
         self._topics = topics
         self.link = SerialLoop(
             self.session, port.port, port.baud, self._on_event, node.on_failure,
-            name=f'cockpit {port.port}')
+            name=f'cockpit {port.port}', tells_closed=True)
 
     # In the thread of its link.
 
