@@ -24,6 +24,7 @@ peer.
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from mould import AT_ONCE, CALM, NEVER, STEP, World
 
@@ -146,15 +147,18 @@ class Copies:
     ``of`` is 'sent' for those that the session sends because of what must be true, 'reply' for
     those that it receives then, 'taking' for those that took what is given back; ``first`` and
     ``count`` say which of them. ``delays`` of 'taking' count from when the must is asked for.
+    On a line a datagram may be ``cut`` in the middle: only the rest is late, or lost.
     """
 
     of: str
     first: int
     delays: tuple
     count: int = 1
+    cut: bool = False
 
     def __str__(self):
-        return f'{self.count} {self.of} from {self.first} after {self.delays} s'
+        cut = ', cut' * self.cut
+        return f'{self.count} {self.of} from {self.first} after {self.delays} s{cut}'
 
 
 DOUBLED = ((0.0, 0.0), (0.0, 0.3), (0.0, 0.7), (0.0, 2.0))
@@ -167,8 +171,8 @@ RETAKEN = ((0.1,), (0.6,), (LATEST - SINCE_TAKEN,))
 class _Numbered:
     """Gives those datagrams their delays that come at a certain place since it began."""
 
-    def __init__(self, adapter, copies, base=0.0):
-        self._adapter, self._copies, self._base = adapter, copies, base
+    def __init__(self, copies, base=0.0, carry=None):
+        self._copies, self._base, self._carry = copies, base, carry
         self.count = 0
 
     def __call__(self, channel, data):
@@ -179,6 +183,12 @@ class _Numbered:
                 delays = tuple(delay + self._base for delay in each.delays)
                 if each.of == 'taking':
                     delays = (*AT_ONCE, *delays)
+                elif each.cut:
+                    middle = len(data) // 2
+                    self._carry(0.0, channel, data[:middle])
+                    for delay in delays:
+                        self._carry(delay, channel, data[middle:])
+                    delays = NEVER
         return delays
 
 
@@ -190,12 +200,14 @@ def disturb(adapter, must, *copies):
     many datagrams of each kind there were.
     """
     chosen = {of: [each for each in copies if each.of == of] for of in ('sent', 'reply', 'taking')}
-    taking = _Numbered(adapter, chosen['taking'], SINCE_TAKEN)
+    taking = _Numbered(chosen['taking'], SINCE_TAKEN)
     calm = SINCE_TAKEN if chosen['taking'] else CALM
     world = _taken_world(adapter, taking, calm)
     others = _note_others(world)
     before = dict(world.peer.cells.before)
-    sent, replies = _Numbered(adapter, chosen['sent']), _Numbered(adapter, chosen['reply'])
+    sent, replies = (
+        _Numbered(chosen[of], carry=partial(world.carry, to_peer=of == 'sent'))
+        for of in ('sent', 'reply'))
     world.carries_sent, world.carries_reply = sent, replies
     adapter.musts[must][0](world.session, world.now)
     world.run(REPEATED + AFTER)

@@ -19,7 +19,7 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mould import Incident, KINDS, play
+from mould import Incident, KINDS, NEVER, play
 from mould_fdmdata import FdmdataAdapter
 from mould_losses import (
     Copies,
@@ -89,8 +89,10 @@ def _copies(adapter, counts):
         delays = RETAKEN if of == 'taking' else (*DELAYED, *DOUBLED)
         if adapter.in_order:
             delays = () if of == 'taking' else DELAYED
+        cuts = (*delays, NEVER) if adapter.in_order and delays else ()
         for first in range(min(most, counts[of])):
             yield from (Copies(of, first, each) for each in delays)
+            yield from (Copies(of, first, each, cut=True) for each in cuts)
 
 
 @each_must

@@ -101,6 +101,7 @@ class SimpitAdapter(Adapter):
 
     versions = ('v2.3', 'v1', 'v2', 'v0', 'v2.2')
     channels = (CHANNEL,)
+    in_order = True
     commands = (
         lambda s, n, now: s.send(simpit.Rotation(n, 0, 0, 1), now),
         lambda s, n, now: s.send(simpit.Rotation(0, n, 0, 2), now),

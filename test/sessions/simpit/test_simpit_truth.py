@@ -729,6 +729,38 @@ def test_the_end_of_a_flight_is_no_loss():
     assert lapsed(cable) == []
 
 
+@pytest.mark.parametrize('profile', ['v0', 'v1', 'v2', 'v2.3'])
+@pytest.mark.parametrize('seconds', [1.0, 3.0, 8.0])
+@pytest.mark.parametrize('reopened', [False, True])
+def test_old_packets_after_a_reconnection_change_no_belief(profile, seconds, reopened):
+    """A serial server keeps what either side sends while the network is away."""
+    cable = connect(profile)
+    has_axes = profile != 'v0'
+    if has_axes:
+        cable.call(cable.device.set_controls, {'pitch': 100, 'roll': 200})
+        cable.run(1.0)
+        assert cable.plugin.hold.axes
+    kept = {'device': [], 'plugin': []}
+    for end, packets_of in kept.items():
+        cable.spoil[end] = lambda data, keep=packets_of: keep.append(data) or b''
+    cable.run(seconds / 2)
+    cable.device.release(cable.now)
+    cable.run(seconds / 2)
+    heal(cable)
+    if reopened:
+        cable.lose_device()
+        cable.call(cable.device.opened)
+    for end, packets_of in kept.items():
+        cable._put_on_cable(end, b''.join(packets_of))
+    cable.events['device'].clear()
+    cable.run(8.0)
+    states = [event.state for event in of_kind(cable.events['device'], PeerChanged)]
+    assert cable.device.peer_state is PeerState.STREAMING
+    assert PeerState.AWAY not in states
+    assert (cable.device.taken, cable.device.owed) == ((), ())
+    assert not has_axes or not cable.plugin.hold.axes
+
+
 @pytest.mark.parametrize('profile', ['v2', 'v2.3'])
 def test_a_damaged_packet_makes_it_ask_again(profile):
     cable = changing(profile)
