@@ -44,8 +44,9 @@ from rclpy.node import Node
 from tables import Goals, show
 
 from xplane_bridge.common.timing import FRAME
+from xplane_bridge.links.unused_ports import free_ports
 from xplane_bridge.nodes.fleet import fleet as wanted_of_fleet
-from xplane_bridge.nodes.flight.bridges import bridge_parameters, free_ports
+from xplane_bridge.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.nodes.flight.processes import executable_path
 from xplane_bridge.simulators.registry import SIMULATORS
 
