@@ -113,7 +113,7 @@ class Huginn:
                 elif received.data[0] == Command.GYROSCOPE:
                     # Constant data would be taken for those of a held simulation.
                     reply[-1] ^= 1
-                self.data.send(reply, received.sender)
+                self.data.send(bytes(reply), received.sender)
                 self.answered += 1
             while (received := self.controls.receive()) is not None:
                 # Positive is nose down there.

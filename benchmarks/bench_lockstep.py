@@ -138,8 +138,9 @@ def beside_ring(measure: Callable[[], _T], bare: Callable[[], float]) -> tuple[f
 
 def nodes_of(sim: str) -> dict[str, dict[str, object]]:
     """Return the executables that fly on a simulator, with their parameters."""
-    alike = {'lockstep': True, 'seed': 3, 'publish_clock': False}
-    autopilot = {'autopilot_node': {'lockstep': True, 'engage': True}}
+    alike: dict[str, object] = {'lockstep': True, 'seed': 3, 'publish_clock': False}
+    autopilot: dict[str, dict[str, object]] = {
+        'autopilot_node': {'lockstep': True, 'engage': True}}
     if sim == DIRECT:
         return {'simulator_node': {
             **alike, 'telemetry': 'direct', 'command_timeout': 0.0}, **autopilot}
@@ -175,7 +176,7 @@ def three(goals: Goals) -> None:
     rows = []
     for sim in SIMS:
         bare, (frame, cpu) = beside_ring(
-            lambda sim=sim: fly_three(sim, watch), partial(ring, recorded=False))
+            partial(fly_three, sim, watch), partial(ring, recorded=False))
         of_bridge = [seconds for name, seconds in cpu.items()
                      if name not in ('simulator_node', 'autopilot_node')]
         rows.append((
@@ -280,10 +281,10 @@ def flown_experiments(
     goals: Goals, sims: Sequence[str], goal: float, *arguments: str
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the columns and rows of a table of recorded experiments."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for sim in sims:
         bare, flown = beside_ring(
-            lambda sim=sim: fly_experiment(sim, *arguments), partial(ring, recorded=True))
+            partial(fly_experiment, sim, *arguments), partial(ring, recorded=True))
         share = bare / flown.frame
         rows.append((
             sim, f'{share:.2f}', goals.at_least(share, goal),

@@ -21,6 +21,7 @@ pseudo-terminal in this process, filled with packets at the rate of a plugin.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 import math
 import os
 import select
@@ -97,8 +98,7 @@ def decode(goals: Goals) -> None:
             assert decode_all(profile, data, piece) == PACKETS
             rounds = ROUNDS if piece > 1 else 5
             seconds = min(timeit(
-                lambda profile=profile, data=data, piece=piece: decode_all(profile, data, piece),
-                number=1) for _ in range(rounds))
+                partial(decode_all, profile, data, piece), number=1) for _ in range(rounds))
             copied = min(timeit(copy, number=1) for _ in range(rounds))
             rate = len(data) / seconds
             rows.append([
@@ -184,14 +184,17 @@ class AltitudeSubscriber:
         self.arrivals: dict[str, list[tuple[int, int]]] = {ALTITUDE: [], BARE: []}
         for topic, arrivals in self.arrivals.items():
             self.node.create_subscription(
-                SimpitAltitude, topic, lambda message, arrivals=arrivals: arrivals.append(
-                    (round(message.sea_level), time.time_ns())), 10)
+                SimpitAltitude, topic, partial(self._take, arrivals), 10)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self._stop = Future(executor=self._executor)
         self._thread = threading.Thread(
             target=spin_until, args=(self._executor, self._stop), daemon=True)
         self._thread.start()
+
+    @staticmethod
+    def _take(arrivals: list[tuple[int, int]], message: Any) -> None:
+        arrivals.append((round(message.sea_level), time.time_ns()))
 
     def close(self) -> None:
         """Shut down."""

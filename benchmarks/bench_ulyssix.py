@@ -48,6 +48,7 @@ from ulyssix_peers import DEPTH
 from ulyssix_streams import KINDS, Stream
 
 from xplane_bridge.protocols import ulyssix
+from xplane_bridge.protocols.base import Sender
 
 # Goals.
 SHARE_OF_LIMIT = {1: 0.5, 10: 0.5, 50: 0.5, 500: 0.25}  # by parameters
@@ -89,7 +90,7 @@ def packet(samples: int, parameter_count: int) -> bytes:
     return divided([samples // parameter_count] * parameter_count)
 
 
-def divided(counts: Sequence[int]) -> bytes:
+def divided(counts: Sequence[int] | NDArray[np.int64]) -> bytes:
     """Return a datagram of parameters with these numbers of samples."""
     date = ulyssix.PacketTime(45, 12, 34, 56, 789012, ulyssix.WordOrder.FIRST_WORD_HIGH)
     values = [np.arange(count, dtype=np.float32) for count in counts]
@@ -138,6 +139,14 @@ def rounds_in_turn(*calls: Callable[[], object]) -> NDArray[np.float64]:
     return np.array(rounds).T
 
 
+def _decode_next(decoded: Callable[[bytes, Sender], object], packets: Iterator[bytes]) -> None:
+    decoded(next(packets), 'peer')
+
+
+def _copy_next(packets: Iterator[bytes]) -> None:
+    copy_columns(next(packets))
+
+
 def decode(goals: Goals) -> None:
     """Benchmark the decoder."""
     rows = []
@@ -148,8 +157,7 @@ def decode(goals: Goals) -> None:
                 decoded(datagram, 'peer')
             packets, same = cycle(stream), cycle(stream)
             took, limit = rounds_in_turn(
-                lambda decoded=decoded, packets=packets: decoded(next(packets), 'peer'),
-                lambda same=same: copy_columns(next(same)))
+                partial(_decode_next, decoded, packets), partial(_copy_next, same))
             share = float(np.median(limit / took))
             rate = LARGE / float(np.median(took))
             rows.append([
@@ -302,7 +310,8 @@ def readers() -> Iterator[dict[str, tuple[int, int]]]:
                 probe.bind(('127.0.0.1', 0))
                 port = probe.getsockname()[1]
             if name == 'bare':
-                process = subprocess.Popen([sys.executable, str(_READER), str(port)])
+                process = subprocess.Popen(
+                    [sys.executable, str(_READER), str(port)], text=True)
                 stack.callback(process.wait)
                 stack.callback(process.terminate)
             else:

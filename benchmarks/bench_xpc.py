@@ -23,6 +23,7 @@ named on the command line.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, ExitStack
+from functools import partial
 import subprocess
 import sys
 import time
@@ -251,8 +252,9 @@ def load(goals: Goals, seconds: float = 4.0) -> None:
         for what, port in (('plain loop', 0), ('the same, polls too', peer.ask('address'))):
             with Peer('publisher') as publisher:
                 publisher.ask('open', topics=bare)
-                loop = cpu_percent(publisher.process.pid, lambda to=publisher, port=port: to.ask(
-                    'publish', groups=[list(bare)], rate=50.0, seconds=seconds, port=port))
+                loop = cpu_percent(publisher.process.pid, partial(
+                    publisher.ask, 'publish', groups=[list(bare)], rate=50.0, seconds=seconds,
+                    port=port))
                 bare_memory = memory_mb(publisher.process.pid)
             messages = sum(map(len, subscriber.ask('report').values())) / seconds
             times = memory / bare_memory

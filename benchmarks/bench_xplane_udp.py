@@ -136,7 +136,7 @@ class XPlane:
             for datagram in self._datagrams[client]:
                 if names.get(2) == xplane.ELEVATION:
                     struct.pack_into('<f', datagram, 5 + 2 * _VALUE.size + 4, self.frame)
-                self.link.send(datagram, client)
+                self.link.send(bytes(datagram), client)
 
 
 def _packed(names: dict[int, str]) -> list[bytearray]:

@@ -157,9 +157,9 @@ def main(aircraft: str = 'c172p', flights: int = FLIGHTS, severity: int = 0) -> 
                 print(f'{number} of {flights} flown, the last with {len(found)} of {count} '
                       'derivatives identifiable', flush=True)
     for derivative, each in cases.items():
-        inside, off = zip(*each, strict=True)
+        within, errors = [inside for inside, _ in each], [error for _, error in each]
         print(f'{derivative:14} {len(each):3} of {flights} identifiable, two sigma contain the '
-              f'truth in {100.0 * np.mean(inside):5.1f} %, rms off {100.0 * np.std(off):.1f} %')
+              f'truth in {100.0 * np.mean(within):5.1f} %, rms off {100.0 * np.std(errors):.1f} %')
     for reason, times in refused.items():
         print(f'not identified in {times} of {flights}: {reason}')
     every = [inside for each in cases.values() for inside, _ in each]
@@ -169,4 +169,4 @@ def main(aircraft: str = 'c172p', flights: int = FLIGHTS, severity: int = 0) -> 
 
 
 if __name__ == '__main__':
-    sys.exit(main(*sys.argv[1:2], *map(int, sys.argv[2:4])))
+    sys.exit(main(*sys.argv[1:2], *map(int, sys.argv[2:4])))  # type: ignore[arg-type]

@@ -144,7 +144,7 @@ class XpcPeer:
                 # that the session polls each aircraft alone.
                 shared = is_state and aircraft > 0 and aircraft not in self._waiting
                 if aircraft < 0 or shared:
-                    self._link.send(reply, received.sender)
+                    self._link.send(bytes(reply), received.sender)
                 else:
                     self._waiting.setdefault(aircraft, {})[is_state] = reply, received.sender
 
@@ -159,7 +159,7 @@ class XpcPeer:
                     _FLOAT.pack_into(reply, 6 + 2 * 5 + 1, self._frame)
                 else:
                     _ALTITUDE.pack_into(reply, _POSITION_ALTITUDE_AT, self._frame)
-                self._link.send(reply, sender)
+                self._link.send(bytes(reply), sender)
                 time.sleep(_HANDLING_TIME)
             if len(kinds) == 2:
                 self._updates.append((number, self._frame))

@@ -56,9 +56,11 @@ def relay(port: int, faults: Faults) -> None:
         timeout = max(0.0, min(arrivals) - now) if arrivals else None
         ready, _, _ = select.select([sys.stdin, front, *clients], [], [], timeout)
         now = time.monotonic()
-        for source in ready:
-            if source is sys.stdin:
-                return
+        if sys.stdin in ready:
+            return
+        for source in (front, *clients):
+            if source not in ready:
+                continue
             data, sender = source.recvfrom(_LARGEST)
             if source is not front:
                 back.put((clients[source], data), now)

@@ -77,7 +77,8 @@ def draw(axes, model, controls, propeller):
             for face in faces(shape):
                 points = np.array([frames.rotate(rotation, point) for point in face]) + at
                 normal = np.cross(points[1] - points[0], points[2] - points[0])
-                shade = 0.62 + 0.38 * abs(normal @ LIGHT) / max(np.linalg.norm(normal), 1e-9)
+                length = max(float(np.linalg.norm(normal)), 1e-9)
+                shade = 0.62 + 0.38 * abs(normal @ LIGHT) / length
                 # Small pieces are sorted better by distance than long ones.
                 for piece in cut(points):
                     polygons.append(piece)

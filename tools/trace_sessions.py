@@ -37,20 +37,20 @@ def main(checkout='.', worlds='6', only='', file=''):
     """Print one line for each kind of world."""
     sys.dont_write_bytecode = True
     own = Path(__file__).resolve().parents[1]
-    checkout = Path(checkout).resolve()
+    tree = Path(checkout).resolve()
     settings = ConfigParser()
     settings.read(own / 'setup.cfg')
     shared = settings['tool:pytest']['pythonpath'].split()
-    sys.path[:0] = [str(checkout), *(str(own / folder) for folder in shared)]
+    sys.path[:0] = [str(tree), *(str(own / folder) for folder in shared)]
     traces = import_module('mould_traces')
-    assert Path(import_module('xplane_bridge').__file__).is_relative_to(checkout)
-    keep = [] if file else None
+    assert Path(str(import_module('xplane_bridge').__file__)).is_relative_to(tree)
+    keep: list[str] | None = [] if file else None
     began = time.monotonic()
     for name, count, found in traces.trace(int(worlds), only, keep):
         now = time.monotonic()
         print(f'{name}: {count} items {found} {now - began:.1f} s', flush=True)
         began = now
-    if file:
+    if keep is not None:
         Path(file).write_text('\n'.join(keep) + '\n')
 
 

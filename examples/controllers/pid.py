@@ -36,7 +36,8 @@ except ImportError:
 
 def loop(gains, limits, start=0.0, wrapped=False):
     """Return a loop; its time is that of the states, not the computer's."""
-    return PID(*gains, sample_time=None, output_limits=limits, starting_output=start,
+    kp, ki, kd = gains
+    return PID(kp, ki, kd, sample_time=None, output_limits=limits, starting_output=start,
                error_map=(lambda error: remainder(error, tau)) if wrapped else None)
 
 

@@ -24,7 +24,8 @@ ELEMENT = 'sim/operation/override/override_planepath[3]'
 TAIL = 'sim/aircraft/view/acf_tailnum'
 
 ws = xpwebapi.ws_api(host='127.0.0.1', port=8086)
-latest, changing = {}, Lock()
+latest: dict = {}
+changing = Lock()
 
 
 def on_dataref(dataref, value):

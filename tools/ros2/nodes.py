@@ -74,7 +74,8 @@ def dump(node):
     """Print all parameters of a node as a parameter file."""
     from rcl_interfaces.srv import GetParameters, ListParameters
     from rclpy.parameter import parameter_value_to_python
-    node, nested = absolute(node), {}
+    node = absolute(node)
+    nested: dict = {}
     with Ros() as ros:
         listed = ros.call(ListParameters, f'{node}/list_parameters')
         names = listed.result.names if listed else []

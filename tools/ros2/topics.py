@@ -56,7 +56,7 @@ def echo(*words):
 
 def hz(topic, *_):
     """Print the mean rate of the last seconds, once per second."""
-    times = deque()
+    times: deque = deque()
     with Ros() as ros:
         if not subscribe(ros, absolute(topic), lambda _: times.append(time.monotonic())):
             return 1
