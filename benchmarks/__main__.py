@@ -19,7 +19,8 @@ Run the benchmarks: ``python3 benchmarks [--page PAGE] [NAME...]``, by default a
 docs/reference/performance.md as well. The benchmark NAME is ``bench_NAME.py``, whose ``main()``
 prints its tables and returns 1 if a goal was missed. Beside each ratio stands that of the last
 release (released.py). The exit code says whether all goals were met, or with ``--against`` whether
-no ratio is much worse than in the release.
+no ratio is much worse than in the release. ``--shortest`` only shows that all of it runs: its
+figures mean nothing, and no goal counts.
 """
 
 import argparse
@@ -34,6 +35,7 @@ import time
 
 import page
 from released import FILE, ratios_of, read, Released, WORSE, write
+from shortest import choose_shortest
 from tables import compare, take_tables, take_worse
 
 BENCHMARKS = sorted(
@@ -58,8 +60,8 @@ def machine() -> str:
         f'Python {platform.python_version()}, ROS 2 {distro}, rclpy {rclpy}, {middleware}')
 
 
-def main(arguments: list[str]) -> int:
-    """Run the named benchmarks; return the exit status."""
+def understood(arguments: list[str]) -> argparse.Namespace:
+    """Return what is asked for; raise SystemExit if that cannot be."""
     parser = argparse.ArgumentParser(prog='benchmarks', description='Run benchmarks.')
     parser.add_argument('--page', type=Path, help='Markdown page to write the tables to as well')
     parser.add_argument(
@@ -68,14 +70,27 @@ def main(arguments: list[str]) -> int:
              f'release ({FILE.name}), whatever the goals say')
     parser.add_argument(
         '--keep', metavar='RELEASE', help=f'write the ratios to {FILE.name} as those of RELEASE')
+    parser.add_argument(
+        '--shortest', action='store_true',
+        help='run everything once, as short as can be, without any goal')
     parser.add_argument('names', nargs='*', metavar='NAME',
                         help=f'by default all: {", ".join(BENCHMARKS)}')
     given = parser.parse_args(arguments)
+    if given.shortest and (given.page or given.keep):
+        parser.error('--shortest measures nothing that could be kept')
+    return given
+
+
+def main(arguments: list[str]) -> int:
+    """Run the named benchmarks; return the exit status."""
+    given = understood(arguments)
     unknown = [name for name in given.names if name not in BENCHMARKS]
     if unknown:
         print(f'no benchmark {", ".join(unknown)}; there are: {", ".join(BENCHMARKS)}',
               file=sys.stderr)
         return 2
+    if given.shortest:
+        choose_shortest()
     # Keep the benchmark isolated from other nodes on this machine and network.
     os.environ.setdefault('ROS_DOMAIN_ID', '97')
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -105,6 +120,9 @@ def main(arguments: list[str]) -> int:
                 if (found := ratios_of(table.columns, table.rows))}
             write(kept)
     worse = take_worse()
+    if given.shortest:
+        print('\neverything has run; figures of the shortest form mean nothing')
+        return 0
     print(f'\n{time.monotonic() - begin_all:.0f} s; '
           f'{"goals missed in: " + ", ".join(missed) if missed else "all goals met"}')
     if worse:

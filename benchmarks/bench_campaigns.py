@@ -29,6 +29,7 @@ import sys
 from tempfile import TemporaryDirectory
 from time import monotonic
 
+from shortest import is_shortest, usual
 from tables import Goals, show
 
 from xplane_bridge.campaigns.engines.cluster import Cluster
@@ -39,25 +40,33 @@ from xplane_bridge.campaigns.table import table
 from xplane_bridge.campaigns.table.folder import Folder, TABLE
 from xplane_bridge.campaigns.table.rows import synthetic
 
-FLIGHTS = 14
+FLIGHTS = usual(14, 3)
 # Of each worker, before the time begins.
-WARM = 3
+WARM = usual(3, 0)
 EFFICIENCY = 0.85
-ROWS = (10_000, 100_000)
+ROWS = usual((10_000, 100_000), (10,))
 # Of the largest to the smallest number of rows.
 GROWTH = 1.25
 _PLAN = """
-scenarios: [turbulence]
+scenarios: [%s]
 simulators: [core]
 controllers: [autopilot]
 seeds: {first: 1, count: %d}
+"""
+
+_SHORT = """
+duration: 2.0
+events: [{at: 0.0, engage: true}]
+criteria: [{figure: duration, at_least: 1.0}]
 """
 
 
 def plan_of(count: int, folder: str) -> Plan:
     """Return a plan of so many flights."""
     path = Path(folder) / 'plan.yaml'
-    path.write_text(_PLAN % count)
+    scenario = Path(folder) / 'scenario.yaml'
+    scenario.write_text(_SHORT)
+    path.write_text(_PLAN % (usual('turbulence', scenario), count))
     return load(str(path))
 
 
@@ -88,7 +97,9 @@ def rate(engine: AbstractContextManager[Engine], plan: Plan, workers: int) -> fl
 def scaling(goals: Goals) -> None:
     """Measure one worker and two, of each engine."""
     engines: dict[str, Callable[[int], AbstractContextManager[Engine]]] = {
-        'processes of this machine': local, 'Dask, scheduler and workers on this machine': dask}
+        'processes of this machine': local}
+    if not is_shortest():
+        engines['Dask, scheduler and workers on this machine'] = dask
     rows = []
     with TemporaryDirectory() as folder:
         plan = plan_of(FLIGHTS, folder)

@@ -33,6 +33,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from shortest import usual
 from tables import Goals, show
 from vector_steps import beside_async, beside_one
 
@@ -42,10 +43,10 @@ from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario.scenario import find, load
 from xplane_bridge.places import open_flight
 
-ROUNDS = 5
-STEPS = 1200
-RESETS = 4
-WORKERS = 2
+ROUNDS = usual(5, 1)
+STEPS = usual(1200, 24)
+RESETS = usual(4, 1)
+WORKERS = usual(2, 1)
 GOAL_FIRST_RESET_MS, GOAL_RESET_MS = 15.0, 2.0
 ACTIONS = {'controls': (0.0, 0.0, 0.0, 0.63), 'attitude': (0.0, 0.03, 0.63),
            'target': (1500.0, 1.57, 51.0)}
@@ -221,10 +222,10 @@ def workers() -> None:
     """Measure two workers against one."""
     rows = []
     context = get_context('spawn')
-    for count in (1, WORKERS):
+    for count in sorted({1, WORKERS}):
         with ProcessPoolExecutor(count, mp_context=context) as pool:
             # The first flights start the processes.
-            list(pool.map(fly, [100] * count))
+            list(pool.map(fly, [usual(100, 1)] * count))
             seconds = min(
                 max(pool.map(fly, [STEPS * 3] * count)) for _ in range(ROUNDS))
         rows.append((f'processes, each its own environment: {count}',

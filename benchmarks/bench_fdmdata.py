@@ -46,6 +46,7 @@ from bench_xpc import (
 import numpy as np
 from peers import ELEVATOR_STEP
 from processes import cpu_seconds, executable, memory_mb, parameters, Peer
+from shortest import usual
 from tables import Goals, show
 
 from xplane_bridge.links.loop import UdpLoop
@@ -58,10 +59,10 @@ CPU_RATIO = 1.8
 MEMORY_RATIO = 1.5
 SHARE_OF_RATE = 0.98
 
-RATES = (50, 100, 500)
-COMMAND_RATES = (50, 100, 500)
+RATES = usual((50, 100, 500), (50,))
+COMMAND_RATES = usual((50, 100, 500), (50,))
 # Polls of all eight sensors per second: an eighth of the requests.
-POLL_RATES = (60, 250, 500)
+POLL_RATES = usual((60, 250, 500), (60,))
 TOPICS = ('fix', 'imu/data', 'odom', 'air_data')
 # What the default rates make of fifty turns a second.
 GROUPS = (('imu/data', 'fix', 'odom'), ('imu/data', 'air_data'), ('imu/data', 'fix', 'odom'),
@@ -195,7 +196,7 @@ def commands(goals: Goals, rounds: int = ROUNDS) -> None:
         ('commands', *COMPARED, 'sent', 'lost'), rows)
 
 
-def load(goals: Goals, seconds: float = 4.0) -> None:
+def load(goals: Goals, seconds: float = usual(4.0, 0.5)) -> None:
     """Measure CPU time and memory at the default rates, common topics subscribed."""
     kinds = {topic(name): name for name in TOPICS}
     bare = {topic(name, namespace=BARE): name for name in TOPICS}
@@ -239,7 +240,7 @@ def load(goals: Goals, seconds: float = 4.0) -> None:
          f'goal <= {MEMORY_RATIO:g}'), rows)
 
 
-def requests(goals: Goals, seconds: float = 2.0) -> None:
+def requests(goals: Goals, seconds: float = usual(2.0, 0.3)) -> None:
     """Measure how many requests per second the session achieves, and what a bare loop does."""
     rows = []
     with Huginn() as peer:

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from time import process_time
 from typing import Any
 
+from shortest import usual
 from tables import Goals, show
 
 from xplane_bridge.aircraft.aircraft import Aircraft
@@ -31,10 +32,10 @@ from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario.scenario import parse
 from xplane_bridge.places import open_flight
 
-ROUNDS = 3
-COUNTS = (1, 10, 100)
+ROUNDS = usual(3, 1)
+COUNTS = usual((1, 10, 100), (1, 2))
 # Of all aircraft together.
-FRAMES = 3000
+FRAMES = usual(3000, 20)
 GOAL = 3.0
 # Of FastSwarmSim, as published: C++ on a desktop, multirotors.
 PUBLISHED = {1: '100', 10: '30', 100: '4'}
@@ -101,7 +102,7 @@ def several(goals: Goals) -> None:
         rows.append((
             count, f'{limit:.1f} us', f'{value:.1f} us', f'{value / limit:.2f}',
             goals.at_most(value / limit, GOAL), f'{FRAME * 1e6 / value / count:.1f}',
-            f'{formed / limit:.2f}' if count > 1 else '', PUBLISHED[count]))
+            f'{formed / limit:.2f}' if count > 1 else '', PUBLISHED.get(count, '')))
     show(f'one core, c172p, a frame of 1/60 s of one aircraft, best of {ROUNDS}',
          ('aircraft', 'JSBSim alone', 'whole flight', 'of JSBSim', f'goal {GOAL:.0f}',
           'times real time', 'in formation, of JSBSim', 'FastSwarmSim, published'), rows)

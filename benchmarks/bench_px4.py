@@ -32,12 +32,13 @@ import time
 
 import numpy as np
 from processes import cpu_seconds
+from shortest import usual
 from tables import Goals, show
 
-ROUNDS = 3
-SECONDS = 2.0
+ROUNDS = usual(3, 1)
+SECONDS = usual(2.0, 0.2)
 # Samples asked for per second, and frames per second.
-RATES = ((100, 200), (250, 500))
+RATES = usual(((100, 200), (250, 500)), ((100, 200),))
 SHARE_OF_LIMIT = 0.95
 _P, _F = 'sim/flightmodel/position/', 'sim/flightmodel/forces/'
 _VALUES = (

@@ -36,6 +36,7 @@ from typing import Any
 from bench_xpc import hop_goal, SLOW
 import numpy as np
 from processes import cpu_seconds, executable, memory_mb, parameters
+from shortest import usual
 from tables import Goals, show
 
 from xplane_bridge.protocols import simpit
@@ -51,9 +52,9 @@ LINE = BAUD / 10
 DECODE_SHARE_OF_LINE = 20.0
 CPU_RATIO = 1.8
 
-PACKETS = 1000
+PACKETS = usual(1000, 10)
 PADDED = 32
-ROUNDS = 10
+ROUNDS = usual(10, 1)
 _NS = 1_000_000_000
 
 
@@ -96,7 +97,7 @@ def decode(goals: Goals) -> None:
                     bytearray(data[begin:begin + piece])
 
             assert decode_all(profile, data, piece) == PACKETS
-            rounds = ROUNDS if piece > 1 else 5
+            rounds = ROUNDS if piece > 1 else usual(5, 1)
             seconds = min(timeit(
                 partial(decode_all, profile, data, piece), number=1) for _ in range(rounds))
             copied = min(timeit(copy, number=1) for _ in range(rounds))
@@ -162,7 +163,7 @@ def bridged(profile: str, **others: Any) -> Iterator[tuple[Line, Any]]:
     values = {'port': line.path, 'profile': profile, 'channels': ['altitude'], **others}
     try:
         with executable('simpit_node', *parameters(NAMESPACE, values)) as node:
-            if not line.registered.wait(10.0):
+            if not line.registered.wait(usual(10.0, 60.0)):
                 raise RuntimeError('the node registers nothing')
             yield line, node
     finally:
@@ -238,7 +239,7 @@ def bare_publisher(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def latency(goals: Goals, seconds: float = 2.0) -> None:
+def latency(goals: Goals, seconds: float = usual(2.0, 0.3)) -> None:
     """Measure the time from the last byte written to the subscriber, beside a bare rclpy hop."""
     subscriber = AltitudeSubscriber()
     rows = []
@@ -274,7 +275,7 @@ def latency(goals: Goals, seconds: float = 2.0) -> None:
             while not len(subscriber.arrivals[BARE]):
                 by_pipe(0)
                 time.sleep(0.1)
-            for rate in (8.0, 100.0, 500.0):
+            for rate in usual((8.0, 100.0, 500.0), (100.0,)):
                 bare_us = through(BARE, by_pipe, rate)
                 bridge_us = through(ALTITUDE, by_line, rate)
                 expected = math.ceil(rate * seconds)
@@ -295,10 +296,10 @@ def latency(goals: Goals, seconds: float = 2.0) -> None:
          'goal', 'p99 us', 'bare p99 us'), rows)
 
 
-def load(goals: Goals, seconds: float = 3.0) -> None:
+def load(goals: Goals, seconds: float = usual(3.0, 0.2)) -> None:
     """Measure CPU time with the line saturated at its baud rate, and at a plugin's usual rate."""
     rows = []
-    for profile in ('v2', 'cobs'):
+    for profile in usual(('v2', 'cobs'), ('v2',)):
         packet = simpit.encode(simpit.Altitude(1234.5, 67.25), 'peer', PROFILES[profile])
         for label, rate in (('8 packets/s', 8.0), (f'{BAUD} baud, full', LINE / len(packet))):
             with bridged(profile) as (line, node):

@@ -43,6 +43,7 @@ from bench_xpc import COMPARED, compared, round_seconds
 import numpy as np
 from numpy.typing import NDArray
 from processes import cpu_seconds, executable, memory_mb, parameters, Peer
+from shortest import usual
 from tables import Goals, show
 from ulyssix_peers import DEPTH
 from ulyssix_streams import KINDS, Stream
@@ -59,19 +60,20 @@ RATE_WITH_QUALITY = 0.9  # of the highest rate without loss
 
 LARGE = 5_000  # samples in 60 kB
 SMALL = 110  # in 1.4 kB
-THROUGHPUTS = (1000, 3000, 5000)  # packets/s
-LATENCIES = ((SMALL, (100, 1000)), (LARGE, (100, 500)))  # packets/s
-STREAMS = ((5, 22, 1000), (50, 2, 1000), (500, 10, 100))  # parameters, samples, packets/s
-RISING = (400, 800, 1600, 3000)  # packets/s of 500 parameters of 10 samples
+THROUGHPUTS = usual((1000, 3000, 5000), (1000,))  # packets/s
+LATENCIES = usual(((SMALL, (100, 1000)), (LARGE, (100, 500))), ((SMALL, (100,)),))  # packets/s
+# parameters, samples, packets/s
+STREAMS = usual(((5, 22, 1000), (50, 2, 1000), (500, 10, 100)), ((5, 22, 100),))
+RISING = usual((400, 800, 1600, 3000), (400,))  # packets/s of 500 parameters of 10 samples
 MAP = """\
 parameters:
   "P*": {limits: [-100, 100]}
 """
 READERS = {'off': {'quality': False}, 'on': {}, 'map': {}}
-ROUNDS = 50
-IN_TURN = 2  # ours and the bare hop
-NEW = 600  # packets, more than the decoder keeps in mind
-CALLS = 20
+ROUNDS = usual(50, 1)
+IN_TURN = usual(2, 1)  # ours and the bare hop
+NEW = usual(600, 10)  # packets, more than the decoder keeps in mind
+CALLS = usual(20, 2)
 
 FIRST_SAMPLE = 45  # its offset: header 5, payload header 36, count 4
 SAMPLE = np.dtype([('value', '<f4'), ('time', '<f8')])
@@ -205,7 +207,7 @@ def bridge(role: str = 'subscriber') -> Iterator[tuple[subprocess.Popen[str], So
     ):
         subscriber.ask('open', topics=[TOPIC, BARE])
         source = Source(port)
-        for _ in range(100):
+        for _ in range(usual(100, 400)):
             # Until both have discovered each other.
             source.send(SMALL, 10, 0.1)
             if subscriber.ask('wait', topic=TOPIC, timeout=0.1):
@@ -242,7 +244,7 @@ def latency(goals: Goals, rounds: int = IN_TURN) -> None:
          ('packets', *COMPARED, 'sent', 'lost'), rows)
 
 
-def load(goals: Goals, seconds: float = 3.0) -> None:
+def load(goals: Goals, seconds: float = usual(3.0, 0.2)) -> None:
     """Measure what the node costs at Altair's 100 packets per second."""
     rows = []
     with bridge() as (node, source, subscriber):
@@ -256,11 +258,11 @@ def load(goals: Goals, seconds: float = 3.0) -> None:
          ('packets', 'CPU, % of a core', 'memory, MB'), rows)
 
 
-def throughput(goals: Goals, seconds: float = 2.0) -> None:
+def throughput(goals: Goals, seconds: float = usual(2.0, 0.2)) -> None:
     """Measure where packets are lost, at rates up to more than the machine can carry."""
     rows = []
     size = len(packet(LARGE, 10)) / 1e3
-    for role in ('subscriber', 'recorder'):
+    for role in usual(('subscriber', 'recorder'), ('recorder',)):
         with bridge(role) as (node, source, subscriber):
             for rate in THROUGHPUTS:
                 rows.append(_one_rate(goals, rate, seconds, role, node.pid, source, subscriber))
@@ -319,7 +321,7 @@ def readers() -> Iterator[dict[str, tuple[int, int]]]:
                 process = stack.enter_context(executable(
                     'ulyssix_node', *parameters(f'/{name}', {**given, **READERS[name]})))
             found[name] = process.pid, port
-        end = time.monotonic() + 20.0
+        end = time.monotonic() + usual(20.0, 60.0)
         while not all(_socket_drops(port) is not None for _, port in found.values()):
             if time.monotonic() > end:
                 raise RuntimeError('a reader did not start')
@@ -336,12 +338,12 @@ def _socket_drops(port: int) -> int | None:
     return None
 
 
-def quality(goals: Goals, seconds: float = 0.4, rounds: int = 1) -> None:
+def quality(goals: Goals, seconds: float = usual(0.4, 0.1), rounds: int = 1) -> None:
     """Measure what the quality of parameters costs, whatever the times of their samples are."""
     rows = []
     with readers() as found:
         for count, samples, rate in STREAMS:
-            for kind in KINDS:
+            for kind in usual(tuple(KINDS), ('even',)):
                 streams = {name: Stream(count, samples, kind) for name in found}
                 used: dict[str, list[float]] = {name: [] for name in found}
                 # In the first round names and intervals are learnt.
@@ -364,11 +366,11 @@ def quality(goals: Goals, seconds: float = 0.4, rounds: int = 1) -> None:
           'map / off', f'goal <= {WITH_MAP}'), rows)
 
 
-def rates(goals: Goals, seconds: float = 0.5) -> None:
+def rates(goals: Goals, seconds: float = usual(0.5, 0.1)) -> None:
     """Measure the highest rates of large packets at which the kernel drops none."""
     rows = []
     with readers() as found:
-        for kind in KINDS:
+        for kind in usual(tuple(KINDS), ('even',)):
             highest = dict.fromkeys(found, 0)
             for name, (_, port) in found.items():
                 stream = Stream(500, 10, kind)

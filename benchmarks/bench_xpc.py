@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from processes import cpu_percent, cpu_seconds, executable, memory_mb, parameters, Peer
+from shortest import usual
 from starts import bare_start, STARTED, started, STARTS
 from tables import Goals, show
 from xpc_distance import distance
@@ -60,18 +61,18 @@ FLEET_SHARE = 0.9
 
 # Total rates, and the number of aircraft that share them: one aircraft is polled again 2 ms after
 # its reply at the earliest, so that the plugin never meets two polls in one frame.
-LATENCIES = ((50, 1), (100, 1), (500, 2), (1000, 4))
-COMMAND_RATES = (50, 100, 200)
-THROUGHPUTS = (500, 1000, 1500, 2000, 3000)
+LATENCIES = usual(((50, 1), (100, 1), (500, 2), (1000, 4)), ((50, 1),))
+COMMAND_RATES = usual((50, 100, 200), (50,))
+THROUGHPUTS = usual((500, 1000, 1500, 2000, 3000), (500,))
 THROUGHPUT_AIRCRAFT = 8
-FLEETS = ((1, 240.0), (20, 240.0), (20, 480.0))
+FLEETS = usual(((1, 240.0), (20, 240.0), (20, 480.0)), ((2, 240.0),))
 # How many of the others fit into one request.
 SHARED = 5
 IDLE_RATE = 20.0
 
 TOPICS = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'controls')
 # How often ours and the bare hop are measured in turn.
-ROUNDS = 2
+ROUNDS = usual(2, 1)
 
 
 @contextmanager
@@ -119,7 +120,7 @@ def median_p99(values: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
 
 def round_seconds(rate: float) -> float:
     """Return how long a round lasts: 75 messages, and 0.8 s at least."""
-    return max(0.8, 75.0 / rate)
+    return usual(max(0.8, 75.0 / rate), 0.3)
 
 
 def hop_goal(rate: float) -> float:
@@ -230,7 +231,7 @@ def commands(goals: Goals, rounds: int = ROUNDS) -> None:
         ('commands', *COMPARED, 'sent', 'merged or lost'), rows)
 
 
-def load(goals: Goals, seconds: float = 4.0) -> None:
+def load(goals: Goals, seconds: float = usual(4.0, 0.5)) -> None:
     """Measure CPU time and memory at 50 updates/s, all topics subscribed elsewhere."""
     extra = ['sim/time/zulu_time_sec', 'sim/cockpit2/gauges/indicators/altitude_ft_pilot']
     kinds = {topic(name): name for name in (*TOPICS, 'datum', 'datarefs')}
@@ -270,7 +271,7 @@ def load(goals: Goals, seconds: float = 4.0) -> None:
         rows)
 
 
-def throughput(_: Goals, seconds: float = 1.5) -> None:
+def throughput(_: Goals, seconds: float = usual(1.5, 0.5)) -> None:
     """Find how many updates per second arrive without loss."""
     rows = []
     fixes = fix_topics(THROUGHPUT_AIRCRAFT)
@@ -345,7 +346,7 @@ def startup(goals: Goals) -> None:
             'xpc_node, first datagram to the peer': own_times}, bare_times))
 
 
-def fleet(goals: Goals, frame_rate: float = 60.0, seconds: float = 2.0) -> None:
+def fleet(goals: Goals, frame_rate: float = 60.0, seconds: float = usual(2.0, 0.5)) -> None:
     """Measure how the cost grows with the number of aircraft, with the package's simulator."""
     rows = []
     frontend = XpcFrontend(UdpEndpoint())

@@ -45,6 +45,7 @@ from bench_xpc import (
 import numpy as np
 from peers import ELEVATOR_STEP
 from processes import cpu_seconds, executable, memory_mb, parameters, Peer
+from shortest import usual
 from starts import bare_start, STARTED, started, STARTS
 from tables import Goals, show
 
@@ -56,9 +57,9 @@ CPU_RATIO = 1.8
 MEMORY_RATIO = 1.5
 SHARE_OF_UPDATES = 0.98
 
-RATES = (50, 100, 500, 1000)
-COMMAND_RATES = (50, 100)
-WATCHED = 200
+RATES = usual((50, 100, 500, 1000), (50,))
+COMMAND_RATES = usual((50, 100), (50,))
+WATCHED = usual(200, 10)
 WATCH_RATE = 50
 
 _ELEVATOR = b'sim/joystick/yoke_pitch_ratio'
@@ -228,7 +229,7 @@ def commands(goals: Goals, rounds: int = ROUNDS) -> None:
         ('commands', *COMPARED, 'sent', 'merged or lost'), rows)
 
 
-def load(goals: Goals, seconds: float = 4.0) -> None:
+def load(goals: Goals, seconds: float = usual(4.0, 0.5)) -> None:
     """Measure CPU time and memory at 50 updates/s, all topics subscribed elsewhere."""
     kinds = {topic(name): name for name in (*TOPICS, 'datum')}
     bare = {topic(name, namespace=BARE): name for name in TOPICS}
@@ -274,7 +275,7 @@ def _cost(
         f'{cpu:.1f}']
 
 
-def watch(goals: Goals, seconds: float = 4.0) -> None:
+def watch(goals: Goals, seconds: float = usual(4.0, 0.5)) -> None:
     """Measure many subscriptions beside the telemetry."""
     names = [f'sim/bench/value_{n}' for n in range(WATCHED)]
     watched = topic('datarefs')

@@ -38,12 +38,13 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 from sensor_msgs.msg import Imu
+from shortest import usual
 
 from xplane_bridge.nodes.common.spinning import spin_until
 
 TOPICS = ('one', 'two', 'three', 'four')
-WARM_UP = 200
-ROUNDS = 1500
+WARM_UP = usual(200, 10)
+ROUNDS = usual(1500, 50)
 # As much as the simulated plugin's answers.
 _ANSWER = bytes(800)
 

@@ -36,12 +36,14 @@ import threading
 import time
 from typing import Any
 
+from shortest import usual
+
 ELEVATOR_STEP = 2.0 ** -20
 """Increment of the elevator from command to command: exact as a float32."""
 
 _NS = 1_000_000_000
 # Timeout for discovery.
-_PATIENCE = 15.0
+_PATIENCE = usual(15.0, 60.0)
 # The bits of all twelve fields of FlightControls.
 _ALL_CONTROLS = 4095
 

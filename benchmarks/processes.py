@@ -25,10 +25,12 @@ import time
 from types import TracebackType
 from typing import Any
 
+from shortest import usual
+
 from xplane_bridge.nodes.flight.processes import executable_path
 
 _PEERS = Path(__file__).parent / 'peers.py'
-_PATIENCE = 5.0
+_PATIENCE = usual(5.0, 30.0)
 _PAGE = os.sysconf('SC_PAGE_SIZE')
 
 

@@ -18,10 +18,11 @@ import time
 
 import numpy as np
 from processes import Peer
+from shortest import usual
 from tables import Goals
 
 STARTUP_RATIO = 1.5
-STARTS = 3
+STARTS = usual(3, 1)
 
 
 def bare_start(subscriber: Peer, topic: str) -> float:

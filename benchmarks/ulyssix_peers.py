@@ -29,6 +29,7 @@ import time
 from typing import Any
 
 from peers import main, ROLES
+from shortest import usual
 
 DEPTH = 200
 """Queue depth of the node's packets topic, and of every end here."""
@@ -127,7 +128,7 @@ class Subscriber(_RosRole):
         if any('ulyssix_node: publisher' in status.name for status in message.status):
             self._diagnosed.set()
 
-    def wait(self, topic: str, timeout: float = 15.0) -> bool:
+    def wait(self, topic: str, timeout: float = usual(15.0, 60.0)) -> bool:
         """Wait for a packet on a topic; return whether one arrived."""
         end = time.monotonic() + timeout
         while not self._latencies[topic] and time.monotonic() < end:
@@ -137,7 +138,7 @@ class Subscriber(_RosRole):
     def diagnostics(self) -> dict[str, str]:
         """Return the node's next report about its publisher and its link."""
         self._diagnosed.clear()
-        if not self._diagnosed.wait(5.0):
+        if not self._diagnosed.wait(usual(5.0, 60.0)):
             raise RuntimeError('no diagnostics came')
         return self._diagnostics
 

@@ -23,17 +23,18 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AsyncVectorEnv
 import numpy as np
+from shortest import usual
 from tables import Goals, show
 
 from xplane_bridge.episodes import ID
 from xplane_bridge.episodes.environment import FlightEnv
 
-ROUNDS, TURNS = 8, 20
+ROUNDS, TURNS = usual((8, 20), (1, 1))
 # So short (s) that the cores are sometimes free for all of it.
 LASTS = 0.005
 ACTION = (0.0, 0.0, 0.0, 0.63)
-WORKERS = 2
-MANY, SOME = 64, 16
+WORKERS = usual(2, 1)
+MANY, SOME = usual((64, 16), (1, 1))
 GOAL_OF_ONE, GOAL_OF_ASYNC = 1.8, 4.0
 
 

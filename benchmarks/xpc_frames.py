@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from processes import executable
+from shortest import usual
 from tables import Goals, show
 
 from xplane_bridge.conversions.xplane import state as xplane
@@ -34,7 +35,7 @@ from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
 
 # Goals.
 SHARE_OF_FRAMES = 0.96
-FRAME_RATES = (60.0, 30.0)
+FRAME_RATES = usual((60.0, 30.0), (60.0,))
 
 
 class PolledStates:
@@ -132,7 +133,7 @@ def port_of(process: subprocess.Popen[str]) -> int:
     return int(found[1])
 
 
-def consistency(goals: Goals, seconds: float = 2.0) -> None:
+def consistency(goals: Goals, seconds: float = usual(2.0, 0.3)) -> None:
     """Measure how many states per second are complete, and the time skew of their parts."""
     rows: list[list[object]] = []
     for frame_rate in FRAME_RATES:
