@@ -83,7 +83,9 @@ def test_a_planted_difference_is_found_and_named(campaign, capsys):
     assert lines[ROLL, 'pass rate']['better'] is None
     assert compare.main([folder, '--controllers', 'policy:mine.onnx', 'autopilot']) == 0
     output = capsys.readouterr().out
-    assert 'A is better: policy:mine.onnx passes ' in output
+    rates = [100.0 * lines['all criteria', 'pass rate'][side] for side in 'AB']
+    assert (f'A is better: policy:mine.onnx passes {rates[1]:.1f}% of the flights, '
+            f'{rates[1] - rates[0]:.1f} percentage points more (') in output
     head, line = (line for line in output.splitlines() if line.startswith(('mean', ERROR)) and (
         'more' in line or 'unit' in line))
     assert (line[head.index('unit'):].split()[0], line.index('A has') > len(head) - 8) == (

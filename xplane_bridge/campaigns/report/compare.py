@@ -289,13 +289,13 @@ def _cells(
 def _answer(together: Comparison, first: Side, second: Side) -> str:
     value, low, high = together.difference
     if together.verdict:
-        better = second if together.verdict == 'B' else first
-        sign = 1.0 if together.verdict == 'B' else -1.0
-        ends = sorted((sign * low, sign * high))
-        return (f'{together.verdict} is better: {better.name} passes {sign * value:.1%} more of '
-                f'the flights ({ends[0]:.1%} to {ends[1]:.1%}).')
-    return (f'No difference in passed flights can be told: it is between {low:+.1%} and '
-            f'{high:+.1%}.')
+        is_second = together.verdict == 'B'
+        better, rate = (second, together.second) if is_second else (first, together.first)
+        least, most = sorted(abs(100.0 * end) for end in (low, high))
+        return (f'{together.verdict} is better: {better.name} passes {rate:.1%} of the flights, '
+                f'{abs(100.0 * value):.1f} percentage points more ({least:.1f} to {most:.1f}).')
+    return (f'No difference in passed flights can be told: it is between {100.0 * low:+.1f} and '
+            f'{100.0 * high:+.1f} percentage points.')
 
 
 def _as_json(
