@@ -377,14 +377,17 @@ ROLES: dict[str, type[Any]] = {
 def main() -> None:
     """Play a role until the standard input ends."""
     role = ROLES[sys.argv[1]]()
-    # The benchmark may be interrupted, and nobody reads the answer then.
-    with suppress(KeyboardInterrupt, BrokenPipeError):
-        for line in sys.stdin:
-            what, arguments = json.loads(line)
-            print(json.dumps(getattr(role, what)(**arguments)), flush=True)
-    # Nothing is left to be written, and to fail, when the interpreter ends.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    role.close()
+    try:
+        # The benchmark may be interrupted, and nobody reads the answer then.
+        with suppress(KeyboardInterrupt, BrokenPipeError):
+            for line in sys.stdin:
+                what, arguments = json.loads(line)
+                print(json.dumps(getattr(role, what)(**arguments)), flush=True)
+    finally:
+        # Nothing is left to be written, and to fail, when the interpreter ends. Its threads would
+        # keep it from ending after an error, and the benchmark waiting for the answer.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        role.close()
 
 
 if __name__ == '__main__':
