@@ -28,6 +28,7 @@ import numpy as np
 
 from xplane_bridge.flights.analysis.history import figures, load
 from xplane_bridge.flights.analysis.series import History, Series
+from xplane_bridge.flights.recordings.topics import RecordingError
 
 QUANTITIES = ('altitude', 'heading', 'airspeed', 'roll', 'pitch', 'command_elevator',
               'command_throttle')
@@ -79,7 +80,11 @@ def main() -> int:
     parser.add_argument('--tolerance', type=float)
     parser.add_argument('--picture')
     arguments = parser.parse_args()
-    flights = [load(path) for path in arguments.recordings]
+    try:
+        flights = [load(path) for path in arguments.recordings]
+    except (OSError, RecordingError) as error:
+        print(f'compare_runs: {error}', file=sys.stderr)
+        return 2
     apart = differences(*flights)
     print(f'{"quantity":<16} {"rms difference":>16} {"largest":>16}')
     for name, (rms, largest) in apart.items():

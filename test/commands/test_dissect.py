@@ -22,7 +22,7 @@ import struct
 import subprocess
 import sys
 
-from captures import CAPTURES, ETHERNET, packet
+from captures import CAPTURES, ETHERNET, OTHERS, packet
 import pytest
 from vector_files import vectors
 
@@ -36,11 +36,11 @@ VALID = [vector for vector in VECTORS if vector['valid']]
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Return a function that runs the tool in this process and returns its output lines."""
-    def run(arguments, data):
+    def run(arguments, data, code=0):
         data = data if isinstance(data, bytes) else data.encode()
         stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
         monkeypatch.setattr(sys, 'stdin', stdin)
-        assert dissect.main(['xpc', *arguments]) == 0
+        assert dissect.main(['xpc', *arguments]) == code
         return capsys.readouterr().out.splitlines()
     return run
 
@@ -211,8 +211,29 @@ def test_capture_on_standard_input_is_recognised(run):
         data = bytes.fromhex(CAPTURES[form])
         for file in (data, gzip.compress(data)):
             assert run([], file) == ['{"message": "GETC", "aircraft": 0}']
-    text, = errors(run([], b'\x0a\x0d\x0d\x0a' + bytes(24)))
+    text, = errors(run([], b'\x0a\x0d\x0d\x0a' + bytes(24), 1))
     assert text.startswith('the section header at offset 0: expected the byte order')
+
+
+def test_what_a_capture_holds_besides_is_counted_and_nothing_is_an_error(capsys, monkeypatch):
+    def said(data, code):
+        stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
+        monkeypatch.setattr(sys, 'stdin', stdin)
+        assert dissect.main(['xpc']) == code
+        return capsys.readouterr()
+
+    assert said(OTHERS, 0) == (
+        '{"message": "GETC", "aircraft": 0}\n',
+        'dissect: 3 packets, 1 datagram of UDP; skipped: 1 TCP, 1 ARP\n')
+    assert said(ETHERNET[:24], 1) == ('', 'dissect: nothing of xpc in 0 packets\n')
+    arp = bytes(12) + b'\x08\x06' + bytes(28)
+    assert said(ETHERNET[:24] + struct.pack('<IIII', 0, 0, 42, 42) + arp, 1) == (
+        '', 'dissect: 1 packet, 0 datagrams of UDP; skipped: 1 ARP\n'
+        'dissect: nothing of xpc in 1 packet\n')
+    assert said(b'\x89MCAP0\r\n', 1)[1].startswith('dissect: this is a recording (MCAP), ')
+    out, err = said(ETHERNET[:-6] + b'ABCD\0\0', 1)
+    assert 'expected that of an XPC' in out
+    assert err == 'dissect: nothing of xpc in 1 packet\n'
 
 
 def test_a_packet_that_was_captured_in_part_is_said_and_the_next_one_shown(run):

@@ -549,6 +549,12 @@ def test_captures_of_the_other_protocols_are_recognised(tmp_path, capsys):
     assert rows_of(folder / 'xplane_udp.peer.RREF.sim.x.csv')[1][0]['value'] == '2.5'
     assert rows_of(folder / 'xplane_udp.peer.DATA.17.csv')[1][0]['value[7]'] == '7.0'
 
+    # X-Plane's answers alone, from its other ports.
+    for port in range(49001, 49006):
+        folder = captured(
+            f'answers {port}', port, ('peer', b'RREF,' + struct.pack('<if', 3, 2.5)))
+        assert rows_of(folder / 'xplane_udp.peer.RREF.index_3.csv')[1][0]['value'] == '2.5'
+
     _, rows = rows_of(captured('xpc', 49009, ('bridge', b'GETC\0\1')) / 'xpc.bridge.GETC.csv')
     assert rows[0]['aircraft'] == '1'
     assert capsys.readouterr().err == ''

@@ -18,6 +18,8 @@ dissect: show the datagrams of a protocol as JSON, or encode them from JSON.
 Reads hexadecimal lines or a capture (pcap or pcapng, also gzipped) on standard input and writes
 one JSON object per line:
 ``{"message": "GETC", "aircraft": 0}``, or ``{"error": "..."}`` for data that cannot be decoded.
+What a capture holds besides UDP is counted on standard error; the exit code is 1 if nothing of it
+was decoded.
 With ``--encode`` it reads such objects and writes hexadecimal lines. Empty lines and text after
 a ``#`` are skipped. JSON has no infinities, NaN or bytes: they are written as the strings
 ``"inf"``, ``"-inf"``, ``"nan"``, and hexadecimal strings. ``null`` leaves a value unchanged.
@@ -48,7 +50,12 @@ from typing import (
 
 from xplane_bridge.common.command_line import program
 from xplane_bridge.common.text import counted
-from xplane_bridge.links.captures.capture import CaptureError, is_capture, read_datagrams
+from xplane_bridge.links.captures.capture import (
+    CaptureError,
+    is_capture,
+    read_datagrams,
+    Tally,
+)
 from xplane_bridge.protocols.base import Message, Sender
 from xplane_bridge.protocols.dialect import Dialect, other_side
 from xplane_bridge.protocols.errors import ProtocolError
@@ -255,9 +262,9 @@ def _decoded_lines(
 
 def _decoded_capture(
         dialect: Dialect, stream: BufferedReader, sender: Sender | None,
-        peer_port: int | None) -> Iterator[str]:
+        peer_port: int | None, tally: Tally) -> Iterator[str]:
     try:
-        for datagram in read_datagrams(stream):
+        for datagram in read_datagrams(stream, tally):
             side = sender
             # Only the peer sends from its port, which tells the two sides of a capture apart.
             if side is None and peer_port is not None:
@@ -289,19 +296,26 @@ def _encoded_lines(
             yield _error(error)
 
 
+_ERROR = '{"error": '
+_MCAP = b'\x89MCAP'
+
+
 def _error(error: object) -> str:
     return json.dumps({'error': str(error)})
 
 
-def _output(arguments: Namespace, stream: BufferedReader) -> Iterator[str]:
+def _output(
+        arguments: Namespace, stream: BufferedReader, tally: Tally | None) -> Iterator[str]:
+    """Yield the lines to print; with ``tally`` the input is a capture."""
     protocol, kind = _dialect(arguments.protocol)
     dialect = kind(protocol, arguments)
     sender: Sender = arguments.sender or 'peer'
     if arguments.encode:
         return _encoded_lines(dialect, stream, sender)
-    if is_capture(stream.peek(4)):
+    if tally is not None:
         return _decoded_capture(
-            dialect, stream, arguments.sender, (PROTOCOLS | UNBRIDGED)[arguments.protocol].port)
+            dialect, stream, arguments.sender, (PROTOCOLS | UNBRIDGED)[arguments.protocol].port,
+            tally)
     return _decoded_lines(dialect, stream, sender)
 
 
@@ -326,10 +340,30 @@ def _parser() -> ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the tool on standard input and output, and return the exit status."""
     arguments = _parser().parse_args(argv)
+    stream = cast(BufferedReader, sys.stdin.buffer)
+    shown = False
     try:
+        if stream.peek(4).startswith(_MCAP):
+            print('dissect: this is a recording (MCAP), neither a capture nor hexadecimal lines; '
+                  'export reads it', file=sys.stderr)
+            return 1
+        tally = None if arguments.encode or not is_capture(stream.peek(4)) else Tally()
         # Each line is flushed, so that it answers immediately when used interactively.
-        for line in _output(arguments, cast(BufferedReader, sys.stdin.buffer)):
+        for line in _output(arguments, stream, tally):
             print(line, flush=True)
+            shown = shown or not line.startswith(_ERROR)
     except KeyboardInterrupt:
-        pass
-    return 0
+        return 0
+    return 0 if tally is None else _account(arguments.protocol, tally, shown)
+
+
+def _account(protocol: str, tally: Tally, shown: bool) -> int:
+    """Say what a capture held besides what was shown; return 1 if nothing was."""
+    if tally.skipped:
+        print(f'dissect: {counted(tally.packets, "packet")}, '
+              f'{counted(tally.datagrams, "datagram")} of UDP; skipped: {tally.skipped}',
+              file=sys.stderr)
+    if not shown:
+        print(f'dissect: nothing of {protocol} in {counted(tally.packets, "packet")}',
+              file=sys.stderr)
+    return int(not shown)

@@ -54,8 +54,10 @@ from xplane_bridge.sessions.ulyssix import (
 )
 
 # The ports by which a capture's protocol is recognised; Ulyssix has none.
+# X-Plane answers from its other ports, or to those of the programs that ask it.
+_X_PLANES = {*range(49001, 49006), DATA_PORT}
 _PORTS = {
-    name: {protocol.port, *({DATA_PORT} if name == 'xplane_udp' else ())}
+    name: {protocol.port, *(_X_PLANES if name == 'xplane_udp' else ())}
     for name, protocol in PROTOCOLS.items() if protocol.port is not None}
 CAPTURED = (*_PORTS, 'ulyssix')
 """The protocols that a capture can be of: Kerbal Simpit's is serial."""

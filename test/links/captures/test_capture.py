@@ -48,7 +48,8 @@ GETC = Datagram(1_700_000_000_500_000_000, CLIENT, PLUGIN, b'GETC\0\0')
 PCAPNG = bytes.fromhex(CAPTURES['pcapng of scapy'])
 FORMS = {
     **{name: bytes.fromhex(text) for name, text in CAPTURES.items()},
-    'fragments': FRAGMENTS, 'others': OTHERS, 'gzip': gzip.compress(ETHERNET, mtime=0),
+    'fragments': FRAGMENTS, 'others': OTHERS, 'IPv6': IPV6,
+    'gzip': gzip.compress(ETHERNET, mtime=0),
     'pcapng in gzip': gzip.compress(PCAPNG, mtime=0)}
 INTERFACE = (1, struct.pack('<HHI', 101, 0, 0))
 
@@ -126,12 +127,89 @@ def test_what_is_none_of_ours_is_passed_over_and_counted():
     datagram, = read(OTHERS, tally)
     assert (datagram.stamp_ns, datagram.data) == (1_700_000_002_500_000_000, b'GETC\0\0')
     assert (tally.packets, tally.datagrams, tally.others) == (3, 1, 2)
-    tally = Tally()
-    assert read(IPV6, tally) == []
-    assert (tally.packets, tally.ipv6) == (1, 1)
+    assert tally.skipped == '1 TCP, 1 ARP'
     tally = Tally()
     assert read(bytes.fromhex(CAPTURES[list(CAPTURES)[-1]]), tally) == [GETC]
     assert (tally.packets, tally.unknown_links) == (2, 1)
+
+
+SIX = b'\x60\0\0\0'
+BOTH = b'\x20\x01' + bytes(13) + b'\1' + b'\x20\x01' + bytes(13) + b'\2'
+SEGMENT = struct.pack('>HHHH', 49000, 5000, 12, 0) + b'data'
+
+
+def six(protocol, content):
+    """Return an IPv6 packet."""
+    return SIX + struct.pack('>HBB', len(content), protocol, 64) + BOTH + content
+
+
+def ethernet(kind, content):
+    return bytes(12) + bytes.fromhex(kind) + content
+
+
+def gre(content, header):
+    """Return an IPv4 packet that is a tunnel; the header is hexadecimal."""
+    content = bytes.fromhex(header) + content
+    return (b'\x45\0' + struct.pack('>H', 20 + len(content)) + b'\0\0\0\0\x40\x2f\0\0'
+            + bytes((10, 0, 0, 1, 10, 0, 0, 2)) + content)
+
+
+def pcap(link_type, *frames):
+    parts = [ETHERNET[:20] + struct.pack('<I', link_type)]
+    for frame in frames:
+        parts.append(struct.pack('<IIII', 0, 0, len(frame), len(frame)) + frame)
+    return b''.join(parts)
+
+
+FOUR = packet(b'data')
+
+
+@pytest.mark.parametrize('frame', [
+    ethernet('8864', bytes.fromhex('11000001001e0021') + FOUR),
+    # With a VLAN's tag, and padded to the shortest frame.
+    ethernet('8100', b'\0\1\x88\x64' + bytes.fromhex('11000001001e0021') + FOUR + bytes(9)),
+    ethernet('0800', gre(FOUR, '00000800')),
+    # Checksum, key and sequence number; a mirrored frame; and a tunnel in a tunnel.
+    ethernet('0800', gre(FOUR, 'b0000800' + 12 * '00')),
+    ethernet('0800', gre(ethernet('0800', FOUR), '00006558')),
+    ethernet('0800', gre(gre(FOUR, '00000800'), '00000800')),
+    ethernet('86dd', six(47, bytes.fromhex('00000800') + FOUR)),
+], ids=range(7))
+def test_datagrams_in_tunnels_are_read(frame):
+    datagram, = read(pcap(1, frame))
+    assert (datagram.source, datagram.destination, datagram.data) == (CLIENT, PLUGIN, b'data')
+
+
+@pytest.mark.parametrize('data', [
+    pcap(1, ethernet('86dd', six(17, SEGMENT) + bytes(3))), pcap(101, six(17, SEGMENT)),
+    # Hop-by-hop options, then those for the destination.
+    pcap(101, six(0, b'\x3c\0' + bytes(6) + b'\x11\1' + bytes(14) + SEGMENT)),
+    pcap(1, ethernet('8864', bytes.fromhex('1100000100360057') + six(17, SEGMENT)))],
+    ids=range(4))
+def test_datagrams_over_ipv6_are_read(data):
+    datagram, = read(data)
+    assert (datagram.source, datagram.destination, datagram.data) == (
+        ('2001::1', 49000), ('2001::2', 5000), b'data')
+
+
+def test_what_cannot_be_looked_into_is_counted_by_its_kind():
+    tunnel = gre(FOUR, '00000800')
+    for _ in range(5):
+        tunnel = gre(tunnel, '00000800')
+    tally = Tally()
+    assert not read(pcap(
+        1, ethernet('0806', bytes(28)), ethernet('8864', bytes.fromhex('110000010004c021') + FOUR),
+        ethernet('0800', gre(FOUR, '000088be')), ethernet('0800', gre(FOUR, '40000800')),
+        ethernet('0800', tunnel), ethernet('0800', gre(b'', '0000')),
+        ethernet('86dd', six(44, bytes(8) + SEGMENT)), ethernet('86dd', six(58, bytes(8))),
+        ethernet('86dd', SIX), ethernet('0842', b'')), tally)
+    assert tally.skipped == (
+        '4 GRE, 1 ARP, 1 PPPoE, 1 fragment of IPv6, 1 ICMPv6, 1 cut short, 1 EtherType 0842')
+    assert not read(pcap(101, *(
+        b'\x45\0\0\x14' + bytes(5) + bytes((number,)) + bytes(10) for number in range(100, 140))),
+        tally)
+    assert len(tally.kinds) == 17
+    assert sum(tally.kinds.values()) == tally.others == 50
 
 
 def test_a_packet_captured_in_part_ends_nothing_and_tells_whose_it_was():

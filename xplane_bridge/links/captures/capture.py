@@ -24,7 +24,18 @@ import struct
 from typing import BinaryIO, TypeAlias
 
 from xplane_bridge.common.timing import SECOND_NS
-from xplane_bridge.links.captures.ipv4 import Fragments, ip_offset, is_fragment, LINK_TYPES
+from xplane_bridge.links.captures.ipv4 import (
+    behind_ipv6,
+    Fragments,
+    GRE,
+    ip_offset,
+    is_fragment,
+    kind_of,
+    LINK_TYPES,
+    offset_in_gre,
+    protocol_name,
+    UDP,
+)
 from xplane_bridge.links.captures.pcap import CaptureError, is_capture, Packet, read_packets
 
 __all__ = [
@@ -33,10 +44,13 @@ __all__ = [
 
 Address: TypeAlias = tuple[str, int]
 
-_UDP = 17
 # A capture of several networks may begin with packets of an unsupported one.
 _LOOKED_AT = 100
 _UDP_HEADER = struct.Struct('>HHHH')
+# Tunnels within tunnels.
+_MOST_TUNNELS = 4
+# Kinds of packets that are counted by name.
+_MOST_KINDS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +89,10 @@ class Tally:
 
     packets: int = 0
     datagrams: int = 0
-    """UDP datagrams over IPv4."""
+    """UDP datagrams."""
     others: int = 0
-    """Other protocols."""
-    ipv6: int = 0
-    """Over IPv6, which the bridges do not support."""
+    """Other protocols; ``kinds`` has them by name."""
+    kinds: dict[str, int] = field(default_factory=dict)
     unknown_links: int = 0
     """With unsupported link types."""
     malformed: int = 0
@@ -89,6 +102,22 @@ class Tally:
     fragments: int = 0
     abandoned: int = 0
     """Datagrams that were never completed."""
+
+    def skip(self, kind: str) -> None:
+        """Count a packet of another protocol."""
+        self.others += 1
+        if kind not in self.kinds and len(self.kinds) >= _MOST_KINDS:
+            kind = 'other'
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+
+    @property
+    def skipped(self) -> str:
+        """Return which packets held no datagram that could be read; empty if none."""
+        found = {
+            **dict(sorted(self.kinds.items(), key=lambda item: -item[1])),
+            'of unsupported link types': self.unknown_links, 'malformed': self.malformed,
+            'fragments of datagrams that are not complete': self.abandoned}
+        return ', '.join(f'{count} {kind}' for kind, count in found.items() if count)
 
 
 def check_capture(stream: BinaryIO) -> None:
@@ -105,10 +134,11 @@ def read_datagrams(
     stream: BinaryIO, tally: Tally | None = None, stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[Datagram]:
     """
-    Yield the UDP datagrams over IPv4 in a capture file, in order, as they are read.
+    Yield the UDP datagrams in a capture file, in order, as they are read.
 
-    The files are those of ``read_packets``; the link types Ethernet (VLAN tags too), raw IP, Linux
-    SLL and SLL2, and BSD loopback. A fragmented datagram is reassembled and stamped when its last
+    The files are those of ``read_packets``; the link types Ethernet (VLAN tags and PPPoE too), raw
+    IP, Linux SLL and SLL2, and BSD loopback. Tunnels of GRE are looked into. A datagram fragmented
+    by IPv4 is reassembled and stamped when its last
     missing fragment arrived; other packets are skipped and counted in ``tally``. It ends when
     ``stopped()``, which is checked before each packet. Raises CaptureError for a file that is not
     a capture, damaged, or truncated, and at the end if all packets have other link types.
@@ -143,13 +173,50 @@ def _datagram(packet: Packet, fragments: Fragments, tally: Tally) -> Datagram | 
         return None
     frame = packet.data
     begin = ip_offset(packet.link_type, frame)
-    version = frame[begin] >> 4 if 0 <= begin < len(frame) else 0
-    if version != 4 or len(frame) < begin + 20 or frame[begin + 9] != _UDP:
-        if version == 6:
-            tally.ipv6 += 1
-        else:
-            tally.others += 1
+    if begin < 0:
+        tally.skip(kind_of(packet.link_type, frame))
         return None
+    for _ in range(_MOST_TUNNELS):
+        version = frame[begin] >> 4 if begin < len(frame) else 0
+        protocol, behind = -1, begin
+        if version == 6:
+            protocol, behind = behind_ipv6(frame, begin)
+        elif version == 4 and len(frame) >= begin + 20:
+            protocol, behind = frame[begin + 9], begin + 4 * (frame[begin] & 0x0f)
+        if protocol == UDP:
+            return (_over_ipv6(packet, begin, behind, tally) if version == 6
+                    else _over_ipv4(packet, begin, fragments, tally))
+        if protocol != GRE or (version == 4 and is_fragment(frame, begin)):
+            break
+        inner = offset_in_gre(frame, behind)
+        if inner < 0:
+            break
+        begin = inner
+    tally.skip(protocol_name(protocol) if version in (4, 6) else 'no IP')
+    return None
+
+
+def _over_ipv6(packet: Packet, begin: int, behind: int, tally: Tally) -> Datagram | None:
+    """Return the UDP datagram whose segment is ``behind`` the IPv6 packet's headers."""
+    frame = packet.data
+    # 0 in a packet to be segmented by the network card: then it is everything that follows.
+    length = int.from_bytes(frame[begin + 4:begin + 6], 'big')
+    end = begin + 40 + length if length else packet.size
+    if not behind <= end <= packet.size:
+        tally.malformed += 1
+        return None
+    segment = frame[behind:end]
+    return _udp(
+        packet, (socket.inet_ntop(socket.AF_INET6, frame[begin + 8:begin + 24]),
+                 socket.inet_ntop(socket.AF_INET6, frame[begin + 24:begin + 40])),
+        segment, end - behind - len(segment), tally)
+
+
+def _over_ipv4(
+    packet: Packet, begin: int, fragments: Fragments, tally: Tally
+) -> Datagram | None:
+    """Return the UDP datagram in the IPv4 packet at ``begin``, or the one it completes."""
+    frame = packet.data
     header_size = 4 * (frame[begin] & 0x0f)
     # 0 in a packet to be segmented by the network card: then it is everything that follows.
     size = int.from_bytes(frame[begin + 2:begin + 4], 'big') or packet.size - begin
@@ -167,11 +234,13 @@ def _datagram(packet: Packet, fragments: Fragments, tally: Tally) -> Datagram | 
         if not segment:
             return None
         cut = 0
-    return _udp(packet, frame[begin + 12:begin + 20], segment, cut, tally)
+    return _udp(
+        packet, (socket.inet_ntoa(frame[begin + 12:begin + 16]),
+                 socket.inet_ntoa(frame[begin + 16:begin + 20])), segment, cut, tally)
 
 
 def _udp(
-    packet: Packet, addresses: bytes, segment: bytes, cut: int, tally: Tally
+    packet: Packet, hosts: tuple[str, str], segment: bytes, cut: int, tally: Tally
 ) -> Datagram | None:
     """Return the datagram in a UDP segment of which ``cut`` bytes were not captured."""
     if len(segment) < _UDP_HEADER.size:
@@ -184,6 +253,5 @@ def _udp(
         return None
     data = segment[8:length]
     return Datagram(
-        packet.stamp_ns, (socket.inet_ntoa(addresses[:4]), source_port),
-        (socket.inet_ntoa(addresses[4:]), destination_port), data,
+        packet.stamp_ns, (hosts[0], source_port), (hosts[1], destination_port), data,
         length - 8 - len(data), packet.number, packet.offset)

@@ -182,7 +182,8 @@ class ReplayLoop(SessionLoop):
     def progress(self) -> Progress:
         """Return what has been read so far, and what could not be played."""
         with self.lock:
-            return replace(self._progress, tally=replace(self._progress.tally))
+            tally = self._progress.tally
+            return replace(self._progress, tally=replace(tally, kinds=dict(tally.kinds)))
 
     # Called with the lock held.
 

@@ -187,8 +187,8 @@ def capture_status(link: ReplayLoop) -> Status:
         ('truncated by the capture', str(progress.incomplete)),
         ('outside the range of ROS time', str(progress.untimely)),
         ('jumps of the recorded time, not waited for', str(progress.jumps)),
-        ('of other protocols', str(tally.others)),
-        ('over IPv6', str(tally.ipv6)),
+        ('of other protocols', ', '.join(
+            f'{count} {kind}' for kind, count in tally.kinds.items()) or '0'),
         ('of unsupported link types', str(tally.unknown_links)),
         ('malformed IP or UDP', str(tally.malformed)),
         ('truncated, of any program', str(tally.cut)),
