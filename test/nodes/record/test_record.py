@@ -51,6 +51,7 @@ from xplane_bridge.nodes.record import draining  # noqa: E402
 from xplane_bridge.nodes.record import node as record  # noqa: E402
 from xplane_bridge.nodes.record.definitions import definition  # noqa: E402
 from xplane_bridge.nodes.record.node import Recorder  # noqa: E402
+from xplane_bridge.nodes.record.topic import summary, Topic  # noqa: E402
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LOOSE = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -389,14 +390,43 @@ def test_a_recorder_without_processor_time_still_completes_its_file(ros, tmp_pat
     assert '901 messages of 1 topic, 0 lost' in output
 
 
-def test_what_was_published_before_discovery_is_counted(ros, tmp_path):
+def test_what_was_published_before_the_start_is_no_loss(ros, tmp_path):
     path = tmp_path / 'flight.mcap'
     publisher = ros.observer.create_publisher(FlightControls, '/uav/controls', 10)
     for number in range(7):
         publisher.publish(controls(number))
     with recording(path, '--namespace', 'uav') as child:
         publish_until_recorded(ros, publisher, [controls(8)])
-        assert '1 message of 1 topic, 0 lost, 7 published before discovery' in finish(child)
+        assert ('1 message of 1 topic, 0 lost, 0 published between the start and discovery'
+                in finish(child))
+
+
+def test_the_summary_names_the_topics_that_lack_messages():
+    topics = [
+        Topic(f'/uav/{name}', '', object, rosbag2.SequenceNumbers(0, before, lost), messages=10)
+        for name, before, lost in (('a', 0, 2), ('b', 3, 7), ('c', 0, 0))]
+    topics.append(Topic('/uav/d', '', object, rosbag2.SequenceNumbers(known=False), messages=1))
+    assert summary(topics) == (
+        '31 messages of 4 topics, 9 (7 of /uav/b, 2 of /uav/a) lost, about 3 (3 of /uav/b) '
+        'published between the start and discovery (not known for /uav/d)')
+    many = [Topic(f'/{number}', '', object, rosbag2.SequenceNumbers(0, 0, number), messages=1)
+            for number in range(12)]
+    assert '5 of /5, 4 of /4, 6 of 3 other topics) lost' in summary(many)
+
+
+@pytest.mark.parametrize(('topics', 'why'), [
+    ([], 'nothing publishes in /uav yet'),
+    (['/uav/controls'], 'nobody has published on 1 topic that has a publisher')])
+def test_a_recording_of_nothing_is_an_error(ros, tmp_path, topics, why):
+    publishers = [ros.observer.create_publisher(FlightControls, topic, 10) for topic in topics]
+    with recording(tmp_path / 'flight.mcap', '--namespace', 'uav') as child:
+        for publisher in publishers:
+            ros.wait_for(lambda one=publisher: one.get_subscription_count(), 'the recorder')
+        assert child.stdout.readline().startswith('recording to')
+        child.send_signal(signal.SIGTERM)
+        output, _ = child.communicate(timeout=90)
+    assert child.returncode == 1
+    assert f'record: nothing was recorded: {why}' in output
 
 
 def test_signals_while_the_file_is_completed_change_nothing(ros, tmp_path):
@@ -488,29 +518,34 @@ def test_a_recording_without_messages_has_the_times_that_rosbag2_gives_it():
 
 
 @pytest.mark.parametrize(('heard', 'before', 'lost'), [
-    ([(1, b'a'), (2, b'a')], 0, 0),
-    ([(5, b'a'), (6, b'a'), (9, b'a')], 4, 2),
+    ([(1, b'a', 200), (2, b'a', 210)], 0, 0),
+    # All four since the start, at 100, or only the last two of them; or none, as it was latched.
+    ([(5, b'a', 200), (6, b'a', 220), (9, b'a', 280)], 4, 2),
+    ([(5, b'a', 150), (6, b'a', 170), (9, b'a', 230)], 2, 2),
+    ([(5, b'a', 90), (6, b'a', 220)], 0, 0),
+    # How many of them there is nothing to tell.
+    ([(5, b'a', 200)], 0, 0),
     # Two publishers, each with its own sequence numbers.
-    ([(3, b'a'), (1, b'b'), (4, b'a'), (3, b'b')], 2, 1),
+    ([(3, b'a', 190), (1, b'b', 190), (4, b'a', 200), (3, b'b', 230)], 2, 1),
     # One after the other, and the middleware does not identify them.
-    ([(7, None), (8, None), (3, None), (4, None)], 8, 0),
+    ([(7, None, 190), (8, None, 200), (3, None, 310), (4, None, 320)], 8, 0),
 ])
 def test_numbers_say_what_did_not_come(heard, before, lost):
-    numbers = rosbag2.SequenceNumbers()
-    assert all(numbers.heard(number, publisher, 1) for number, publisher in heard)
+    numbers = rosbag2.SequenceNumbers(100)
+    assert all(numbers.heard(number, publisher, 1, at) for number, publisher, at in heard)
     assert (numbers.known, numbers.before, numbers.lost) == (True, before, lost)
 
 
 def test_what_comes_twice_is_heard_once():
     numbers = rosbag2.SequenceNumbers()
-    assert [numbers.heard(number, b'a', 1) for number in (4, 4, 5)] == [True, False, True]
+    assert [numbers.heard(number, b'a', 1, 0) for number in (4, 4, 5)] == [True, False, True]
 
 
 @pytest.mark.parametrize(('number', 'publisher', 'publishers'), [
     (None, b'a', 1), (3, None, 2)])
 def test_without_numbers_of_one_publisher_nothing_is_claimed(number, publisher, publishers):
     numbers = rosbag2.SequenceNumbers()
-    assert numbers.heard(number, publisher, publishers)
+    assert numbers.heard(number, publisher, publishers, 0)
     assert not numbers.known
     assert (numbers.before, numbers.lost) == (0, 0)
 

@@ -61,21 +61,28 @@ class SequenceNumbers:
     """
     Lost messages according to the publishers' sequence numbers.
 
-    ``before``: how many were published before the first one received from each publisher;
+    ``before``: how many were published after ``started`` (ns), when the recorder was, and before
+    the first one received from each publisher. That is an estimate, by the time to the next one.
     ``lost``: how many are missing since then. ``known`` is False if the middleware does not
     number messages, or does not say which of several publishers a message is from.
     """
 
+    started: int = 0
     before: int = 0
     lost: int = 0
     known: bool = True
     _last: dict[bytes, int] = field(default_factory=dict)
+    # Number and time of the first one, until the next shows how often they are published.
+    _first: dict[bytes, tuple[int, int]] = field(default_factory=dict)
 
-    def heard(self, number: int | None, publisher: bytes | None, publishers: int) -> bool:
+    def heard(
+        self, number: int | None, publisher: bytes | None, publishers: int, published: int
+    ) -> bool:
         """
         Record a message's number (from 1) and publisher; False if it was already received.
 
-        ``publishers`` is how many there are, for a middleware that does not name them.
+        ``publishers`` is how many there are, for a middleware that does not name them;
+        ``published`` is when it was, in ns.
         """
         if number is None or (publisher is None and publishers > 1):
             self.known = False
@@ -87,12 +94,22 @@ class SequenceNumbers:
             last = 0
         if number <= last:
             return False
+        key = publisher or b''
         if last:
             self.lost += number - last - 1
-        else:
-            self.before += number - 1
-        self._last[publisher or b''] = number
+            self._count_before(number, published, self._first.pop(key, None))
+        elif number > 1 and published > self.started:
+            self._first[key] = number, published
+        self._last[key] = number
         return True
+
+    def _count_before(
+        self, number: int, published: int, first: tuple[int, int] | None
+    ) -> None:
+        """Count what was published before the first one that was received from a publisher."""
+        if first is not None and published > first[1]:
+            period = (published - first[1]) / (number - first[0])
+            self.before += min(first[0] - 1, int((first[1] - self.started) / period))
 
 
 def times(info: Mapping[str, Any], now: int) -> tuple[int, int, bool]:

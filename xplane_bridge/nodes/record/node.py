@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 import os
 import signal
 import sys
@@ -48,6 +47,7 @@ from xplane_bridge.flights.recordings import rosbag2
 from xplane_bridge.nodes.common.spinning import spin_until
 from xplane_bridge.nodes.record import absent, draining
 from xplane_bridge.nodes.record.definitions import definition, message_class
+from xplane_bridge.nodes.record.topic import summary, Topic
 
 # A chunk ends at rosbag2's size or at this age (s): a kill loses no more than that.
 _CHUNK_AGE = 1.0
@@ -63,32 +63,6 @@ _LEFT_OUT = ('/rosout', '/parameter_events')
 _BESIDE = ('/diagnostics', '/clock', '/tf', '/tf_static')
 # What nobody has published by then is named: a bridge takes a second or two to start.
 _EXPECTED_WITHIN = 5.0
-
-
-@dataclass(slots=True)
-class _Topic:
-    """A subscribed topic; ``publishers`` has all that were seen, by gid."""
-
-    name: str
-    kind: str
-    message: type
-    publishers: dict[bytes, Any] = field(default_factory=dict)
-    present: int = 0
-    qos: QoSProfile | None = None
-    subscription: Any = None
-    channel: int | None = None
-    profiles: list[Any] = field(default_factory=list)
-    type_hash: str = ''
-    messages: int = 0
-    reported_lost: int = 0
-    flow: draining.Flow = field(default_factory=draining.Flow)
-    numbers: rosbag2.SequenceNumbers = field(default_factory=rosbag2.SequenceNumbers)
-    warned: bool = False
-
-    @property
-    def lost(self) -> int:
-        """Return how many were lost, by sequence number or as reported by the middleware."""
-        return self.numbers.lost if self.numbers.known else self.reported_lost
 
 
 class Recorder:
@@ -117,7 +91,7 @@ class Recorder:
         self._wanted = {
             topic if topic.startswith('/') else f'{base}/{topic}' for topic in topics
         }
-        self._topics: dict[str, _Topic] = {}
+        self._topics: dict[str, Topic] = {}
         self._refused: set[str] = set()
         self._is_full = False
         self._schemas: dict[str, int] = {}
@@ -138,6 +112,7 @@ class Recorder:
         self._is_told = False
         self._sent_again = sent_again
         self._quiet = draining.Quiet(sent_again)
+        self._started = time.time_ns()
         self._timer = node.create_timer(draining.TICK_PERIOD, self._tick)
         self.discover()
 
@@ -213,15 +188,18 @@ class Recorder:
 
     def summary(self) -> str:
         """Return one line: how many messages of how many topics, how many are missing."""
-        topics = [topic for topic in self._topics.values() if topic.messages]
-        text = (
-            f'{counted(sum(topic.messages for topic in topics), "message")} of '
-            f'{counted(len(topics), "topic")}, '
-            f'{sum(topic.lost for topic in topics)} lost, '
-            f'{sum(topic.numbers.before for topic in topics)} published before discovery')
-        unknown = sorted(topic.name for topic in topics if not topic.numbers.known)
-        text += f' (not known for {", ".join(unknown)})' if unknown else ''
-        return text + (f'; topics beyond {_MOST_TOPICS} are not recorded' if self._is_full else '')
+        return summary(self._topics.values()) + (
+            f'; topics beyond {_MOST_TOPICS} are not recorded' if self._is_full else '')
+
+    @property
+    def nothing(self) -> str:
+        """Return why no message was recorded; empty if any was."""
+        topics = self._topics.values()
+        if any(topic.messages for topic in topics):
+            return ''
+        return self._missing() or (
+            f'nobody has published on {counted(len(topics), "topic")} that '
+            f'{"has a publisher" if len(topics) == 1 else "have publishers"}')
 
     def _missing(self) -> str:
         """Return what was to be recorded and has no publisher, '' if nothing."""
@@ -258,13 +236,14 @@ class Recorder:
             if kind not in self._schemas:
                 self._schemas[kind] = self._writer.register_schema(
                     name=kind, encoding='ros2msg', data=definition(kind).encode())
-            self._topics[name] = _Topic(name, kind, message_class(kind))
+            self._topics[name] = Topic(
+                name, kind, message_class(kind), rosbag2.SequenceNumbers(self._started))
         except (ImportError, OSError, LookupError) as error:
             self._refuse(name, f'type {kind}: {error}')
             return False
         return True
 
-    def _adapt(self, topic: _Topic, publishers: Sequence[Any]) -> None:
+    def _adapt(self, topic: Topic, publishers: Sequence[Any]) -> None:
         """Subscribe so that all publishers match; subscribe anew if a new one offers less."""
         topic.present = len(publishers)
         new = [one for one in publishers if bytes(one.endpoint_gid) not in topic.publishers]
@@ -305,7 +284,7 @@ class Recorder:
             topic.message, topic.name, cast(Any, write), qos, raw=True,
             event_callbacks=SubscriptionEventCallbacks(message_lost=lose))
 
-    def _write(self, topic: _Topic, data: bytes, info: dict[str, Any]) -> None:
+    def _write(self, topic: Topic, data: bytes, info: dict[str, Any]) -> None:
         if not topic.messages:
             self._node.get_logger().info(f'recording {topic.name}')
         with self._lock:
@@ -313,13 +292,13 @@ class Recorder:
                 return
             # Since Kilted the metadata say who published a message.
             publisher = info.get('publisher_gid')
+            received, published, by_middleware = rosbag2.times(info, time.time_ns())
             if not topic.numbers.heard(
                 info.get('publication_sequence_number'),
-                None if publisher is None else bytes(publisher['data']), topic.present
+                None if publisher is None else bytes(publisher['data']), topic.present, published
             ):
                 # After subscribing again, transient-local messages are delivered again.
                 return
-            received, published, by_middleware = rosbag2.times(info, time.time_ns())
             self._handled = published
             topic.flow.add(published)
             if not by_middleware:
@@ -333,7 +312,7 @@ class Recorder:
                 sequence=topic.messages % 2**32)
             topic.messages += 1
 
-    def _channel(self, topic: _Topic) -> int:
+    def _channel(self, topic: Topic) -> int:
         """Return the channel, created on first use with the publishers' offers so far."""
         if topic.channel is not None:
             return topic.channel
@@ -408,6 +387,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             spin_until(executor, stop, lambda: _PAUSE)
             recorder.drain(executor)
         print(f'{arguments.output}: {recorder.summary()}', flush=True)
+        if nothing := recorder.nothing:
+            print(f'record: nothing was recorded: {nothing}', file=sys.stderr)
+            return 1
     except (ImportError, OSError) as error:
         print(f'record: {error}', file=sys.stderr)
         return 1

@@ -1,0 +1,82 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A topic that is recorded, and how much of it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rclpy.qos import QoSProfile
+
+from xplane_bridge.common.text import counted
+from xplane_bridge.flights.recordings import rosbag2
+from xplane_bridge.nodes.record import draining
+
+# The topics with the most lost messages are named, the others counted.
+_MOST_SHOWN = 8
+
+
+@dataclass(slots=True)
+class Topic:
+    """A subscribed topic; ``publishers`` has all that were seen, by gid."""
+
+    name: str
+    kind: str
+    message: type
+    numbers: rosbag2.SequenceNumbers
+    publishers: dict[bytes, Any] = field(default_factory=dict)
+    present: int = 0
+    qos: QoSProfile | None = None
+    subscription: Any = None
+    channel: int | None = None
+    profiles: list[Any] = field(default_factory=list)
+    type_hash: str = ''
+    messages: int = 0
+    reported_lost: int = 0
+    flow: draining.Flow = field(default_factory=draining.Flow)
+    warned: bool = False
+
+    @property
+    def lost(self) -> int:
+        """Return how many were lost, by sequence number or as reported by the middleware."""
+        return self.numbers.lost if self.numbers.known else self.reported_lost
+
+
+def summary(topics: Iterable[Topic]) -> str:
+    """Return how many messages of how many topics were recorded, and how many are missing."""
+    topics = [topic for topic in topics if topic.messages]
+    text = (
+        f'{counted(sum(topic.messages for topic in topics), "message")} of '
+        f'{counted(len(topics), "topic")}, '
+        f'{_missed({topic.name: topic.lost for topic in topics})} lost, '
+        f'{"about " if any(topic.numbers.before for topic in topics) else ""}'
+        f'{_missed({topic.name: topic.numbers.before for topic in topics})} published between '
+        'the start and discovery')
+    unknown = sorted(topic.name for topic in topics if not topic.numbers.known)
+    return text + (f' (not known for {", ".join(unknown)})' if unknown else '')
+
+
+def _missed(counts: dict[str, int]) -> str:
+    """Return a number of messages, and of which topics, the most first."""
+    found = sorted(((count, name) for name, count in counts.items() if count), reverse=True)
+    if not found:
+        return '0'
+    shown = [f'{count} of {name}' for count, name in found[:_MOST_SHOWN]]
+    rest = sum(count for count, _ in found[_MOST_SHOWN:])
+    if rest:
+        shown.append(f'{rest} of {counted(len(found) - _MOST_SHOWN, "other topic")}')
+    return f'{sum(count for count, _ in found)} ({", ".join(shown)})'
