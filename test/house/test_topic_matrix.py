@@ -14,6 +14,7 @@
 
 """The table of topics is what the nodes advertise, with one type for each common topic."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,16 @@ pytest.importorskip('jsbsim', reason='simulator_node needs jsbsim')
 import topic_matrix
 
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'reference' / 'topics.md'
+
+
+@pytest.mark.parametrize('name', {name for name, _ in topic_matrix.SILENT})
+def test_topics_that_are_silent_by_default_are(name):
+    module = import_module(f'xplane_bridge.nodes.{name.removesuffix("_node")}.parameters')
+    title = name.removesuffix('_node').title().replace('_', '')
+    given = getattr(module, f'{title}Parameters')()
+    for parameter in (found for (node, _), (found, _) in topic_matrix.SILENT.items()
+                      if node == name):
+        assert not getattr(given, parameter)
 
 
 def test_the_table_of_topics_is_what_the_nodes_advertise():

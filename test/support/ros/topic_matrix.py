@@ -46,6 +46,9 @@ COMMON = ('fix', 'datum', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'contr
           '/clock', 'command/controls', 'command/engines')
 PAGES = {name: f'peers/{name.removesuffix("_node")}.md' for name in NODES} | {
     'simulator_node': 'jsbsim_node.md'}
+# Topics that are advertised, as their parameter is live, and silent while that has its default:
+# the parameter, and what the table says.
+SILENT = {('xplane_udp_node', 'traffic'): ('traffic', 'with `traffic`, from 11.50 on')}
 BEGIN, END = '<!-- topics begin -->', '<!-- topics end -->'
 # Topics of a second aircraft, which are those of the first.
 ANOTHER = 'aircraft_1/'
@@ -101,6 +104,8 @@ def table(topics):
     A topic whose type differs between nodes has one row per type.
     """
     def cell(name, topic, kind):
+        if (name, topic) in SILENT:
+            return SILENT[name, topic][1]
         having = [variant for variant, found in topics[name].items() if found.get(topic) == kind]
         return '-' if not having else 'yes' if len(having) == len(topics[name]) else \
             ', '.join(having)
