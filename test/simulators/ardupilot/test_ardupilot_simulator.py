@@ -14,6 +14,7 @@
 
 """The physics behind ArduPilot's SITL, flown by a stand-in for it that knows the facts only."""
 
+from argparse import ArgumentParser
 from contextlib import closing
 import json
 import math
@@ -27,8 +28,15 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.commands.simulator import main
 from xplane_bridge.protocols.ardupilot_json import Servos
-from xplane_bridge.simulators.ardupilot import ArdupilotFrontend, Channels, Physics
+from xplane_bridge.simulators.ardupilot import (
+    add_options,
+    ArdupilotFrontend,
+    Channels,
+    make_frontend,
+    Physics,
+)
 from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
 
@@ -81,7 +89,7 @@ def test_two_runs_in_lockstep_are_equal_to_the_bit():
     last = json.loads(first[-1])
     assert last['timestamp'] == pytest.approx(3.0)
     assert abs(last['attitude'][0]) < 0.2
-    assert 'no_lockstep' not in last
+    assert not {'no_lockstep', 'no_time_sync'} & last.keys()
 
 
 def test_malformed_frames_and_strangers_are_passed_over_until_the_peer_is_silent():
@@ -93,14 +101,18 @@ def test_malformed_frames_and_strangers_are_passed_over_until_the_peer_is_silent
         sitl.link.send(frame(0))
         stranger.link.send(frame(9))
         frontend.frame(0.1)
-        assert (frontend.malformed, frontend.strangers, frontend.sent) == (1, 1, 1)
+        assert (frontend.malformed, frontend.exchange.strangers, frontend.sent) == (1, 1, 1)
         first = sitl.link.recv(65536)
         sitl.link.send(frame(1))
         frontend.frame(0.9)
-        assert json.loads(sitl.link.recv(65536))['timestamp'] == pytest.approx(2 / RATE)
+        second = sitl.link.recv(65536)
+        assert json.loads(second)['timestamp'] == pytest.approx(2 / RATE)
         stranger.link.send(frame(0))
         frontend.frame(2.0)
         assert stranger.link.recv(65536) == first
+        stranger.link.send(frame(1))
+        frontend.frame(2.1)
+        assert stranger.link.recv(65536) == second
 
 
 def physics():
@@ -108,28 +120,22 @@ def physics():
 
 
 def answered(one, count, *pwm, rate=RATE):
-    return one.answer(Servos(rate, count, (*pwm, *(16 - len(pwm)) * (0,))))
-
-
-def test_a_repeated_frame_is_answered_again_and_time_stands():
-    one = physics()
-    assert answered(one, 0) == answered(one, 0)
-    assert one.world.flight_time == pytest.approx(1 / RATE)
+    return one.fly(Servos(rate, count, (*pwm, *(16 - len(pwm)) * (0,))))
 
 
 def test_lost_frames_are_flown_but_never_more_than_a_second():
     one = physics()
-    for count, time in ((0, 1 / RATE), (3, 4 / RATE), (2**32 - 1, 4 / RATE + 1.0)):
+    for count, time in ((0, 1 / RATE), (3, 4 / RATE), (10_000, 4 / RATE + 1.0)):
         assert json.loads(answered(one, count))['timestamp'] == pytest.approx(time)
 
 
-def test_a_falling_count_puts_the_aircraft_back_and_time_begins_again():
+def test_a_flight_that_begins_again_is_the_same():
     one = physics()
-    first = answered(one, 0, 1500, 1500, 1700, 1500)
-    for count in range(1, 60):
+    first = [answered(one, count, 1500, 1500, 1700, 1500) for count in (0, 1)]
+    for count in range(2, 60):
         answered(one, count, 2000, 1500, 1700, 1500)
-    assert answered(one, 0, 1500, 1500, 1700, 1500) == first
-    assert one.restarts == 1
+    one.restart()
+    assert [answered(one, count, 1500, 1500, 1700, 1500) for count in (0, 1)] == first
 
 
 def test_the_owners_frames_do_not_move_it():
@@ -204,6 +210,14 @@ def test_in_real_time_it_says_so():
         assert json.loads(sitl.ask(frame(0)))['no_lockstep'] == 1
         earlier, later = (json.loads(sitl.link.recv(65536))['timestamp'] for _ in range(2))
         assert later > earlier
+
+
+def test_sitl_is_told_not_to_keep_to_real_time():
+    parser = ArgumentParser()
+    add_options(parser)
+    frontend = make_frontend(parser.parse_args(['--port', '0', '--no-time-sync']), Faults())
+    with running(frontend), Sitl(frontend.endpoints[0].address) as sitl:
+        assert json.loads(sitl.ask(frame(0)))['no_time_sync'] == 1
 
 
 def test_the_command_runs_it(capsys):

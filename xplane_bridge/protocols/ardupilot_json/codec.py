@@ -34,6 +34,7 @@ _MAGIC_OF = {16: 18458, 32: 29569}
 # SITL's own buffer; no datagram is longer.
 _LONGEST = 65_000
 _NUMBERS = ('latitude', 'longitude', 'altitude', 'airspeed', 'rng_1')
+_FLAGS = ('no_time_sync', 'no_lockstep')
 _VECTORS = {'velocity': 3, 'position': 3, 'attitude': 3, 'quaternion': 4}
 
 
@@ -89,9 +90,8 @@ def _encode_report(report: Report) -> bytes:
     vane = {'direction': report.wind_direction, 'speed': report.wind_speed}
     if given := {name: value for name, value in vane.items() if value is not None}:
         line['windvane'] = given
-    if report.no_lockstep:
-        # Older versions read a number here.
-        line['no_lockstep'] = 1
+    # Older versions read a number here.
+    line |= {name: 1 for name in _FLAGS if getattr(report, name)}
     return b'\n' + json.dumps(line, separators=(',', ':'), allow_nan=False).encode() + b'\n'
 
 
@@ -113,7 +113,7 @@ def _decode_report(data: bytes) -> Report:
     found |= {name: _number(line, name) for name in _NUMBERS}
     vane = _section(line.get('windvane', {}), 'report windvane')
     found |= {'wind_direction': _number(vane, 'direction'), 'wind_speed': _number(vane, 'speed'),
-              'no_lockstep': line.get('no_lockstep') in (True, 1)}
+              **{name: line.get(name) in (True, 1) for name in _FLAGS}}
     report = Report(**found)
     if report.attitude is None and report.quaternion is None:
         raise ProtocolError('report: no attitude and no quaternion, expected one of them')

@@ -56,8 +56,8 @@ class Report(Message):
     start's place on the ground; latitude and longitude are in degrees, altitude is above mean sea
     level; attitude is roll, pitch, yaw, and the quaternion (w, x, y, z) counts before it. airspeed
     is equivalent; wind_direction is that of the apparent wind, 0 from ahead and positive from the
-    right. rng_1 is the distance to the ground along the body's down. no_lockstep tells SITL not to
-    wait.
+    right. rng_1 is the distance to the ground along the body's down. no_time_sync tells SITL to
+    keep its own time, no_lockstep not to wait.
     """
 
     tag: ClassVar[str] = 'report'
@@ -76,6 +76,7 @@ class Report(Message):
     wind_direction: float | None = None
     wind_speed: float | None = None
     rng_1: float | None = None
+    no_time_sync: bool = False
     no_lockstep: bool = False
 
 

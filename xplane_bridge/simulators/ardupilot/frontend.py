@@ -16,15 +16,14 @@
 
 from __future__ import annotations
 
-from xplane_bridge.protocols.ardupilot_json import decode_servos, Servos
+from xplane_bridge.protocols.ardupilot_json import decode_servos
 from xplane_bridge.protocols.errors import ProtocolError
+from xplane_bridge.simulators.ardupilot.exchange import Exchange
 from xplane_bridge.simulators.ardupilot.physics import Channels, Physics
 from xplane_bridge.simulators.base import Frontend
-from xplane_bridge.simulators.endpoints import Address, Endpoint
+from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.world import World
 
-# Another sender is heard once the peer has been silent for so long: SITL that was restarted.
-_SILENT_AFTER = 1.0
 # Without a frame for this long the program is considered frozen and answers nothing.
 _STOPPED_AFTER = 0.25
 # So many datagrams are read at a time.
@@ -35,42 +34,53 @@ class ArdupilotFrontend(Frontend):
     """
     The physics behind SITL at a UDP endpoint; answers go to where the frames come from.
 
-    The first sender is the peer, until it is silent for a second; ``strangers`` counts what others
-    sent, ``malformed`` what was no frame.
+    ``exchange`` is the conversation; ``malformed`` counts what was no frame. Without
+    ``time_sync`` SITL is told not to keep to real time.
     """
 
     name = "physics of ArduPilot's SITL (JSON)"
 
     def __init__(self, endpoint: Endpoint, channels: Channels | None = None,
-                 lockstep: bool = True) -> None:
+                 lockstep: bool = True, time_sync: bool = True) -> None:
         super().__init__(endpoint)
         self.channels = channels or Channels()
-        self.lockstep = lockstep
+        self.lockstep, self.time_sync = lockstep, time_sync
 
     def _begin(self, world: World, now: float) -> None:
         """Wait for SITL."""
-        self.physics = Physics(world, self.channels, self.lockstep)
-        self.strangers = self.malformed = 0
-        self._peer: Address | None = None
-        self._heard_at = self._framed_at = now
+        self.physics = Physics(world, self.channels, self.lockstep, self.time_sync)
+        self.exchange = Exchange(self.physics, self.report, lambda *_: None)
+        self.malformed = 0
+        self._framed_at = now
 
     def frame(self, now: float) -> None:
         """Process what has arrived; in real time, send the state."""
         self._framed_at = now
-        self._listen(now)
-        if not self.lockstep and self._peer is not None:
-            self.endpoints[0].send(self.physics.line(), self._peer, now)
+        self._converse(now)
+        if not self.lockstep and self.exchange.peer is not None:
+            self.endpoints[0].send(self.physics.line(), self.exchange.peer, now)
 
     def poll(self, now: float) -> None:
         """In lockstep, answer what has arrived."""
         if self.lockstep and now - self._framed_at < _STOPPED_AFTER:
-            self._listen(now)
+            self._converse(now)
         super().poll(now)
+
+    def next_due(self) -> float | None:
+        """Return when to call poll() next, or None if frames are often enough."""
+        times = [time for time in (self.exchange.next_due(), super().next_due())
+                 if time is not None]
+        return min(times, default=None)
 
     @property
     def awaited(self) -> Endpoint | None:
         """Return the endpoint whose frames are answered at once: in lockstep its own."""
         return self.endpoints[0] if self.lockstep else None
+
+    def _converse(self, now: float) -> None:
+        self._listen(now)
+        for line, to in self.exchange.answers(now):
+            self.endpoints[0].send(line, to, now)
 
     def _listen(self, now: float) -> None:
         for _ in range(_MOST_AT_A_TIME):
@@ -83,23 +93,4 @@ class ArdupilotFrontend(Frontend):
             except ProtocolError:
                 self.malformed += 1
                 continue
-            if self._is_peer(sender, now):
-                self._hear(servos, sender, now)
-
-    def _is_peer(self, sender: Address, now: float) -> bool:
-        if sender != self._peer:
-            if self._peer is not None:
-                if now - self._heard_at < _SILENT_AFTER:
-                    self.strangers += 1
-                    return False
-                self.physics.restart()
-            self._peer = sender
-            self.report(f'SITL at {sender[0]}:{sender[1]}')
-        self._heard_at = now
-        return True
-
-    def _hear(self, servos: Servos, sender: Address, now: float) -> None:
-        if self.lockstep:
-            self.endpoints[0].send(self.physics.answer(servos), sender, now)
-        else:
-            self.physics.take(servos)
+            self.exchange.hear(servos, sender, now)

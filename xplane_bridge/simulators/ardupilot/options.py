@@ -38,6 +38,9 @@ def add_options(parser: ArgumentParser) -> None:
                         help='UDP port for frames of SITL; 0 takes a free one (%(default)s)')
     parser.add_argument('--no-lockstep', action='store_true',
                         help='fly in real time, and tell SITL not to wait for answers')
+    parser.add_argument('--no-time-sync', action='store_true',
+                        help='tell SITL not to keep to real time: it flies as fast as it is '
+                        'answered')
     for name in CONTROLS:
         parser.add_argument(f'--{name}-channel', type=_channel, default=CHANNELS.get(name, 0),
                             metavar='N',
@@ -54,4 +57,4 @@ def make_frontend(arguments: Namespace, faults: Faults) -> ArdupilotFrontend:
         UdpEndpoint(arguments.host, arguments.port, faults),
         Channels({name: number for name, number in numbers.items() if number},
                  frozenset(arguments.reverse)),
-        not arguments.no_lockstep)
+        not arguments.no_lockstep, not arguments.no_time_sync)

@@ -32,6 +32,9 @@ _LOWEST, _RANGE = 1000.0, 1000.0
 _FROM_LOWEST = ('throttle', 'flaps')
 # A gap in the frame count is flown at once, but not more of it.
 _LONGEST_GAP = 1.0
+# Frames are counted in 32 bits.
+_WRAP = 2**32
+_HALF = 2**31
 # Steeper, a range finder that looks along the body's down sees no ground.
 _LEAST_COSINE = 0.1
 
@@ -67,48 +70,56 @@ class Physics:
     """
     A world that advances with the frames of SITL, or with real time without ``lockstep``.
 
-    In lockstep the world is paused, so that its owner's frames do not move it.
+    In lockstep the world is paused, so that its owner's frames do not move it. ``count`` is the
+    number of the newest frame that was flown, None before any. Which frames are flown, and what is
+    answered, Exchange decides.
     """
 
-    def __init__(self, world: World, channels: Channels, lockstep: bool = True) -> None:
+    def __init__(self, world: World, channels: Channels, lockstep: bool = True,
+                 time_sync: bool = True) -> None:
         self.world, self.channels, self.lockstep = world, channels, lockstep
         self.restarts = 0
-        self._count: int | None = None
-        self._answer = b''
+        self.count: int | None = None
+        self._time_sync = time_sync
         world.paused = lockstep
         state = world.aircraft.state
         self._home = LocalFrame(state.lat_deg, state.lon_deg)
         self._ground = state.terrain_msl
+        self._opening: Servos | None = None
+        self._opening_line = b''
 
-    def answer(self, servos: Servos) -> bytes:
-        """Return the line that answers a frame in lockstep; a repeated one has the same answer."""
-        if servos.count == self._count:
-            return self._answer
-        missed = self.take(servos)
-        self.world.paused = False
-        self.world.advance(min(missed / servos.rate, max(_LONGEST_GAP, 1.0 / servos.rate)))
-        self.world.paused = True
-        self._answer = self.line()
-        return self._answer
+    def ahead(self, count: int) -> int:
+        """Return by how many frames a count is ahead of the newest; they wrap at 2^32."""
+        return 0 if self.count is None else (count - self.count + _HALF) % _WRAP - _HALF
 
-    def take(self, servos: Servos) -> int:
+    def fly(self, servos: Servos) -> bytes:
         """
-        Move the controls as a frame says; return how many frames there were since the last.
+        Move the controls as a frame says; in lockstep, fly on to it. Return the state then.
 
-        A count that falls is a restart of SITL: the flight restarts too.
+        Frames that were missed are flown at once, but not more than a second of them.
         """
-        if self._count is not None and servos.count < self._count:
-            self.restart()
-        missed = 1 if self._count is None else servos.count - self._count
-        self._count = servos.count
+        missed = 1 if self.count is None else max(self.ahead(servos.count), 1)
+        begins = self.count is None and servos.count == 0
+        self.count = servos.count
         self.world.aircraft.set_controls(**self.channels.controls(servos.pwm))
-        return missed
+        if self.lockstep:
+            self.world.paused = False
+            self.world.advance(min(missed / servos.rate, max(_LONGEST_GAP, 1.0 / servos.rate)))
+            self.world.paused = True
+        line = self.line()
+        if begins:
+            self._opening, self._opening_line = servos, line
+        return line
+
+    def opening(self, servos: Servos) -> bytes | None:
+        """Return the answer to the first frame of a flight, None if it would have to be flown."""
+        return self._opening_line if servos == self._opening else None
 
     def restart(self) -> None:
         """Put the aircraft back to its start; time begins again, and any frame may be next."""
         self.restarts += 1
         self.world.reset_flight()
-        self._count = None
+        self.count = None
 
     def line(self) -> bytes:
         """Return the report of the state now, as a line."""
@@ -125,4 +136,5 @@ class Physics:
             latitude=s.lat_deg, longitude=s.lon_deg, altitude=s.altitude_msl,
             airspeed=s.eas, wind_direction=s.beta, wind_speed=s.tas,
             rng_1=s.altitude_agl / cosine if cosine > _LEAST_COSINE else None,
+            no_time_sync=not self._time_sync,
             no_lockstep=not self.lockstep))
