@@ -50,14 +50,17 @@ class CaptureFile:
         self._stream.write(_FILE_HEADER)
         self._stream.flush()
 
-    def write(self, data: bytes, stamp_ns: int, source: Address) -> None:
-        """Append a datagram."""
+    def write(self, data: bytes, stamp_ns: int, source: Address,
+              destination: Address | None = None) -> None:
+        """Append a datagram, to the file's destination unless another is given."""
+        to = self._to if destination is None else (
+            socket.inet_aton(destination[0]), destination[1])
         size = _IPV4.size + _UDP.size + len(data)
         self._stream.write(b''.join((
             _RECORD.pack(*divmod(stamp_ns, SECOND_NS), size, size),
             _IPV4.pack(0x45, 0, min(size, _LARGEST), 0, 0, _LIVES, _UDP_NUMBER, 0,
-                       socket.inet_aton(source[0]), self._to[0]),
-            _UDP.pack(source[1], self._to[1], _UDP.size + len(data), 0), data)))
+                       socket.inet_aton(source[0]), to[0]),
+            _UDP.pack(source[1], to[1], _UDP.size + len(data), 0), data)))
         self.size += _RECORD.size + size
 
     def flush(self) -> None:
