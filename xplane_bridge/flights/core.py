@@ -52,6 +52,8 @@ from xplane_bridge.flights.scenario.start import simulated_start
 from xplane_bridge.flights.script import ExperimentError, Script
 from xplane_bridge.flights.sensed import figures_of
 
+_USUAL = Initial()
+
 
 class CoreFlight(Flight):
     """
@@ -190,13 +192,14 @@ def never_engaged(name: str) -> ScenarioError:
         f'scenario {name} never engages a controller: an episode needs the event engage')
 
 
-def start_of(initial: Mapping[str, Any], runway: ChartedRunway | None = None) -> Initial:
+def start_of(
+    initial: Mapping[str, Any], runway: ChartedRunway | None = None, default: Initial = _USUAL
+) -> Initial:
     """
     Return where a scenario starts: what it does not say is simulator_node's default.
 
     The ground around its runway is as high as that.
     """
-    default = Initial()
     given = simulated_start(initial, runway)
     return Initial(
         lat_deg=given.get('latitude_deg', default.lat_deg),
