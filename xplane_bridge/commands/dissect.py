@@ -19,7 +19,8 @@ Reads hexadecimal lines or a capture (pcap or pcapng, also gzipped) on standard 
 one JSON object per line:
 ``{"message": "GETC", "aircraft": 0}``, or ``{"error": "..."}`` for data that cannot be decoded.
 What a capture holds besides UDP is counted on standard error; the exit code is 1 if nothing of it
-was decoded.
+was decoded. With ``--expect`` it compares two captures, and says which datagram is the first that
+differs, and in what: it then ends with status 1.
 With ``--encode`` it reads such objects and writes hexadecimal lines. Empty lines and text after
 a ``#`` are skipped. JSON has no infinities, NaN or bytes: they are written as the strings
 ``"inf"``, ``"-inf"``, ``"nan"``, and hexadecimal strings. ``null`` leaves a value unchanged.
@@ -32,6 +33,7 @@ from enum import Enum, IntFlag
 from functools import partial
 from importlib import import_module
 from io import BufferedReader
+from itertools import zip_longest
 import json
 import math
 import sys
@@ -49,9 +51,11 @@ from typing import (
 )
 
 from xplane_bridge.common.command_line import program
+from xplane_bridge.common.plain_files import open_regular
 from xplane_bridge.common.text import counted
 from xplane_bridge.links.captures.capture import (
     CaptureError,
+    Datagram,
     is_capture,
     read_datagrams,
     Tally,
@@ -260,23 +264,73 @@ def _decoded_lines(
     yield from _decoded(dialect.finish)
 
 
+def _side_of(datagram: Datagram, sender: Sender | None, peer_port: int | None) -> Sender:
+    """Return who sent a datagram of a capture, unless it is said."""
+    # Only the peer sends from its port, which tells the two sides of a capture apart.
+    if sender is None and peer_port is not None and (
+            datagram.destination[1] == peer_port and datagram.source[1] != peer_port):
+        return 'bridge'
+    return sender or 'peer'
+
+
 def _decoded_capture(
         dialect: Dialect, stream: BufferedReader, sender: Sender | None,
         peer_port: int | None, tally: Tally) -> Iterator[str]:
     try:
         for datagram in read_datagrams(stream, tally):
-            side = sender
-            # Only the peer sends from its port, which tells the two sides of a capture apart.
-            if side is None and peer_port is not None:
-                from_bridge = (datagram.destination[1] == peer_port
-                               and datagram.source[1] != peer_port)
-                side = 'bridge' if from_bridge else 'peer'
             if datagram.missing:
                 yield _error(datagram.incomplete)
             else:
-                yield from _decoded(partial(dialect.decode, datagram.data, side or 'peer'))
+                yield from _decoded(partial(
+                    dialect.decode, datagram.data, _side_of(datagram, sender, peer_port)))
     except CaptureError as error:
         yield _error(error)
+
+
+# Two captures.
+
+def _compared(
+        dialect: Dialect, expected: BinaryIO, got: BinaryIO, sender: Sender | None,
+        peer_port: int | None) -> dict[str, Any]:
+    """Return what is different in the first datagram that differs, or that they are equal."""
+    def read(datagram: Datagram) -> list[dict[str, Any]]:
+        side = _side_of(datagram, sender, peer_port)
+        try:
+            return [{'from': side, **message_to_json(message)}
+                    for message in dialect.decode(datagram.data, side)]
+        except ProtocolError as error:
+            return [{'from': side, 'error': str(error), 'hex': datagram.data.hex()}]
+
+    number, last = 0, None
+    for number, (one, other) in enumerate(
+            zip_longest(read_datagrams(expected), read_datagrams(got)), 1):
+        if one is None or other is None:
+            return {'datagram': number, 'expected': 'the end' if one is None else read(one),
+                    'got': 'the end' if other is None else read(other)}
+        if (one.data, one.source[1], one.missing) != (other.data, other.source[1], other.missing):
+            before: dict[str, Any] = {} if last is None else {'after': {
+                name: value for name, value in read(last)[0].items() if type(value) in (int, str)}}
+            where, first, second = _difference(read(one), read(other))
+            return {'datagram': number, **before, 'field': where, 'expected': first, 'got': second}
+        last = one
+    return {'equal': number}
+
+
+def _difference(one: Any, other: Any, where: str = '') -> tuple[str, Any, Any]:
+    """Return where two values differ first, and what they are there."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        pairs: Iterable[tuple[Any, Any, str]] = [
+            (one[name], other[name], f'{where} {name}'.strip()) for name in one]
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        only = len(one) == 1
+        pairs = [(a, b, where if only else f'{where}[{n}]')
+                 for n, (a, b) in enumerate(zip(one, other, strict=True))]
+    else:
+        return where, one, other
+    for first, second, place in pairs:
+        if first != second:
+            return _difference(first, second, place)
+    return where, 'these bytes', 'others, with the same values'
 
 
 def _encoded_lines(
@@ -332,14 +386,33 @@ def _parser() -> ArgumentParser:
                  'as the ports say)')
         protocol.add_argument(
             '--encode', action='store_true', help='read JSON and write hexadecimal lines')
+        protocol.add_argument(
+            '--expect', metavar='FILE', help='compare the capture that it reads with this one')
         for flag, option in _dialect(name)[1].options.items():
             protocol.add_argument(flag, **option)
     return parser
 
 
+def _compare(arguments: Namespace) -> int:
+    """Compare two captures; return the exit status."""
+    protocol, kind = _dialect(arguments.protocol)
+    try:
+        with open_regular(arguments.expect) as expected:
+            found = _compared(
+                kind(protocol, arguments), expected, sys.stdin.buffer, arguments.sender,
+                (PROTOCOLS | UNBRIDGED)[arguments.protocol].port)
+    except (CaptureError, OSError) as error:
+        print(_error(error))
+        return 1
+    print(json.dumps(found, allow_nan=False))
+    return 0 if found.get('equal') else 1
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the tool on standard input and output, and return the exit status."""
     arguments = _parser().parse_args(argv)
+    if arguments.expect:
+        return _compare(arguments)
     stream = cast(BufferedReader, sys.stdin.buffer)
     shown = False
     try:

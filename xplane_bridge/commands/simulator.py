@@ -22,7 +22,7 @@ the real simulator.
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 import shlex
 import sys
@@ -128,16 +128,37 @@ def _make_server(arguments: Namespace) -> Server:
         frontends.append(load(_protocol(one.name)).make_frontend(one, faults))
     frame_rate = arguments.frame_rate or max(
         frontend.frame_rate or FRAME_RATE for frontend in frontends)
+    make_aircraft, initial = _flown(arguments, initial, chosen)
     loaded = {'aircraft_path': arguments.aircraft_path, 'outputs': arguments.aircraft_outputs,
               'dt': 1.0 / (arguments.physics_rate or physics_rate(frame_rate))}
 
     def make_world() -> World:
         return World(
-            Aircraft(arguments.model, initial, seed=arguments.seed, **loaded),
+            make_aircraft(arguments.model, initial, seed=arguments.seed, **loaded),
             fleet=fly_beside(
                 arguments.fleet, beside(initial, len(arguments.fleet)), arguments.seed, **loaded))
 
     return Server(Simulation(frontends, make_world, frame_rate, faults))
+
+
+def _flown(
+    arguments: Namespace, initial: Initial, chosen: Sequence[Namespace]
+) -> tuple[Callable[..., Aircraft], Initial]:
+    """Return what makes the aircraft, and its start: a scenario's model counts too."""
+    named = [one.sensors for one in chosen if hasattr(one, 'sensors')]
+    if not (arguments.scenario or arguments.wind or arguments.turbulence or any(named)):
+        return Aircraft, initial
+    # Without a scenario nothing of a flight is needed, and most of a start is loading it.
+    from xplane_bridge.flights import disturbed
+
+    found = disturbed.happens(
+        arguments.scenario, ''.join(named) if named else None, wind=arguments.wind,
+        turbulence=arguments.turbulence)
+    for phrase in found.left:
+        print(f'scenario {arguments.scenario}: {phrase} is left to who flies', flush=True)
+    arguments.model = found.model or arguments.model
+    arguments.aircraft_path = found.aircraft_path or arguments.aircraft_path
+    return found.aircraft, found.start(initial)
 
 
 def _steps(text: str) -> int:
@@ -241,6 +262,13 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
                        metavar='DEG', help='heading in degrees from true north (%(default)s)')
     group.add_argument('--airspeed', type=float, default=_START.airspeed_kt, metavar='KT',
                        help='calibrated airspeed in knots (default: one that suits the model)')
+    group.add_argument('--scenario', default='', metavar='NAME',
+                       help='where it starts, its weather and what breaks: a scenario of this '
+                       'package or a file (.yaml), of which whoever connects flies the rest')
+    group.add_argument('--wind', type=float, nargs=3, metavar=('EAST', 'NORTH', 'UP'),
+                       help='velocity of the air in m/s')
+    group.add_argument('--turbulence', type=float, nargs=2, metavar=('WIND', 'SEVERITY'),
+                       help='wind at 20 ft in m/s, and severity 0..7 (MIL-F-8785C)')
     group.add_argument('--frame-rate', type=options.positive, metavar='HZ',
                        help='frames per second, at which it reads and answers (default: '
                        f'{FRAME_RATE:g}, or what --for sets)')

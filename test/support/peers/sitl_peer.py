@@ -39,7 +39,8 @@ COMPUTES = 3e-4
 TRAVELS = 5e-5
 ZEROS = dict.fromkeys((
     'lat_deg', 'lon_deg', 'altitude_msl', 'terrain_msl', 'altitude_agl', 'phi', 'theta', 'psi',
-    'p', 'q', 'r', 'f_x', 'f_y', 'f_z', 'v_north', 'v_east', 'v_down', 'eas', 'tas', 'beta'), 0.0)
+    'p', 'q', 'r', 'f_x', 'f_y', 'f_z', 'v_north', 'v_east', 'v_down',
+    'wind_north', 'wind_east', 'wind_down', 'eas', 'tas', 'beta'), 0.0)
 
 
 def frame(count, *pwm, rate=RATE):

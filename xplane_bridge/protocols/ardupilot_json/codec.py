@@ -35,7 +35,7 @@ _MAGIC_OF = {16: 18458, 32: 29569}
 _LONGEST = 65_000
 _NUMBERS = ('latitude', 'longitude', 'altitude', 'airspeed', 'rng_1')
 _FLAGS = ('no_time_sync', 'no_lockstep')
-_VECTORS = {'velocity': 3, 'position': 3, 'attitude': 3, 'quaternion': 4}
+_VECTORS = {'velocity': 3, 'position': 3, 'attitude': 3, 'quaternion': 4, 'velocity_wind': 3}
 
 
 def decode(data: bytes, sender: Sender) -> Message:
@@ -84,7 +84,7 @@ def _encode_report(report: Report) -> bytes:
         'timestamp': report.timestamp,
         'imu': {'gyro': report.gyro, 'accel_body': report.accel_body}}
     # Older versions search for keys as text: no other key may contain one before it.
-    for name in ('position', 'attitude', 'quaternion', 'velocity', *_NUMBERS):
+    for name in ('position', 'attitude', 'quaternion', 'velocity', 'velocity_wind', *_NUMBERS):
         if (value := getattr(report, name)) is not None:
             line[name] = value
     vane = {'direction': report.wind_direction, 'speed': report.wind_speed}

@@ -55,9 +55,9 @@ class Report(Message):
     timestamp is the simulated time; accel_body the specific force; position is relative to the
     start's place on the ground; latitude and longitude are in degrees, altitude is above mean sea
     level; attitude is roll, pitch, yaw, and the quaternion (w, x, y, z) counts before it. airspeed
-    is equivalent; wind_direction is that of the apparent wind, 0 from ahead and positive from the
-    right. rng_1 is the distance to the ground along the body's down. no_time_sync tells SITL to
-    keep its own time, no_lockstep not to wait.
+    is equivalent; velocity_wind is that of the air; wind_direction is that of the apparent wind, 0
+    from ahead and positive from the right. rng_1 is the distance to the ground along the body's
+    down. no_time_sync tells SITL to keep its own time, no_lockstep not to wait.
     """
 
     tag: ClassVar[str] = 'report'
@@ -76,8 +76,9 @@ class Report(Message):
     wind_direction: float | None = None
     wind_speed: float | None = None
     rng_1: float | None = None
-    no_time_sync: bool = False
     no_lockstep: bool = False
+    no_time_sync: bool = False
+    velocity_wind: Vector | None = None
 
 
 MESSAGES = messages(bridge=(Servos,), peer=(Report,))

@@ -16,6 +16,7 @@
 
 from xplane_bridge.simulators.ardupilot.frontend import ArdupilotFrontend
 from xplane_bridge.simulators.ardupilot.options import add_options, make_frontend
-from xplane_bridge.simulators.ardupilot.physics import Channels, Physics
+from xplane_bridge.simulators.ardupilot.physics import Channels, Measured, Physics
 
-__all__ = ['add_options', 'ArdupilotFrontend', 'Channels', 'make_frontend', 'Physics']
+__all__ = [
+    'add_options', 'ArdupilotFrontend', 'Channels', 'make_frontend', 'Measured', 'Physics']

@@ -16,10 +16,11 @@
 
 from __future__ import annotations
 
-from xplane_bridge.protocols.ardupilot_json import decode_servos
+from xplane_bridge.protocols.ardupilot_json import decode_servos, Servos
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.simulators.ardupilot.exchange import Exchange
 from xplane_bridge.simulators.ardupilot.physics import Channels, Physics
+from xplane_bridge.simulators.ardupilot.record import Record
 from xplane_bridge.simulators.base import Frontend
 from xplane_bridge.simulators.endpoints import Endpoint
 from xplane_bridge.simulators.world import World
@@ -35,21 +36,25 @@ class ArdupilotFrontend(Frontend):
     The physics behind SITL at a UDP endpoint; answers go to where the frames come from.
 
     ``exchange`` is the conversation; ``malformed`` counts what was no frame. Without
-    ``time_sync`` SITL is told not to keep to real time.
+    ``time_sync`` SITL is told not to keep to real time. What is flown is put into a ``record``.
     """
 
     name = "physics of ArduPilot's SITL (JSON)"
 
     def __init__(self, endpoint: Endpoint, channels: Channels | None = None,
-                 lockstep: bool = True, time_sync: bool = True) -> None:
+                 lockstep: bool = True, time_sync: bool = True,
+                 record: Record | None = None) -> None:
         super().__init__(endpoint)
+        self._record = record
         self.channels = channels or Channels()
         self.lockstep, self.time_sync = lockstep, time_sync
 
     def _begin(self, world: World, now: float) -> None:
         """Wait for SITL."""
+        if self._record is not None:
+            self._record.open()
         self.physics = Physics(world, self.channels, self.lockstep, self.time_sync)
-        self.exchange = Exchange(self.physics, self.report, lambda *_: None)
+        self.exchange = Exchange(self.physics, self.report, self._keep)
         self.malformed = 0
         self._framed_at = now
 
@@ -76,6 +81,10 @@ class ArdupilotFrontend(Frontend):
     def awaited(self) -> Endpoint | None:
         """Return the endpoint whose frames are answered at once: in lockstep its own."""
         return self.endpoints[0] if self.lockstep else None
+
+    def _keep(self, servos: Servos, line: bytes) -> None:
+        if self._record is not None:
+            self._record.add(servos, line, self.physics.world.flight_time)
 
     def _converse(self, now: float) -> None:
         self._listen(now)

@@ -17,12 +17,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 from xplane_bridge.common.command_line import whole
 from xplane_bridge.protocols import ardupilot_json
 from xplane_bridge.simulators import options
 from xplane_bridge.simulators.ardupilot.frontend import ArdupilotFrontend
 from xplane_bridge.simulators.ardupilot.physics import CHANNELS, Channels, CONTROLS
+from xplane_bridge.simulators.ardupilot.record import Record
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults
 
@@ -41,6 +43,14 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--no-time-sync', action='store_true',
                         help='tell SITL not to keep to real time: it flies as fast as it is '
                         'answered')
+    parser.add_argument('--sensors', default='', metavar='NAME',
+                        help='sensors between the aircraft and SITL: a preset such as consumer, '
+                        "a file (.yaml), or none (default: the scenario's)")
+    parser.add_argument('--record', type=Path, metavar='FILE',
+                        help='a capture (.pcap) of the frames that are flown and the states that '
+                        'they came to; equal flights have equal ones')
+    parser.add_argument('--record-for', type=options.positive, metavar='S',
+                        help='record so many seconds of simulated time (default: all)')
     for name in CONTROLS:
         parser.add_argument(f'--{name}-channel', type=_channel, default=CHANNELS.get(name, 0),
                             metavar='N',
@@ -57,4 +67,5 @@ def make_frontend(arguments: Namespace, faults: Faults) -> ArdupilotFrontend:
         UdpEndpoint(arguments.host, arguments.port, faults),
         Channels({name: number for name, number in numbers.items() if number},
                  frozenset(arguments.reverse)),
-        not arguments.no_lockstep, not arguments.no_time_sync)
+        not arguments.no_lockstep, not arguments.no_time_sync,
+        None if arguments.record is None else Record(arguments.record, arguments.record_for))

@@ -19,8 +19,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 import math
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from xplane_bridge.aircraft.geometry import LocalFrame
+from xplane_bridge.aircraft.geometry import LocalFrame, Vector
 from xplane_bridge.protocols.ardupilot_json import encode, Report, Servos
 from xplane_bridge.simulators.world import World
 
@@ -37,6 +38,27 @@ _WRAP = 2**32
 _HALF = 2**31
 # Steeper, a range finder that looks along the body's down sees no ground.
 _LEAST_COSINE = 0.1
+
+
+class Measured(NamedTuple):
+    """
+    What sensors deliver, of what SITL takes from them: FRD, rad/s, m/s^2, m/s (equivalent), m.
+
+    ``range`` is along the body's down, None without a range finder.
+    """
+
+    gyro: Vector
+    accel_body: Vector
+    airspeed: float
+    range: float | None
+
+
+@runtime_checkable
+class Instrumented(Protocol):
+    """An aircraft that may have sensors."""
+
+    def measured(self) -> Measured | None:
+        """Return what they deliver now, None without any."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +104,7 @@ class Physics:
         self.count: int | None = None
         self._time_sync = time_sync
         world.paused = lockstep
+        self._instruments = world.aircraft if isinstance(world.aircraft, Instrumented) else None
         state = world.aircraft.state
         self._home = LocalFrame(state.lat_deg, state.lon_deg)
         self._ground = state.terrain_msl
@@ -126,15 +149,21 @@ class Physics:
         s = self.world.aircraft.state
         east, up, south = self._home.to_local(s.lat_deg, s.lon_deg, s.altitude_msl)
         cosine = math.cos(s.phi) * math.cos(s.theta)
+        read = Measured(
+            (s.p, s.q, s.r), (s.f_x, s.f_y, s.f_z), s.eas,
+            s.altitude_agl / cosine if cosine > _LEAST_COSINE else None)
+        if self._instruments is not None:
+            read = self._instruments.measured() or read
         return encode(Report(
             timestamp=self.world.flight_time,
-            gyro=(s.p, s.q, s.r),
-            accel_body=(s.f_x, s.f_y, s.f_z),
+            gyro=read.gyro,
+            accel_body=read.accel_body,
             position=(-south, east, self._ground - up),
             attitude=(s.phi, s.theta, s.psi),
             velocity=(s.v_north, s.v_east, s.v_down),
             latitude=s.lat_deg, longitude=s.lon_deg, altitude=s.altitude_msl,
-            airspeed=s.eas, wind_direction=s.beta, wind_speed=s.tas,
-            rng_1=s.altitude_agl / cosine if cosine > _LEAST_COSINE else None,
+            airspeed=read.airspeed, rng_1=read.range,
+            velocity_wind=(s.wind_north, s.wind_east, s.wind_down),
+            wind_direction=s.beta, wind_speed=s.tas,
             no_time_sync=not self._time_sync,
             no_lockstep=not self.lockstep))
