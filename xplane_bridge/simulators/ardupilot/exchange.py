@@ -42,9 +42,10 @@ _CONFIRMED_AFTER = 1.0
 _CONFIRMED_IN_REAL_TIME_AFTER = 0.3
 # SITL counts back only from 0 on.
 _COUNTS_ANEW_AFTER = 2.0
-# A first frame is no late one when its flight is so old; SITL that is there goes on within this.
-_LATEST = 5.0
-_GOES_ON_WITHIN = 0.3
+# A first frame is hardly a late one if its flight is so old, or SITL has repeated nothing; then
+# it is answered, unless SITL goes on or a burst of old ones lasts.
+_LATEST, _GOES_ON_WITHIN = 5.0, 0.3
+_REPEATS_WITHIN, _BURSTS_WITHIN = 1.3, 0.1
 # In lockstep, so often an answer is held back: SITL goes on only if it has one too many.
 _LOOKS_EVERY = 2.0
 # For how many of the intervals between its frames, and seconds at least and at most.
@@ -61,6 +62,8 @@ class _Claim:
     sender: Address
     first: Servos
     since: float
+    # For how long the peer was silent then.
+    silence: float
     last: int
     answered: bool = False
 
@@ -180,13 +183,15 @@ class Exchange:
         if claim.sender != self.peer:
             return claim.since
         # A late copy would be answered too, and SITL take that for the answer that it waits for.
-        return math.inf if claim.since - self._began_at < _LATEST else (
-            claim.since + _GOES_ON_WITHIN)
+        if claim.silence >= _REPEATS_WITHIN:
+            return claim.since + _BURSTS_WITHIN
+        return claim.since + _GOES_ON_WITHIN if claim.since - self._began_at >= _LATEST else (
+            math.inf)
 
     def _doubt(self, servos: Servos, sender: Address, now: float) -> None:
         claim = self._claim
         if claim is None or not claim.goes_on(servos, sender):
-            self._claim = _Claim(sender, servos, now, servos.count)
+            self._claim = _Claim(sender, servos, now, now - self._heard_at, servos.count)
             return
         claim.last = servos.count
         replies = claim.answered and servos.count == claim.first.count + 1
@@ -196,7 +201,10 @@ class Exchange:
     def _confirmed_after(self, claim: _Claim) -> float:
         if claim.sender == self.peer and claim.first.count:
             return _COUNTS_ANEW_AFTER
-        return _CONFIRMED_AFTER if self.physics.lockstep else _CONFIRMED_IN_REAL_TIME_AFTER
+        if self.physics.lockstep:
+            return _CONFIRMED_AFTER
+        return _BURSTS_WITHIN if claim.silence >= _REPEATS_WITHIN else (
+            _CONFIRMED_IN_REAL_TIME_AFTER)
 
     def _believe(self, claim: _Claim, servos: Servos, now: float) -> None:
         """Go on with whoever claims: with a flight from its start, or with this one."""
