@@ -17,8 +17,8 @@
 import json
 import math
 import os
-import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -174,31 +174,41 @@ def recorded(path, flown=1.0, seconds=None, seed=0, late=None):
     return path
 
 
-def compared(first, second):
-    done = subprocess.run(
-        [sys.executable, '-P', '-m', 'xplane_bridge', 'dissect', 'ardupilot_json', '--expect',
-         str(first)], stdin=second.open('rb'), capture_output=True, check=False, text=True)
-    assert done.stderr == ''
-    return done.returncode, json.loads(done.stdout)
+@pytest.fixture
+def dissected(monkeypatch, capsys):
+    def dissected(file, *arguments):
+        with file.open('rb') as stream:
+            monkeypatch.setattr(sys, 'stdin', SimpleNamespace(buffer=stream))
+            code = dissect.main(['ardupilot_json', *map(str, arguments)])
+        return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return dissected
 
 
-def test_records_of_equal_flights_are_equal_to_the_last_byte(tmp_path):
+@pytest.fixture
+def compared(dissected):
+    def compared(first, second):
+        code, (found,) = dissected(second, '--expect', first)
+        return code, found
+
+    return compared
+
+
+def test_records_of_equal_flights_are_equal_to_the_last_byte(tmp_path, compared):
     first, second = (recorded(tmp_path / f'{n}.pcap', flown, 0.75)
                      for n, flown in (('first', 1.0), ('second', 0.8)))
     assert first.read_bytes() == second.read_bytes()
     assert compared(first, second) == (0, {'equal': 2 * 90})
 
 
-def test_a_record_is_read_by_dissect(tmp_path, monkeypatch, capsys):
-    with recorded(tmp_path / 'first.pcap', 0.1).open('rb') as stream:
-        monkeypatch.setattr(sys, 'stdin', type('Input', (), {'buffer': stream}))
-        assert dissect.main(['ardupilot_json']) == 0
-    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+def test_a_record_is_read_by_dissect(tmp_path, dissected):
+    code, shown = dissected(recorded(tmp_path / 'first.pcap', 0.1))
+    assert code == 0
     assert [one['message'] for one in shown] == 12 * ['servos', 'report']
     assert [one['count'] for one in shown[::2]] == list(range(12))
 
 
-def test_the_first_difference_is_named_with_its_frame(tmp_path):
+def test_the_first_difference_is_named_with_its_frame(tmp_path, compared):
     first = recorded(tmp_path / 'first.pcap')
     commanded = recorded(tmp_path / 'commanded.pcap', late=(1500, 1501, 1700, 1500))
     assert compared(first, commanded) == (1, {
@@ -211,7 +221,7 @@ def test_the_first_difference_is_named_with_its_frame(tmp_path):
     assert (code, found['datagram'], found['got']) == (1, 2 * 108 + 1, 'the end')
 
 
-def test_what_is_no_capture_is_said(tmp_path):
+def test_what_is_no_capture_is_said(tmp_path, compared):
     first = recorded(tmp_path / 'first.pcap', 0.1)
     other = tmp_path / 'other'
     other.write_text('nothing of the kind')
@@ -232,6 +242,9 @@ def test_a_record_overwrites_nothing_and_says_why_it_cannot_be_written(tmp_path,
         assert simulator.main([
             'ardupilot', '--port', '0', '--duration', '0.1', '--record', str(given)]) == 1
         assert said in capsys.readouterr().err
+    new = str(tmp_path / 'new.pcap')
+    assert simulator.main(['ardupilot', '--no-lockstep', '--record', new]) == 1
+    assert '--record is for flights in lockstep' in capsys.readouterr().err
     assert path.read_bytes() == kept
     assert not (tmp_path / 'elsewhere').exists()
 

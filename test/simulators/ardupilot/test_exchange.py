@@ -171,11 +171,11 @@ def test_a_restart_within_a_second_waits_for_the_silence_of_the_one_before():
 
 def test_late_frames_of_the_flight_before_change_nothing():
     line = Line()
-    first = line.start(pace=1e-3)
+    first = line.start(pace=5e-3)
     line.until(8.0)
     first.alive = False
     line.until(10.0)
-    second = line.start(pace=1e-3)
+    second = line.start(pace=5e-3)
     line.until(10.5)
     assert line.frontend.physics.restarts == 1
     # A frame that is ahead of the new flight's, and its copy.
@@ -188,7 +188,7 @@ def test_late_frames_of_the_flight_before_change_nothing():
 def test_a_stranger_is_no_peer_on_the_word_of_one_frame():
     for count in (0, 5, 10_000):
         line = Line()
-        sitl = line.start()
+        sitl = line.start(pace=PACES['real time'])
         line.until(8.0)
         sitl.pause(4.0)
         line.bring(2.0, 'frames', [frame(count)], ('10.0.0.9', 7))
@@ -199,7 +199,7 @@ def test_a_stranger_is_no_peer_on_the_word_of_one_frame():
 
 def test_sitl_behind_another_port_goes_on_where_it_was():
     line = Line()
-    sitl = line.start()
+    sitl = line.start(pace=5e-3)
     line.until(2.0)
     sitl.alive = False
     line.until(4.0)

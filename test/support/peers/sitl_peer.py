@@ -187,7 +187,7 @@ class Line:
         self.frontend.frame(self.now)
         for data, to in self.endpoint.collect():
             self.carry('answers', data, to)
-        due = self.frontend.next_due()
+        due = self.frontend.exchange.next_due()
         if due is not None and not self._computing:
             self.after(max(due - self.now, 0.0) + 1e-6, self.compute_if_idle)
 

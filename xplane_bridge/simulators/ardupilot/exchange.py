@@ -65,7 +65,8 @@ class _Claim:
     # For how long the peer was silent then.
     silence: float
     last: int
-    answered: bool = False
+    # None: not asked yet.
+    answered: bool | None = None
 
     def goes_on(self, servos: Servos, sender: Address) -> bool:
         """Return whether a frame may be the next one of the same program."""
@@ -89,7 +90,7 @@ class Exchange:
         self._report, self._on_flown = report, on_flown
         self._claim: _Claim | None = None
         self._began_at = self._heard_at = -math.inf
-        # The answer to the newest frame, whether it is still to be sent, and when it was.
+        # The answer to the newest frame, whether it is to be sent, and when it was, if it was.
         self._line, self._pending, self._answered_at = b'', False, -math.inf
         # In lockstep: when to hold one back, until when this one is, how many SITL had too many.
         self._looks_at = self._held_until = -math.inf
@@ -115,9 +116,10 @@ class Exchange:
         """Return what to send, and to whom, now that all that has arrived was heard."""
         found = []
         if (claim := self._claim) is not None and now >= self._asked_at(claim):
-            if line := self.physics.opening(claim.first):
+            line = self.physics.opening(claim.first)
+            claim.answered = line is not None
+            if line is not None:
                 found.append((line, claim.sender))
-            claim.answered = True
         if self._pending and self.peer is not None and now >= self._held_until:
             if self._spare:
                 self._report(f'SITL was {counted(self._spare, "frame")} behind: it had more '
@@ -161,13 +163,13 @@ class Exchange:
         self._heard_at = now
         if begins:
             self._began_at, self._looks_at, self._interval = now, now + _LOOKS_EVERY, 0.0
-        elif self._pending:
+        elif self._pending and math.isinf(self._answered_at):
             # It went on without the answer before: it had another one, and may have more.
             self._spare += 1
             self._hold(now)
         elif now >= self._looks_at:
             self._hold(now)
-        self._pending = self.physics.lockstep
+        self._pending, self._answered_at = self.physics.lockstep, -math.inf
 
     def _hold(self, now: float) -> None:
         self._looks_at = now + _LOOKS_EVERY
@@ -178,7 +180,7 @@ class Exchange:
 
     def _asked_at(self, claim: _Claim) -> float:
         """Return when to answer a claim as a first frame, to see whether a second one follows."""
-        if claim.answered or claim.first.count:
+        if claim.answered is not None or claim.first.count:
             return math.inf
         if claim.sender != self.peer:
             return claim.since

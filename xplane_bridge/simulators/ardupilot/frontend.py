@@ -73,9 +73,11 @@ class ArdupilotFrontend(Frontend):
 
     def next_due(self) -> float | None:
         """Return when to call poll() next, or None if frames are often enough."""
-        times = [time for time in (self.exchange.next_due(), super().next_due())
-                 if time is not None]
-        return min(times, default=None)
+        times, own = [super().next_due()], self.exchange.next_due()
+        # In real time frames are often enough; and once it is frozen it has nothing to say.
+        if self.lockstep and own is not None and own < self._framed_at + _STOPPED_AFTER:
+            times.append(own)
+        return min((time for time in times if time is not None), default=None)
 
     @property
     def awaited(self) -> Endpoint | None:

@@ -61,7 +61,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def make_frontend(arguments: Namespace, faults: Faults) -> ArdupilotFrontend:
-    """Return the frontend that the options describe."""
+    """Return the frontend that the options describe; ValueError for two that contradict."""
+    if arguments.record is not None and arguments.no_lockstep:
+        raise ValueError('--record is for flights in lockstep: in real time no two are equal')
     numbers = {name: getattr(arguments, f'{name}_channel') for name in CONTROLS}
     return ArdupilotFrontend(
         UdpEndpoint(arguments.host, arguments.port, faults),

@@ -117,7 +117,7 @@ class Physics:
 
     def fly(self, servos: Servos) -> bytes:
         """
-        Move the controls as a frame says; in lockstep, fly on to it. Return the state then.
+        Move the controls as a frame says; in lockstep, fly on to it, and return the state then.
 
         Frames that were missed are flown at once, but not more than a second of them.
         """
@@ -129,7 +129,7 @@ class Physics:
             self.world.paused = False
             self.world.advance(min(missed / servos.rate, max(_LONGEST_GAP, 1.0 / servos.rate)))
             self.world.paused = True
-        line = self.line()
+        line = self.line() if self.lockstep or begins else b''
         if begins:
             self._opening, self._opening_line = servos, line
         return line
