@@ -115,7 +115,8 @@ def test_a_burst_of_twenty_old_ones_after_a_pause_changes_nothing(side, pace):
         sitl = line.start(pace=PACES[pace])
         line.until(seconds)
         sitl.pause(3.0)
-        line.bring(2.0, side, line.kept[side][:20], sitl.address)
+        for number, data in enumerate(line.kept[side][:20]):
+            line.bring(2.0 + 0.002 * number, side, [data], sitl.address)
         line.until(seconds + 8.0)
         check_in_step(line, sitl)
 
@@ -167,6 +168,64 @@ def test_a_restart_is_recognised_in_real_time(port):
 
 def test_a_restart_within_a_second_waits_for_the_silence_of_the_one_before():
     assert restarted(10.0, 5502, gone=0.2) < 1.2
+
+
+@pytest.mark.parametrize('count', [0, 90])
+def test_two_late_frames_while_sitl_waits_for_a_lost_answer_change_nothing(count):
+    line = Line({('answers', 100): ()})
+    sitl = line.start(pace=PACES['fast'])
+    while sitl.count < 100:
+        line.step()
+    for delay in (0.1, 0.8):
+        line.bring(delay, 'frames', [frame(count)], sitl.address)
+    line.until(4.0)
+    check_in_step(line, sitl)
+    assert sitl.read == sorted(sitl.read)
+
+
+def test_late_frames_a_second_apart_while_sitl_goes_on_change_nothing():
+    line = Line()
+    sitl = line.start(pace=PACES['real time'])
+    for delay in (1.0, 2.2):
+        line.bring(delay, 'frames', [frame(0)], sitl.address)
+    line.until(4.0)
+    check_in_step(line, sitl)
+    assert line.frontend.exchange.late == 2
+
+
+def test_first_frames_that_were_not_answered_confirm_nothing():
+    line = Line()
+    sitl = line.start(pace=PACES['real time'], begin=50)
+    line.until(6.0)
+    sitl.pause(3.0)
+    for number in (0, 1):
+        line.bring(1.5 + 0.2 * number, 'frames', [frame(number)], sitl.address)
+    line.until(12.0)
+    assert line.frontend.physics.restarts == 0
+    assert line.told == ['SITL at 127.0.0.1:5501']
+
+
+def test_a_copy_that_comes_soon_after_its_answer_is_not_answered():
+    line = Line()
+    sitl = line.start(pace=PACES['real time'])
+    line.until(1.0)
+    sitl.pause(1.0)
+    line.bring(0.3, 'frames', [frame(sitl.count)], sitl.address)
+    line.until(1.1)
+    sent = line.sent['answers']
+    line.until(1.5)
+    assert line.sent['answers'] == sent
+
+
+def test_strangers_are_not_heard_while_sitl_speaks():
+    line = Line()
+    sitl = line.start(pace=PACES['real time'])
+    for number in (0, 1, 2):
+        line.bring(1.0 + 0.001 * number, 'frames', [frame(number)], ('10.0.0.9', 7))
+    line.until(3.0)
+    check_in_step(line, sitl)
+    assert line.frontend.exchange.strangers == 3
+    assert line.told == ['SITL at 127.0.0.1:5501']
 
 
 def test_late_frames_of_the_flight_before_change_nothing():
