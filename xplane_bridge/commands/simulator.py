@@ -128,26 +128,27 @@ def _make_server(arguments: Namespace) -> Server:
         frontends.append(load(_protocol(one.name)).make_frontend(one, faults))
     frame_rate = arguments.frame_rate or max(
         frontend.frame_rate or FRAME_RATE for frontend in frontends)
-    make_aircraft, initial = _flown(arguments, initial, chosen)
+    make, make_other, initial = _flown(arguments, initial, chosen)
     loaded = {'aircraft_path': arguments.aircraft_path, 'outputs': arguments.aircraft_outputs,
               'dt': 1.0 / (arguments.physics_rate or physics_rate(frame_rate))}
 
     def make_world() -> World:
         return World(
-            make_aircraft(arguments.model, initial, seed=arguments.seed, **loaded),
+            make(arguments.model, initial, seed=arguments.seed, **loaded),
             fleet=fly_beside(
-                arguments.fleet, beside(initial, len(arguments.fleet)), arguments.seed, **loaded))
+                arguments.fleet, beside(initial, len(arguments.fleet)), arguments.seed,
+                make_other, **loaded))
 
     return Server(Simulation(frontends, make_world, frame_rate, faults))
 
 
 def _flown(
     arguments: Namespace, initial: Initial, chosen: Sequence[Namespace]
-) -> tuple[Callable[..., Aircraft], Initial]:
-    """Return what makes the aircraft, and its start: a scenario's model counts too."""
+) -> tuple[Callable[..., Aircraft], Callable[..., Aircraft], Initial]:
+    """Return what makes the aircraft and others, and its start: a scenario's model counts too."""
     named = [one.sensors for one in chosen if hasattr(one, 'sensors')]
     if not (arguments.scenario or arguments.wind or arguments.turbulence or any(named)):
-        return Aircraft, initial
+        return Aircraft, Aircraft, initial
     # Without a scenario nothing of a flight is needed, and most of a start is loading it.
     from xplane_bridge.flights import disturbed
 
@@ -158,7 +159,7 @@ def _flown(
         print(f'scenario {arguments.scenario}: {phrase} is left to who flies', flush=True)
     arguments.model = found.model or arguments.model
     arguments.aircraft_path = found.aircraft_path or arguments.aircraft_path
-    return found.aircraft, found.start(initial)
+    return found.aircraft, found.other, found.start(initial)
 
 
 def _steps(text: str) -> int:

@@ -175,6 +175,11 @@ class Happenings:
         """Return the aircraft; ValueError as Aircraft has it."""
         return DisturbedAircraft(self.events, self.figures, model, initial, **given)
 
+    def other(self, model: str, initial: Initial, **given: Any) -> DisturbedAircraft:
+        """Return an aircraft beside it, in the same weather."""
+        weather = [event for event in self.events if event.action in WEATHER]
+        return DisturbedAircraft(weather, None, model, initial, **given)
+
     def start(self, default: Initial) -> Initial:
         """Return where it starts; what the scenario does not say is as in ``default``."""
         return default if self.scenario is None else start_of(

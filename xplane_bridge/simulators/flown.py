@@ -20,7 +20,7 @@ To X-Plane's datarefs they are what its kinematic traffic is (traffic.py), by th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 import math
 from typing import Any
@@ -192,14 +192,14 @@ def beside(
     return starts
 
 
-def fly_beside(models: Sequence[str], starts: Sequence[Initial], seed: int, **options: Any
-               ) -> list[Aircraft]:
+def fly_beside(models: Sequence[str], starts: Sequence[Initial], seed: int,
+               make: Callable[..., Aircraft] = Aircraft, **options: Any) -> list[Aircraft]:
     """
-    Return aircraft of these models and initial states, number 1 and up.
+    Return aircraft of these models and initial states, number 1 and up, as ``make`` makes them.
 
     All fly in one weather, with the same gusts at a time. ``options`` are Aircraft's; so are the
     errors.
     """
     return [
-        Aircraft(model, start, seed=seed, **options)
+        make(model, start, seed=seed, **options)
         for model, start in zip(models, starts, strict=True)]

@@ -99,6 +99,16 @@ def test_weather_needs_no_scenario_and_is_the_same_for_a_seed():
     assert flown(3) == flown(3) != flown(4)
 
 
+def test_aircraft_beside_it_fly_in_the_same_weather(tmp_path):
+    found = happens(scenario(tmp_path, {'at': 0.0, 'engine_failed': True}), wind=[4.0, 0.0, 0.0])
+    first, other = (make('c172p', Initial()) for make in (found.aircraft, found.other))
+    for one in (first, other):
+        one.advance(0.5)
+        assert one.wind == (0.0, 4.0, 0.0)
+    assert not first.state.engines[0].running
+    assert other.state.engines[0].running
+
+
 def test_perfect_sensors_deliver_the_truth():
     found = happens(sensors='perfect')
     told = Flight(found).until(1.0, 1600, 1550, 1700, 1500)[-1]
