@@ -135,10 +135,13 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         with self.link.lock:
             self.left = self.session.left if has_ended else Left(
                 self.session.owed, 'the link was too busy to give it back', True)
-        if not self.left.owed:
-            return
-        sentence = f'may stay as it was left: {", ".join(self.left.owed)}; {self.left.reason}'
-        if self.left.is_error:
+        if self.left.owed:
+            self.tell_left(self.left)
+
+    def tell_left(self, left: Left) -> None:
+        """Log what the peer has not shown to be given back; an error is the process's as well."""
+        sentence = f'may stay as it was left: {", ".join(left.owed)}; {left.reason}'
+        if left.is_error:
             self.exit_code = 1
             self.get_logger().error(printable(sentence, LONGEST_LINE))
         else:
