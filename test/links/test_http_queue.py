@@ -19,11 +19,13 @@ from contextlib import contextmanager, suppress
 import queue
 import socket
 import threading
+import time
 from types import SimpleNamespace
 
 from dripping import dripping
 import pytest
 
+from xplane_bridge.links import http, http_queue
 from xplane_bridge.links.http import is_complete, NoHttpError, parse, UnansweredError
 from xplane_bridge.links.http_queue import HttpQueue
 from xplane_bridge.links.udp import LinkError
@@ -153,6 +155,38 @@ def test_a_server_that_drips_ends_in_time_and_the_rest_is_cancelled():
         assert (number, result) == (n, None)
         assert isinstance(error, LinkError)
         assert 'cancelled' in str(error)
+
+
+def test_what_is_being_asked_is_cancelled_alone():
+    ended = queue.Queue()
+    with dripping() as (port, happened):
+        http = HttpQueue(('127.0.0.1', port), 'test', '', due=lambda now: (None, None),
+                         due_timeout=1.0)
+        for n in range(2):
+            http.start(conversation('/'), 3600.0, lambda *got, n=n: ended.put((n, *got)))
+        for n in range(2):
+            while not happened.get(timeout=DEADLINE).endswith('asked'):
+                pass
+            http.interrupt()
+            number, _, error = ended.get(timeout=DEADLINE)
+            assert (number, 'cancelled' in str(error)) == (n, True)
+        http.end()
+
+
+def test_each_request_has_a_time_of_its_own(monkeypatch):
+    passed = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0])
+    for module in (http, http_queue):
+        monkeypatch.setattr(module, 'time', clock)
+
+    def steps():
+        for _ in range(3):
+            yield SimpleNamespace(method='GET', path='/', body=b'')
+            passed[0] += DEADLINE
+        return 'answered'
+
+    with answering(GOOD, GOOD, GOOD) as (port, _):
+        assert converse(port, steps()) == 'answered'
 
 
 def test_too_many_are_refused_and_due_conversations_are_held():

@@ -66,11 +66,12 @@ class HttpQueue:
     """
     Conversations with the server at ``address`` (its IPv4 address and port).
 
-    A conversation is a generator that yields requests and is sent their responses. Each takes at
-    most its timeout in all, from when its turn comes; each request has its own connection, and a
-    response of at most ``largest`` bytes. ``due`` is called in the thread whenever nothing is
-    waiting; what it returns may take ``due_timeout``. The thread starts with the first
-    conversation; end() cancels all. A request with the method SOCKET goes over ``web_socket``.
+    A conversation is a generator that yields requests and is sent their responses. Each request
+    may take its conversation's timeout, has its own connection, and a response of at most
+    ``largest`` bytes. ``due`` is called in the thread whenever nothing is waiting; each request of
+    what it returns may take ``due_timeout``. The thread starts with begin() or the first
+    conversation; stop() cancels all, end() waits for that. A request with the method SOCKET goes
+    over ``web_socket``, which end() closes.
     """
 
     def __init__(
@@ -94,12 +95,19 @@ class HttpQueue:
         """
         Begin a conversation when its turn comes; ``done(result, error)`` is called in the thread.
 
-        Raises LinkError if too many are waiting.
+        Raises LinkError if too many are waiting, or between stop() and end().
         """
         with self._changed:
+            if self._ending and self._thread is not None:
+                raise LinkError(f'{self._what}: it is being closed')
             if len(self._waiting) >= _MOST:
                 raise LinkError(f'{self._what}: {_MOST} requests are waiting; try again later')
             self._waiting.append(_Conversation(steps, timeout, done))
+        self.begin()
+
+    def begin(self) -> None:
+        """Have ``due`` called, from now on whenever nothing is waiting."""
+        with self._changed:
             if self._thread is None:
                 self._ending = False
                 self._thread = threading.Thread(target=self._run, name='http', daemon=True)
@@ -107,20 +115,30 @@ class HttpQueue:
             self._changed.notify()
 
     def wake(self) -> None:
-        """Have ``due`` called: something may be due earlier than it said."""
+        """Have ``due`` called, unless it has ended: something may be due earlier than it said."""
         with self._changed:
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Cancel the conversations that wait, and what is asked other than by the WebSocket."""
+        with self._changed:
+            self._ending = True
+            self.interrupt()
+
+    def interrupt(self) -> None:
+        """Cancel what is being asked other than by the WebSocket; all else goes on."""
+        with self._changed:
+            if self._exchange is not None:
+                self._exchange.end()
             self._changed.notify()
 
     def end(self) -> None:
         """Cancel the conversations that wait or are under way. New ones may follow."""
-        with self._changed:
-            thread, self._thread = self._thread, None
-            self._ending = True
-            if self._exchange is not None:
-                self._exchange.end()
-            self._changed.notify()
+        self.stop()
         if self._web_socket is not None:
             self._web_socket.end()
+        with self._changed:
+            thread, self._thread = self._thread, None
         if thread is not None:
             thread.join(_JOIN_TIMEOUT)
 
@@ -146,13 +164,12 @@ class HttpQueue:
         return None
 
     def _converse(self, conversation: _Conversation) -> None:
-        deadline = time.monotonic() + conversation.timeout
         result, failed = None, None
         try:
             request = next(conversation.steps)
             while True:
                 try:
-                    response = self._ask(request, deadline, conversation.timeout)
+                    response = self._ask(request, conversation.timeout)
                 except LinkError as error:
                     # A conversation may have something to undo.
                     request = conversation.steps.throw(error)
@@ -164,8 +181,9 @@ class HttpQueue:
             failed = error
         conversation.done(result, failed)
 
-    def _ask(self, request: Request, deadline: float, timeout: float) -> Any:
+    def _ask(self, request: Request, timeout: float) -> Any:
         """Return the response. Raises LinkError, and UnansweredError if it may have been heard."""
+        deadline = time.monotonic() + timeout
         with self._changed:
             if self._ending:
                 raise LinkError(f'{self._what}: cancelled before it was asked')
