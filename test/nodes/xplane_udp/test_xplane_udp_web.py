@@ -28,7 +28,9 @@ pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
 from kept_ports import kept_endpoint, kept_port
 from masked import masked
+from relay import UdpRelay
 from std_msgs.msg import String
+from tcp_relay import TcpRelay
 
 from harness import free_port
 from xplane_bridge.links.udp import LinkError
@@ -164,6 +166,83 @@ def test_datarefs_both_ways_by_the_websocket_through_a_restart_of_xplane(ros):
         ros.wait_for(written, 'the restart')
         # The override was of the run before.
         ros.wait_for(shows('HB-NEW', 0.0), 'the values after the restart')
+        ros.diagnosed('web api', lambda level, text, values: values['held commands'] == values[
+            'given back, not yet shown'] == 'none', node)
+        assert 'is not held' in hold(ros, 'END').message
+
+
+def held(server):
+    """Return the commands that X-Plane holds, whoever has asked it to."""
+    return server.call(lambda world: sorted(world.held))
+
+
+def test_end_releases_a_command_after_a_silence_on_udp(ros):
+    pytest.importorskip('wsproto', reason='wsproto is not installed')
+    with flying(WebServer(('127.0.0.1', kept_port()))) as server, UdpRelay(
+            'xplane_udp', ('127.0.0.1', server.parameters['port'])) as relay:
+        node = start(ros, **server.parameters | {'port': relay.port})
+        assert hold(ros, 'BEGIN', duration=60.0).success
+        relay.loss = 1.0
+        ros.wait_for(lambda: node.session.peer_state.name != 'ANSWERING', 'the silence')
+        relay.loss = 0.0
+        ros.wait_for(lambda: node.session.peer_state.name == 'ANSWERING', 'the next answer')
+        assert held(server) == [BRAKES]
+        assert hold(ros, 'END').message == 'X-Plane has released it'
+        assert held(server) == []
+
+
+def test_over_a_slow_line_values_arrive_and_no_hold_is_dropped(ros):
+    pytest.importorskip('wsproto', reason='wsproto is not installed')
+    web = WebServer(('127.0.0.1', kept_port()))
+    with flying(web) as server, TcpRelay(web.address, delay=0.075) as relay:
+        names = sorted(web.web_api.store.ids['datarefs'])[:50]
+        node = start(ros, web_datarefs=names, **server.parameters | {'web_port': relay.port})
+        ros.subscribe(DatarefValues, 'dataref_values', LATCHED)
+        heard = ros.messages['dataref_values']
+        ros.wait_for(lambda: heard and len(heard[-1].names) == 50, 'all values', timeout=20.0)
+        ros.diagnosed('web api', lambda level, text, values: values[
+            'web_datarefs'] == '50 wanted, 50 found, 50 arrive', node)
+        # Versions, look-ups, and the WebSocket.
+        assert relay.opened < 10
+        for _ in range(4):
+            assert hold(ros, 'BEGIN', duration=60.0).success
+            assert hold(ros, 'END').success
+        # The end of the last one is not taken for that of the next.
+        assert hold(ros, 'BEGIN', duration=60.0).success
+        ros.diagnosed('web api', lambda level, text, values: values[
+            'active, as X-Plane says'] == values['held commands'] == BRAKES, node)
+        assert hold(ros, 'BEGIN', duration=1.5).success
+        # Nobody calls, and it is held no more.
+        ros.diagnosed('web api', lambda level, text, values: values['held commands'] == 'none',
+                      node)
+        assert hold(ros, 'BEGIN', duration=60.0).success
+        node.trigger_deactivate()
+        assert held(server) == []
+        assert (node.left.owed, node.exit_code) == ((), 0)
+
+
+def test_what_is_not_shown_as_released_is_told_and_asked_for_again(ros):
+    pytest.importorskip('wsproto', reason='wsproto is not installed')
+    web = WebServer(('127.0.0.1', kept_port()))
+    with flying(web) as server, TcpRelay(web.address) as relay:
+        node = start(ros, release_timeout=1.0, web_timeout=2.0, **server.parameters | {
+            'web_port': relay.port})
+        assert hold(ros, 'BEGIN', duration=60.0).success
+        relay.is_cut = True
+        refused = hold(ros, 'END')
+        assert not refused.success
+        assert 'it is asked until it does; its lease ends in ' in refused.message
+        ros.diagnosed('web api', lambda level, text, values: values[
+            'given back, not yet shown'] == BRAKES and 'not shown as released' in text, node)
+        node.trigger_deactivate()
+        assert (node.left.owed, node.left.is_error, node.exit_code) == ((BRAKES,), True, 1)
+        # X-Plane has noticed nothing of all that.
+        assert held(server) == [BRAKES]
+        relay.is_cut = False
+        ros.wait_for(lambda: not held(server), 'the end of the connection')
+        node.trigger_activate()
+        ros.diagnosed('web api', lambda level, text, values: values[
+            'given back, not yet shown'] == 'none', node)
         assert 'is not held' in hold(ros, 'END').message
 
 

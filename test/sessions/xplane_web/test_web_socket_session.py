@@ -36,9 +36,8 @@ from xplane_bridge.links.websocket import WebSocket
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.xplane_udp import web_api, web_socket
 from xplane_bridge.protocols.xplane_udp.web_api import DatarefInfo, RefusedError
-from xplane_bridge.sessions.xplane_web.holds import Leases, MOST_HELD
 from xplane_bridge.sessions.xplane_web.socket import (
-    CommandReleased,
+    CommandReported,
     MOST_ELEMENTS,
     SocketSession,
     ValuesChanged,
@@ -97,10 +96,12 @@ def test_requests_are_what_the_document_shows():
     array = DatarefInfo(4, 'a', 'int_array')
     data = DatarefInfo(5, 'd', 'data')
     for request, type_, params in (
-            (web_socket.subscribe('/r', 4, None), 'dataref_subscribe_values',
-             {'datarefs': [{'id': 4}]}),
-            (web_socket.subscribe('/r', 4, (1, 5)), 'dataref_subscribe_values',
-             {'datarefs': [{'id': 4, 'index': [1, 5]}]}),
+            (web_socket.subscribe('/r', {4: None, 5: (1, 5)}), 'dataref_subscribe_values',
+             {'datarefs': [{'id': 4}, {'id': 5, 'index': [1, 5]}]}),
+            (web_socket.watch_command('/r', 7), 'command_subscribe_is_active',
+             {'commands': [{'id': 7}]}),
+            (web_socket.unwatch_command('/r', 7), 'command_unsubscribe_is_active',
+             {'commands': [{'id': 7}]}),
             (web_socket.unsubscribe_all('/r'), 'dataref_unsubscribe_values', {'datarefs': 'all'}),
             (web_socket.set_values('/r', [(array, (1.0, 2.0), None), (array, (3.0,), 2),
                                           (data, b'A\0', None)]), 'dataref_set_values',
@@ -108,7 +109,7 @@ def test_requests_are_what_the_document_shows():
                            {'id': 5, 'value': 'QQA='}]}),
             (web_socket.hold('/r', 7, 15), 'command_set_is_active',
              {'commands': [{'id': 7, 'is_active': True, 'duration': 15.0}]}),
-            (web_socket.release('/r', 7), 'command_set_is_active',
+            (web_socket.release('/r', [7]), 'command_set_is_active',
              {'commands': [{'id': 7, 'is_active': False}]})):
         assert (request.method, request.path) == (web_socket.SOCKET, '/r')
         assert json.loads(web_socket.numbered(request.body, 12)) == {
@@ -154,17 +155,18 @@ def test_values_have_the_names_that_were_asked_for_and_bad_ones_spoil_no_others(
     assert told(session, _3=[1.0]) == []
 
 
-def test_a_command_counts_as_released_only_after_it_was_active():
+def test_what_x_plane_says_of_a_command_is_told_with_its_connection():
     session = SocketSession()
+    session.lost()
     session.watch_command(8, BRAKES)
-    for active, events in ((False, []), (True, []), (True, []), (False, [CommandReleased(BRAKES)]),
-                           (False, [])):
-        assert told(session, 'command_update_is_active', _8=active, _9=True) == events
+    for active in (False, True, True, False, True):
+        assert told(session, 'command_update_is_active', _8=active, _9=True) == [
+            CommandReported(BRAKES, active, 1)]
         assert session.active == ((BRAKES,) if active else ())
-    told(session, 'command_update_is_active', _8=True)
+    assert session.number_of(BRAKES) == 8
     session.lost()
     assert session.active == ()
-    assert not session.knows_command(8)
+    assert session.number_of(BRAKES) is None
 
 
 def test_an_answer_counts_though_the_connection_ended_just_after_it():
@@ -178,24 +180,6 @@ def test_an_answer_counts_though_the_connection_ended_just_after_it():
     assert session.answer(answered) is None
 
 
-def test_leases_end_by_themselves_are_renewed_and_are_few():
-    leases = Leases()
-    leases.begin('a', 2.0, 0.0)
-    leases.begin('a', 2.0, 1.5)
-    assert leases.left('a', 3.0) == 0.5
-    assert leases.left('a', 3.5) == 0.0
-    with pytest.raises(ValueError, match='a is not held'):
-        leases.end('a', 3.5)
-    for n in range(MOST_HELD):
-        leases.begin(str(n), 1.0, 10.0)
-    with pytest.raises(ValueError, match='20 commands are held already'):
-        leases.begin('a', 1.0, 10.5)
-    leases.begin('a', 1.0, 11.0)
-    assert leases.names == ('a',)
-    with pytest.raises(ValueError, match='is not in 0'):
-        leases.begin('a', math.nan, 0.0)
-
-
 # Against the simulated X-Plane, in its time.
 
 
@@ -205,7 +189,7 @@ class Line:
     def __init__(self):
         self.client = WebClient()
         self.events = []
-        self.asked = 0
+        self.asked = self.requests = 0
         self.start()
 
     def start(self):
@@ -230,6 +214,7 @@ class Line:
             return end.value
 
     def ask(self, request):
+        self.requests += 1
         if request.method != web_socket.SOCKET:
             status, body = self.xplane.answer(request.method, request.path, request.body)
             return SimpleNamespace(status=status, body=body)
@@ -251,35 +236,36 @@ class Line:
 
 def test_a_command_is_held_for_30_s_without_a_gap_and_released_at_once():
     line = Line()
-    line.converse(line.client.hold(BRAKES, lambda: 100.0))
+    line.converse(line.client.hold(BRAKES, lambda connection: 100.0))
     for _ in range(300):
         line.advance(0.1)
         assert line.world.aircraft.state.left_brake == 1.0
     assert line.client.socket.active == (BRAKES,)
-    line.converse(line.client.release(BRAKES))
+    line.converse(line.client.release([BRAKES]))
     line.advance(0.2)
     assert line.world.aircraft.state.left_brake == 0.0
-    assert line.events == [CommandReleased(BRAKES)]
+    assert [event.is_active for event in line.events] == [True, False]
     # A lease ends in X-Plane, even if nobody is here any more; and renewal replaces it.
-    line.converse(line.client.hold(BRAKES, lambda: 1.0))
+    line.converse(line.client.hold(BRAKES, lambda connection: 1.0))
     line.advance(0.8)
     asked = line.asked
-    line.converse(line.client.hold(BRAKES, lambda: 1.0))
+    line.converse(line.client.hold(BRAKES, lambda connection: 1.0))
     # X-Plane tells of this command already.
     assert line.asked == asked + 1
     line.advance(0.8)
     assert line.world.held
     line.advance(0.4)
     assert not line.world.held
-    line.converse(line.client.hold(BRAKES, lambda: 50.0))
+    line.converse(line.client.hold(BRAKES, lambda connection: 50.0))
     line.lose()
     assert not line.world.held
     with pytest.raises(ValueError, match='its time was over'):
-        line.converse(line.client.hold(BRAKES, lambda: 0.0))
+        line.converse(line.client.hold(BRAKES, lambda connection: 0.0))
     with pytest.raises(RefusedError, match='invalid_command_name'):
-        line.converse(line.client.hold('sim/no', lambda: 1.0))
+        line.converse(line.client.hold('sim/no', lambda connection: 1.0))
     # Nothing is held over this connection.
-    line.converse(line.client.release('sim/no'))
+    with pytest.raises(OSError, match='the connection was lost'):
+        line.converse(line.client.release(['sim/no']))
 
 
 def test_datarefs_are_watched_and_written_with_arrays_and_text():
@@ -314,14 +300,59 @@ def test_datarefs_are_watched_and_written_with_arrays_and_text():
     assert not line.client.socket.is_watching
 
 
+def test_many_datarefs_cost_few_requests_and_an_unknown_one_costs_few_more():
+    line = Line()
+    names = sorted(line.xplane.store.ids['datarefs'])[:50]
+    assert line.converse(line.client.watch(names)) == {}
+    # Versions, two of look-ups, and two over the WebSocket.
+    assert line.requests <= 5
+    line.advance(0.3)
+    assert line.client.socket.arrived == line.client.found(names) == 50
+    line.requests = 0
+    assert line.converse(line.client.watch(names)) == {}
+    assert line.requests == 2
+    names[7], names[30] = 'sim/no', 'sim/no[3]'
+    line.client.forget()
+    line.requests = 0
+    assert set(line.converse(line.client.watch(names))) == {'sim/no', 'sim/no[3]'}
+    assert line.requests < 20
+    assert [reading is None for reading in line.converse(line.client.describe(names))] == [
+        name.startswith('sim/no') for name in names]
+
+
+def test_what_was_looked_up_survives_a_time_out_and_a_server_may_heed_one_filter_only():
+    line = Line()
+    names = sorted(line.xplane.store.ids['datarefs'])[:50]
+    answer, asked = line.xplane.answer, []
+
+    def first_filter(method, target, body=b''):
+        asked.append(target)
+        return answer(method, target.partition('&')[0], body)
+
+    line.xplane.answer = first_filter
+    steps = line.client.watch(names)
+    request = next(steps)
+    for _ in range(20):
+        request = steps.send(line.ask(request))
+    with pytest.raises(OSError, match='timed out'):
+        # Then once more, and it is over.
+        steps.throw(OSError('timed out'))
+        steps.throw(OSError('timed out'))
+    found = line.client.found(names)
+    assert found >= 15
+    asked.clear()
+    assert line.converse(line.client.watch(names)) == {}
+    assert len(asked) <= 50 - found + 3
+
+
 def test_another_run_of_xplane_is_asked_for_its_ids():
     line = Line()
     line.converse(line.client.watch([TAIL]))
-    line.converse(line.client.hold(BRAKES, lambda: 9.0))
+    line.converse(line.client.hold(BRAKES, lambda connection: 9.0))
     line.lose()
     line.start()
     # Nobody has noticed that it is another one: X-Plane refuses the ids.
-    line.converse(line.client.hold(BRAKES, lambda: 9.0))
+    line.converse(line.client.hold(BRAKES, lambda connection: 9.0))
     line.advance(0.2)
     assert line.world.held
     assert line.converse(line.client.watch([TAIL])) == {}
@@ -362,7 +393,7 @@ def test_what_does_no_harm_twice_is_asked_again_over_a_new_connection():
         fail(line.client.watch([TAIL]), OSError('whether it was done'), OSError('time is over'))
     # A command would be held for too long.
     with pytest.raises(OSError, match='lost'):
-        lose_first(line.client.hold(BRAKES, lambda: 1.0))
+        lose_first(line.client.hold(BRAKES, lambda connection: 1.0))
 
 
 # Over real sockets.
@@ -401,18 +432,18 @@ def test_over_a_real_socket_through_a_restart_of_xplane():
             while TAIL not in (values := ask.events.get(timeout=DEADLINE).values):
                 pass
             assert values[TAIL].text == 'N172XB'
-            ask(client.hold(BRAKES, lambda: 60.0))
+            ask(client.hold(BRAKES, lambda connection: 60.0))
             assert server.call(lambda world: list(world.held)) == [BRAKES]
             # What is held over a connection is released with it.
             ask.close()
             deadline = time.monotonic() + DEADLINE
             while server.call(lambda world: list(world.held)):
                 assert time.monotonic() < deadline
-            ask(client.hold(BRAKES, lambda: 60.0))
+            ask(client.hold(BRAKES, lambda connection: 60.0))
             server.switch_off()
             assert 'closed with code 1000' in ask.lost.get(timeout=DEADLINE)
             with pytest.raises(OSError, match='refused'):
-                ask(client.hold(BRAKES, lambda: 60.0))
+                ask(client.hold(BRAKES, lambda connection: 60.0))
             server.switch_on()
             assert server.call(lambda world: list(world.held)) == []
             while not ask.events.empty():

@@ -46,7 +46,7 @@ from xplane_bridge.nodes.xplane_udp.traffic import Targets
 from xplane_bridge.nodes.xplane_udp.web_api import WebApi
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, Layout, VERSIONS
-from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.sessions.base import Left, PeerState
 from xplane_bridge.sessions.xplane_udp import (
     BEACON_CHANNEL,
     DATA_CHANNEL,
@@ -174,11 +174,17 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
 
     def end(self) -> None:
         """Stop talking, and give back what was taken."""
-        self._web.end()
         if self.plays_capture:
             # Nobody would show it.
             self.session.release_timeout = 0.0
+        self._web.give_back()
         super().end()
+        if (left := self._web.end()).owed:
+            with self.link.lock:
+                self.left = Left(
+                    (*self.left.owed, *left.owed), left.reason,
+                    self.left.is_error or left.is_error)
+            self.tell_left(left)
 
     def tell(self, state: PeerState) -> None:
         """Log a new state of X-Plane; one that is back may be another one."""

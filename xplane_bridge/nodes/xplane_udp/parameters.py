@@ -96,8 +96,8 @@ class XplaneUdpParameters(TrafficParameters, VehicleParameters):
     web_port: int = parameter(
         web_api.PORT, 'TCP port of the Web API; 0 does not use it.', minimum=0, maximum=65535)
     web_timeout: float = parameter(
-        5.0, 'Seconds within which the Web API must have answered all that one call of a service '
-        'asks it; a flight has 120.', minimum=0.1, maximum=60.0)
+        5.0, 'Seconds within which the Web API must have answered a request, and shown that a '
+        'command is released; a flight has 120.', minimum=0.1, maximum=60.0)
     web_press: float = parameter(
         0.5, 'Where wsproto is not installed: longest single press of a held command in seconds; '
         'X-Plane releases it that soon after its end.', minimum=0.1, maximum=web_api.LONGEST_PRESS)

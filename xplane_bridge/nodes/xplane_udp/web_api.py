@@ -18,21 +18,17 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Generator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 import math
-from queue import Empty, SimpleQueue
 import threading
-import time
 from typing import Any
 
 from rclpy.task import Future
-from std_msgs.msg import String
 
 from xplane_bridge.common.text import printable
 from xplane_bridge.links.frames import check_installed
 from xplane_bridge.links.http import UnansweredError
-from xplane_bridge.links.http_queue import Done, HttpQueue, Steps
+from xplane_bridge.links.http_queue import Done, Due, HttpQueue, Steps
 from xplane_bridge.links.udp import LinkError, resolve
 from xplane_bridge.links.websocket import WebSocket
 from xplane_bridge.nodes.common.diagnostics import OK, Status, WARN
@@ -41,24 +37,18 @@ from xplane_bridge.nodes.vehicle.bridge import Bridge
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
 from xplane_bridge.nodes.xplane_udp.poses import Poses
 from xplane_bridge.nodes.xplane_udp.web_flights import WebFlights
+from xplane_bridge.nodes.xplane_udp.web_holds import WebHolds
 from xplane_bridge.nodes.xplane_udp.web_values import WebValues
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.xplane_udp import web_api
+from xplane_bridge.sessions.base import Left
 from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
-from xplane_bridge.sessions.xplane_web.holds import Holds, Leases
-from xplane_bridge.sessions.xplane_web.socket import CommandReleased, Reading, ValuesChanged
+from xplane_bridge.sessions.xplane_web.socket import CommandReported, Reading, ValuesChanged
 from xplane_bridge.sessions.xplane_web.web_client import WebClient
-from xplane_bridge.srv import DescribeDatarefs, RunCommand, StartFlight, WriteDataref
+from xplane_bridge.srv import DescribeDatarefs, StartFlight, WriteDataref
 
 # Of one call: each costs X-Plane up to three requests.
 _MOST_NAMES = 50
-# Of run_command with BEGIN and no duration, and of one message on command/hold.
-_LEASE = 10.0
-_LEASE_OF_MESSAGE = 1.0
-# X-Plane that releases a command so much before the end of its lease was told to by somebody.
-_EARLY = 1.0
-# Queue depth: several commands may be held by messages in turn.
-_DEPTH = 20
 _WRITABLE = {True: 1, False: 0, None: -1}
 # A written number that went through a float32.
 _READ_BACK_TOLERANCE = 1e-6
@@ -72,8 +62,7 @@ class WebApi:
     """
     The services of X-Plane's Web API, and the commands held through it.
 
-    All conversations, and all that is known of holds, are of the queue's thread. Commands are held
-    over the WebSocket, or by presses where wsproto is not installed.
+    All conversations are of the queue's thread, but those about commands that are held.
     """
 
     def __init__(
@@ -87,13 +76,6 @@ class WebApi:
             check_installed()
         except LinkError as error:
             self._without_socket = str(error)
-        self._presses = Holds(given.web_press)
-        self._leases = Leases()
-        # Messages on command/hold that wait for their turn, by command: when the latest came.
-        self._wanted: dict[str, float] = {}
-        self._wishing = threading.Lock()
-        # What the WebSocket's thread has to tell the queue's.
-        self._news: SimpleQueue[str | CommandReleased] = SimpleQueue()
         self._web_host = resolve(given.web_host) if given.web_host else ''
         self._starting = threading.Lock()
         self._queue: HttpQueue | None = None
@@ -106,7 +88,9 @@ class WebApi:
         node.make_service(WriteDataref, 'write_dataref', self._write)
         flights = WebFlights(self._client, poses, self._ask)
         node.make_service(StartFlight, 'start_flight', flights.start)
-        node.make_command(String, 'command/hold', self._hold, _DEPTH)
+        self._holds = WebHolds(
+            node, self._client, self._without_socket, self._begin_hold, self._note)
+        self.hold = self._holds.run
         self._values = WebValues(node, self._client, self._begin_by_socket)
 
     # Called by the node.
@@ -116,6 +100,7 @@ class WebApi:
         if self._node.parameters.web_port and not self._node.plays_capture:
             try:
                 self._start(self._client.greet(), lambda *_: None)
+                self._holds.begin()
             except ValueError as error:
                 self._failure = str(error)
 
@@ -123,13 +108,18 @@ class WebApi:
         """Forget this X-Plane: it is away. From any thread."""
         self._client.forget()
 
-    def end(self) -> None:
-        """Cancel what is under way, and hold no command any more."""
+    def give_back(self) -> None:
+        """Cancel what is under way, and begin to release what is held."""
         if self._queue is not None:
-            # X-Plane releases what is held over a connection that ends.
+            self._queue.stop()
+        self._holds.give_back()
+
+    def end(self) -> Left:
+        """Return when X-Plane has shown what was given back, or what it has not in time."""
+        left = self._holds.end()
+        if self._queue is not None:
             self._queue.end()
-        self._presses.end_all()
-        self._leases.end_all()
+        return left
 
     def watch(self, names: Sequence[str]) -> None:
         """Publish these datarefs from now on. From any thread."""
@@ -152,6 +142,8 @@ class WebApi:
             text = self._failure
         elif known is not None:
             text = f'X-Plane {known.xplane} answers'
+        if owed := self._holds.owed():
+            level, text = WARN, f'{text}; not shown as released: {named(owed)}'
         return Status('web api', level, text, (
             ('address', f'{self._address[0]}:{self._address[1]}' if self._queue else 'none yet'),
             ('X-Plane version', known.xplane if known else 'not known'),
@@ -160,8 +152,9 @@ class WebApi:
             ('WebSocket', self._socket_state()),
             ('WebSocket: messages, not understood', f'{heard.received}, {heard.malformed}'),
             ('WebSocket: last not understood', printable(heard.last_error, 200) or 'none'),
-            ('held commands', ', '.join(
-                self._presses.names if self._without_socket else self._leases.names) or 'none'),
+            ('web_datarefs', self._values.progress()),
+            ('held commands', ', '.join(self._holds.names()) or 'none'),
+            ('given back, not yet shown', ', '.join(owed) or 'none'),
             ('active, as X-Plane says', ', '.join(self._client.socket.active) or 'none')))
 
     def _socket_state(self) -> str:
@@ -169,124 +162,34 @@ class WebApi:
             return self._without_socket
         return 'open' if self._web_socket is not None and self._web_socket.is_open else 'not open'
 
-    # Commands.
-
-    async def hold(self, request: RunCommand.Request, response: RunCommand.Response) -> None:
-        """Begin or end a command for run_command."""
-        lease = request.duration or _LEASE
-        if request.action == RunCommand.Request.BEGIN:
-            if not math.isfinite(lease):
-                raise ValueError(f'duration {lease}: expected seconds')
-            await self._ask(self._begin(request.name, lease))
-            response.message = f'held for {lease:g} s, unless it is begun again or ended'
-        elif request.action == RunCommand.Request.END:
-            response.message = await self._ask(self._end(request.name))
-        else:
-            raise ValueError(f'action {request.action} is not one of ONCE, BEGIN, END')
-        response.success = True
-
-    def _hold(self, message: String) -> None:
-        name: str = message.data
-
-        def done(_: Any, error: Exception | None) -> None:
-            self._wanted.pop(name, None)
-            if error is not None:
-                self._node.refuse('command/hold', error)
-
-        with self._wishing:
-            is_waiting = name in self._wanted
-            self._wanted[name] = time.monotonic()
-        if not is_waiting:
-            try:
-                self._begin_call(self._begin_wanted(name), done)
-            except ValueError:
-                self._wanted.pop(name, None)
-                raise
-
-    def _begin_wanted(self, name: str) -> Generator[Any, Any, None]:
-        now = time.monotonic()
-        with self._wishing:
-            lease = self._wanted.pop(name, now) + _LEASE_OF_MESSAGE - now
-        if lease > 0.0:
-            yield from self._begin(name, lease)
-
-    def _begin(self, name: str, lease: float) -> Generator[Any, Any, None]:
-        if self._without_socket:
-            if not self._presses.begin(name, lease, time.monotonic()):
-                return
-            holds: Holds | Leases = self._presses
-            steps = self._press(name, min(lease, self._node.parameters.web_press))
-        else:
-            self._leases.begin(name, lease, time.monotonic())
-            holds = self._leases
-            steps = self._client.hold(name, lambda: self._leases.left(name, time.monotonic()))
-        try:
-            yield from steps
-        except Exception:
-            holds.drop(name)
-            raise
-
-    def _end(self, name: str) -> Generator[Any, Any, str]:
-        if self._without_socket:
-            left = self._presses.end(name, time.monotonic())
-            return f'X-Plane releases it within {left:.1f} s'
-        self._leases.end(name, time.monotonic())
-        yield from self._client.release(name)
-        return 'X-Plane has released it'
-
-    def _press(self, name: str, length: float) -> Generator[Any, Any, None]:
-        yield from self._client.press(name, length)
-        self._presses.pressed(name, length, time.monotonic())
+    # In the queue's thread.
 
     def _due(self, now: float) -> tuple[tuple[Steps, Done] | None, float | None]:
-        """Return the next press of a held command, or what the WebSocket needs; for the queue."""
-        if not self._without_socket:
-            self._hear_news(now)
-            steps, again = self._values.due(now)
-            return None if steps is None else (steps, self._noted(lambda *_: None)), again
-        if (press := self._presses.take(now)) is None:
-            return None, self._presses.deadline()
+        """Return what web_datarefs need; for the queue."""
+        if self._without_socket:
+            return None, None
+        steps, again = self._values.due(now)
 
         def done(_: Any, error: Exception | None) -> None:
-            if error is not None:
-                self._presses.drop(press[0])
-                self._node.warn('held', f'{press[0]} is no longer held: {error}')
+            if (noted := self._note(error)) is not None:
+                self._node.warn(
+                    'web_datarefs', f'web_datarefs: {self._values.progress()}; {noted}')
 
-        return (self._press(*press), self._noted(done)), None
+        return None if steps is None else (steps, done), again
 
     # From X-Plane: in the WebSocket's thread.
 
     def _on_event(self, event: object) -> None:
         if isinstance(event, ValuesChanged):
             self._values.publish(event)
-        elif isinstance(event, CommandReleased):
-            self._tell(event)
+        elif isinstance(event, CommandReported):
+            self._holds.on_report(event)
 
     def _on_lost(self, why: str) -> None:
-        # Another run of X-Plane has other ids.
-        self._client.forget()
-        self._tell(why)
-
-    def _tell(self, news: str | CommandReleased) -> None:
-        self._news.put(news)
+        self._failure = why
+        self._holds.lost()
         if (queue := self._queue) is not None:
             queue.wake()
-
-    def _hear_news(self, now: float) -> None:
-        with suppress(Empty):
-            while True:
-                news = self._news.get_nowait()
-                if isinstance(news, CommandReleased):
-                    # At the end of its lease it is to be released.
-                    if self._leases.left(news.name, now) > _EARLY:
-                        self._leases.drop(news.name)
-                        self._node.warn('held', f'{news.name} is no longer held: X-Plane or '
-                                        'somebody else has released it')
-                    continue
-                self._failure = news
-                for name in self._leases.names:
-                    self._node.warn('held', f'{name} is no longer held: {news}')
-                self._leases.end_all()
 
     # Services.
 
@@ -349,8 +252,23 @@ class WebApi:
             raise ValueError(self._without_socket)
         self._begin_call(steps, done)
 
+    def _begin_hold(self) -> None:
+        """Note that a command is held or released. Raises ValueError."""
+        self._calls += 1
+        self._ready()
+
     def _start(self, steps: Any, done: Done, timeout: float | None = None) -> None:
         """Begin a conversation. Raises ValueError if that is not possible."""
+        queue = self._ready()
+        try:
+            queue.start(
+                steps, timeout or self._node.parameters.web_timeout,
+                lambda result, error: done(result, self._note(error)))
+        except LinkError as error:
+            raise ValueError(str(error)) from error
+
+    def _ready(self) -> HttpQueue:
+        """Return the queue for the present X-Plane. Raises ValueError if there is none."""
         given, version = self._node.parameters, self._node.session.version
         if self._node.plays_capture:
             raise ValueError('a capture is being replayed: there is no X-Plane to ask')
@@ -362,48 +280,50 @@ class WebApi:
         address = self._web_host or (peer[0] if peer else ''), given.web_port
         if not address[0]:
             raise ValueError('no X-Plane has been discovered yet')
-        try:
-            with self._starting:
-                if self._queue is None or self._address != address:
-                    self._move_to(address)
-                assert self._queue is not None
-                self._queue.start(steps, timeout or given.web_timeout, self._noted(done))
-        except LinkError as error:
-            raise ValueError(str(error)) from error
+        with self._starting:
+            if self._queue is None or self._address != address:
+                self._move_to(address)
+            assert self._queue is not None
+            return self._queue
 
     def _move_to(self, address: tuple[str, int]) -> None:
         """Talk to another X-Plane from now on."""
         if self._queue is not None:
-            self.end()
+            self._queue.end()
+            self._holds.moved()
         self._client.forget()
         self._address = address
-        self._web_socket = WebSocket(
+        web_socket = self._web_socket = WebSocket(
             address, 'the Web API', self._client.socket, on_event=self._on_event,
             on_lost=self._on_lost, largest=web_api.LARGEST_REPLY)
-        self._queue = HttpQueue(
-            address, 'Web API', web_api.CONTENT_TYPE, due=self._due,
-            due_timeout=self._node.parameters.web_timeout, largest=web_api.LARGEST_REPLY,
-            web_socket=self._web_socket)
 
-    def _noted(self, done: Done) -> Done:
-        """Return ``done``, told every error as a ValueError, and noted for diagnostics."""
-        def noted(result: Any, error: Exception | None) -> None:
-            if isinstance(error, LinkError):
+        def queue(due: Due) -> HttpQueue:
+            return HttpQueue(
+                address, 'Web API', web_api.CONTENT_TYPE, due=due,
+                due_timeout=self._node.parameters.web_timeout, largest=web_api.LARGEST_REPLY,
+                web_socket=web_socket)
+
+        self._queue, self._holds.queue = queue(self._due), queue(self._holds.due)
+
+    def _note(self, error: Exception | None) -> ValueError | None:
+        """Note for diagnostics how a conversation has ended; return the error to tell."""
+        if isinstance(error, LinkError):
+            if not isinstance(error.__cause__, TimeoutError):
+                # Whoever answers next may be another one. One that is slow is the same.
                 self._client.forget()
-                why = _UNKNOWN if isinstance(error, UnansweredError) else _NOBODY
-                error = ValueError(f'{printable(str(error), 300)}{why}')
-                self._failure = str(error)
-            elif isinstance(error, ProtocolError):
-                error = ValueError(f'not understood in an answer of the Web API: {error}')
-                self._failure = str(error)
-            elif isinstance(error, web_api.RefusedError) and error.is_disabled:
-                self._failure = str(error)
-            elif error is None or self._client.capabilities is not None:
-                # It has answered, though perhaps with a refusal.
-                self._failure = ''
-            else:
-                self._failure = str(error)
-            if error is not None and not isinstance(error, ValueError):
-                error = ValueError(f'{type(error).__name__}: {error}')
-            done(result, error)
-        return noted
+            why = _UNKNOWN if isinstance(error, UnansweredError) else _NOBODY
+            error = ValueError(f'{printable(str(error), 300)}{why}')
+            self._failure = str(error)
+        elif isinstance(error, ProtocolError):
+            error = ValueError(f'not understood in an answer of the Web API: {error}')
+            self._failure = str(error)
+        elif isinstance(error, web_api.RefusedError) and error.is_disabled:
+            self._failure = str(error)
+        elif error is None or self._client.capabilities is not None:
+            # It has answered, though perhaps with a refusal.
+            self._failure = ''
+        else:
+            self._failure = str(error)
+        if error is None or isinstance(error, ValueError):
+            return error
+        return ValueError(f'{type(error).__name__}: {error}')

@@ -71,6 +71,13 @@ class WebValues:
         self.names = watched(names)
         self._retry = 0.0
 
+    def progress(self) -> str:
+        """Return how far X-Plane is with what is to be published."""
+        if not self.names:
+            return 'none'
+        return (f'{len(self.names)} wanted, {self._client.found(self.names)} found, '
+                f'{self._client.socket.arrived} arrive')
+
     def due(self, now: float) -> tuple[Generator[Any, Any, Any] | None, float | None]:
         """Return a conversation that is due, and when to ask again."""
         is_watching = self._client.socket.is_watching and self._watched == self.names

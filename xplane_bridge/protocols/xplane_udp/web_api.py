@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 import json
 import math
@@ -61,6 +61,9 @@ _OK = 200
 _FORBIDDEN = 403
 _NOT_FOUND = 404
 _LONGEST_NAME = 500
+# Servers take requests of 8000 characters, as RFC 9110 recommends.
+_LONGEST_QUERY = 4000
+_FILTER = len('&filter[name]=')
 
 Kind = Literal['datarefs', 'commands']
 Json: TypeAlias = Any
@@ -155,10 +158,30 @@ def get_capabilities() -> WebRequest:
     return WebRequest('GET', '/api/capabilities')
 
 
-def find(root: str, kind: Kind, name: str) -> WebRequest:
-    """Ask for the id of one dataref or command. Raises ValueError for an impossible name."""
-    check_name(name)
-    return WebRequest('GET', f'{root}/{kind}?filter[name]={quote(name, safe="")}')
+def find(root: str, kind: Kind, *names: str) -> WebRequest:
+    """
+    Ask for the ids of datarefs or commands; X-Plane refuses all if it does not know one.
+
+    Raises ValueError for an impossible name.
+    """
+    for name in names:
+        check_name(name)
+    query = '&'.join(f'filter[name]={quote(name, safe="")}' for name in names)
+    return WebRequest('GET', f'{root}/{kind}?{query}')
+
+
+def batches(names: Iterable[str]) -> list[list[str]]:
+    """Return the names in parts of which each makes one request of a usual length."""
+    parts: list[list[str]] = []
+    room = 0
+    for name in names:
+        length = len(quote(name, safe='')) + _FILTER
+        if length > room:
+            parts.append([])
+            room = _LONGEST_QUERY
+        parts[-1].append(name)
+        room -= length
+    return parts
 
 
 def check_name(name: str) -> None:
@@ -276,6 +299,15 @@ def read_dataref(name: str, reply: Reply) -> DatarefInfo:
         raise ProtocolError(f'{name}: got type {kind!r}, expected one of {", ".join(TYPES)}')
     return DatarefInfo(
         _id(name, item), name, kind, writable if isinstance(writable, bool) else None)
+
+
+def listed(names: Sequence[str], reply: Reply) -> list[str]:
+    """Return which of these datarefs or commands a reply has."""
+    items = _data(names[0], reply)
+    if not isinstance(items, list):
+        raise ProtocolError(f'{names[0]}: got {items!r}, expected a list')
+    given = {item.get('name') for item in items if isinstance(item, dict)}
+    return [name for name in names if name in given]
 
 
 def read_command(name: str, reply: Reply) -> int:

@@ -78,12 +78,11 @@ class CommandUpdate:
 # Requests, without their numbers: see numbered().
 
 
-def subscribe(root: str, dataref: int, indices: Sequence[int] | None) -> WebRequest:
-    """Ask for a dataref's value whenever it changes, or for some elements of an array."""
-    item: dict[str, Json] = {'id': dataref}
-    if indices is not None:
-        item['index'] = list(indices)
-    return _request(root, 'dataref_subscribe_values', {'datarefs': [item]})
+def subscribe(root: str, datarefs: Mapping[int, Sequence[int] | None]) -> WebRequest:
+    """Ask for the values of datarefs whenever they change, or for some elements of arrays."""
+    return _request(root, 'dataref_subscribe_values', {'datarefs': [
+        {'id': dataref} if indices is None else {'id': dataref, 'index': list(indices)}
+        for dataref, indices in datarefs.items()]})
 
 
 def unsubscribe_all(root: str) -> WebRequest:
@@ -99,10 +98,14 @@ def set_values(
         'datarefs': [_written(*item) for item in items]})
 
 
-def watch_commands(root: str, commands: Iterable[int]) -> WebRequest:
-    """Ask to be told whenever these become active, or are no longer."""
-    return _request(root, 'command_subscribe_is_active', {
-        'commands': [{'id': command} for command in commands]})
+def watch_command(root: str, command: int) -> WebRequest:
+    """Ask to be told whether a command is active, now and whenever it changes."""
+    return _request(root, 'command_subscribe_is_active', {'commands': [{'id': command}]})
+
+
+def unwatch_command(root: str, command: int) -> WebRequest:
+    """Ask to be told of a command no more."""
+    return _request(root, 'command_unsubscribe_is_active', {'commands': [{'id': command}]})
 
 
 def hold(root: str, command: int, seconds: float) -> WebRequest:
@@ -111,10 +114,10 @@ def hold(root: str, command: int, seconds: float) -> WebRequest:
         'commands': [{'id': command, 'is_active': True, 'duration': float(seconds)}]})
 
 
-def release(root: str, command: int) -> WebRequest:
-    """Release a command."""
+def release(root: str, commands: Iterable[int]) -> WebRequest:
+    """Release commands."""
     return _request(root, 'command_set_is_active', {
-        'commands': [{'id': command, 'is_active': False}]})
+        'commands': [{'id': command, 'is_active': False} for command in commands]})
 
 
 def numbered(body: bytes, number: int) -> str:

@@ -73,13 +73,15 @@ class ValuesChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandReleased:
-    """A command that was active is so no longer, as X-Plane says."""
+class CommandReported:
+    """X-Plane says whether a command is active, over a connection by its number."""
 
     name: str
+    is_active: bool
+    connection: int
 
 
-Event: TypeAlias = ValuesChanged | CommandReleased
+Event: TypeAlias = ValuesChanged | CommandReported
 
 
 @dataclass(slots=True)
@@ -124,9 +126,15 @@ class SocketSession:
         """Return whether datarefs are expected over this connection."""
         return bool(self._watched)
 
-    def knows_command(self, number: int) -> bool:
-        """Return whether X-Plane was asked to tell of a command over this connection."""
-        return number in self._commands
+    @property
+    def arrived(self) -> int:
+        """Return how many of the watched names have a value."""
+        return len(self._values)
+
+    def number_of(self, name: str) -> int | None:
+        """Return the id of a command of which X-Plane is to tell over this connection."""
+        return next(
+            (number for number, known in list(self._commands.items()) if known == name), None)
 
     def watch(self, watched: Mapping[int, Watched]) -> None:
         """Expect these datarefs, by id, and no others; before X-Plane is asked for them."""
@@ -136,6 +144,10 @@ class SocketSession:
     def watch_command(self, number: int, name: str) -> None:
         """Expect to be told of a command; before X-Plane is asked for it."""
         self._commands[number] = name
+
+    def forget_command(self, number: int) -> None:
+        """Expect to be told of a command no more."""
+        self._commands.pop(number, None)
 
     def lost(self) -> None:
         """Forget what belonged to the connection, but for answers that nobody has read yet."""
@@ -173,7 +185,7 @@ class SocketSession:
             if isinstance(message, DatarefUpdate):
                 return self._update(message, now)
             if isinstance(message, CommandUpdate):
-                return self._tell_released(message)
+                return self._report(message)
             if message.number not in self._waiting:
                 self.statistics.unexpected += 1
             else:
@@ -205,18 +217,18 @@ class SocketSession:
         self.last_update = now
         return [ValuesChanged(dict(self._values))]
 
-    def _tell_released(self, message: CommandUpdate) -> list[Event]:
-        released: list[Event] = []
+    def _report(self, message: CommandUpdate) -> list[Event]:
+        reports: list[Event] = []
         for number, is_active in message.active.items():
             name = self._commands.get(number)
             if name is None:
                 continue
             if is_active:
                 self._active.add(name)
-            elif name in self._active:
+            else:
                 self._active.discard(name)
-                released.append(CommandReleased(name))
-        return released
+            reports.append(CommandReported(name, is_active, self.connection))
+        return reports
 
 
 def _read(watched: Watched, value: object) -> dict[str, Reading]:

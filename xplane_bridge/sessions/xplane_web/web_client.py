@@ -54,13 +54,18 @@ class WebClient:
     """
     Conversations with one X-Plane, which knows datarefs and commands by ids of this run.
 
-    Those raise RefusedError or another ValueError, or ProtocolError. forget() may be called from
-    any thread. ``socket`` is what is said over the WebSocket, by those that say so.
+    Those raise RefusedError or another ValueError, or ProtocolError. Two threads may converse, one
+    of them about holds. forget() may be called from any thread. ``socket`` is what is said over
+    the WebSocket, by those that say so.
     """
 
     def __init__(self) -> None:
         self.socket = SocketSession()
         self.capabilities: Capabilities | None = None
+        # The path that was right for the present connection, if there is one.
+        self._root = ''
+        # Ids are of the run that this connection belongs to.
+        self._connection = 0
         self._datarefs: dict[str, DatarefInfo] = {}
         self._commands: dict[str, int] = {}
         # Of data: how many bytes it has.
@@ -73,21 +78,33 @@ class WebClient:
 
     def greet(self) -> Steps[Capabilities]:
         """Return the versions."""
-        if self._forgotten:
+        connection = self.socket.connection
+        if self._forgotten or self._connection != connection:
             self._forgotten = False
+            self._connection = connection
             self.capabilities = None
             self._datarefs.clear()
             self._commands.clear()
             self._sizes.clear()
-        if self.capabilities is None:
+        capabilities = self.capabilities
+        if capabilities is None:
             reply = yield web_api.get_capabilities()
-            self.capabilities = web_api.read_capabilities(reply)
-        return self.capabilities
+            capabilities = self.capabilities = web_api.read_capabilities(reply)
+            self._root = capabilities.root
+        return capabilities
+
+    def found(self, names: Sequence[str]) -> int:
+        """Return how many of these have been looked up."""
+        return sum(_split(name)[0] in self._datarefs for name in names)
 
     def describe(self, names: Sequence[str]) -> Steps[list[Reading | None]]:
         """Return datarefs with their values, None for unknown ones."""
         found: list[Reading | None] = []
+        unknown = yield from self._find(names)
         for name in names:
+            if _split(name)[0] in unknown:
+                found.append(None)
+                continue
             try:
                 found.append((yield from self._afresh(partial(self._read, name))))
             except RefusedError as error:
@@ -107,15 +124,26 @@ class WebClient:
 
     # Over the WebSocket.
 
-    def hold(self, name: str, seconds: Callable[[], float]) -> Steps[None]:
-        """Hold a command, for ``seconds`` from when X-Plane is asked, which releases it then."""
+    def hold(self, name: str, seconds: Callable[[int], float]) -> Steps[None]:
+        """
+        Hold a command, for ``seconds`` from when X-Plane is asked, which releases it then.
+
+        ``seconds`` is called just then, with the number of the connection.
+        """
         return (yield from self._afresh(partial(self._hold, name, seconds)))
 
-    def release(self, name: str) -> Steps[None]:
-        """Release a command that is held over the present connection."""
-        root, over = yield from self._greet_socket()
-        if name in self._commands and self.socket.knows_command(self._commands[name]):
-            web_api.check(name, (yield over(web_socket.release(root, self._commands[name]))))
+    def release(self, names: Sequence[str]) -> Steps[None]:
+        """Release commands of which X-Plane tells over the present connection."""
+        over = self._over_socket()
+        numbers = [number for name in names if (number := self.socket.number_of(name)) is not None]
+        if len(numbers) < len(names):
+            raise ConnectionError('the connection was lost')
+        # By nothing but the connection: REST may be slow, or silent.
+        web_api.check(names[0], (yield over(web_socket.release(self._root, numbers))))
+
+    def look(self, name: str) -> Steps[None]:
+        """Have X-Plane say anew whether a command is active."""
+        return (yield from self._afresh(partial(self._look, name)))
 
     def watch(self, names: Sequence[str]) -> Steps[dict[str, str]]:
         """Have X-Plane send these datarefs, and no others; return why some cannot be had."""
@@ -163,64 +191,97 @@ class WebClient:
         except RefusedError as error:
             if not error.is_stale:
                 raise
+            self.forget()
         except OSError as error:
+            # What was looked up is of the connection; one that goes on is of the same run.
             if not repeats:
                 raise
             lost = error
-        self.forget()
         try:
             return (yield from steps())
         except OSError as error:
             # Why it failed first says more: time may be over.
             raise lost or error from None
 
-    def _greet_socket(self) -> Steps[tuple[str, Callable[[WebRequest], WebRequest]]]:
-        """Return the path, and what makes a request one of the present connection."""
-        root = (yield from self.greet()).root
+    def _over_socket(self) -> Callable[[WebRequest], WebRequest]:
+        """Return what makes a request one of the present connection."""
         connection = self.socket.connection
-        return root, lambda request: replace(request, connection=connection)
+        return lambda request: replace(request, connection=connection)
 
-    def _hold(self, name: str, seconds: Callable[[], float]) -> Steps[None]:
-        root, over = yield from self._greet_socket()
-        command = yield from self._command(name)
-        if not self.socket.knows_command(command):
-            self.socket.watch_command(command, name)
-            web_api.check(name, (yield over(web_socket.watch_commands(root, [command]))))
-        if (left := seconds()) <= 0.0:
+    def _hold(self, name: str, seconds: Callable[[int], float]) -> Steps[None]:
+        connection, over = self.socket.connection, self._over_socket()
+        command = yield from self._watched_command(name, over)
+        if (left := seconds(connection)) <= 0.0:
             raise ValueError(f'{name}: its time was over before X-Plane could be asked')
-        web_api.check(name, (yield over(web_socket.hold(root, command, left))))
+        web_api.check(name, (yield over(web_socket.hold(self._root, command, left))))
+
+    def _look(self, name: str) -> Steps[None]:
+        number, over = self.socket.number_of(name), self._over_socket()
+        if number is not None:
+            # An id that X-Plane does not know any more is looked up again.
+            yield over(web_socket.unwatch_command(self._root, number))
+            self.socket.forget_command(number)
+        yield from self._watched_command(name, over)
+
+    def _watched_command(
+        self, name: str, over: Callable[[WebRequest], WebRequest]
+    ) -> Steps[int]:
+        """Return the id of a command of which X-Plane tells over this connection."""
+        number = self.socket.number_of(name)
+        if number is not None:
+            return number
+        number = yield from self._command(name)
+        self.socket.watch_command(number, name)
+        try:
+            web_api.check(name, (yield over(web_socket.watch_command(self._root, number))))
+        except Exception:
+            self.socket.forget_command(number)
+            raise
+        return number
 
     def _watch(self, names: Sequence[str]) -> Steps[dict[str, str]]:
-        root, over = yield from self._greet_socket()
+        over = self._over_socket()
+        root = (yield from self.greet()).root
+        unknown = yield from self._find(names)
         failed: dict[str, str] = {}
         wanted: dict[str, tuple[DatarefInfo, dict[str, int | None]]] = {}
         for name in names:
             bare, index = _split(name)
-            try:
-                info = yield from self._dataref(bare)
-            except RefusedError as error:
-                if not error.is_unknown:
-                    raise
-                yield from self._check_flight(error)
+            if bare in unknown:
                 failed[name] = 'unknown'
             else:
+                info = yield from self._dataref(bare)
                 wanted.setdefault(bare, (info, {}))[1][name] = index
         plan = {info.id: Watched(info, _indices(of.values()), of) for info, of in wanted.values()}
         web_api.check('datarefs', (yield over(web_socket.unsubscribe_all(root))))
         self.socket.watch(plan)
-        for number, watched in plan.items():
-            # One by one: X-Plane refuses all of a request for one of them.
-            result = yield over(web_socket.subscribe(root, number, watched.indices))
-            try:
-                web_api.check(watched.info.name, result)
-            except RefusedError as error:
-                if error.is_stale:
-                    raise
-                failed |= dict.fromkeys(watched.names, str(error))
+        yield from self._subscribe(root, over, plan, failed)
         return failed
 
+    def _subscribe(
+        self, root: str, over: Callable[[WebRequest], WebRequest], plan: Mapping[int, Watched],
+        failed: dict[str, str],
+    ) -> Steps[None]:
+        """Ask for these, and for those that fail only because of others once more."""
+        if not plan:
+            return
+        result = yield over(web_socket.subscribe(
+            root, {number: watched.indices for number, watched in plan.items()}))
+        try:
+            web_api.check(next(iter(plan.values())).info.name, result)
+        except RefusedError as error:
+            if error.is_stale:
+                raise
+            if len(plan) == 1:
+                watched, = plan.values()
+                failed |= dict.fromkeys(watched.names, str(error))
+            for part in _halves(list(plan)):
+                yield from self._subscribe(
+                    root, over, {number: plan[number] for number in part}, failed)
+
     def _set_values(self, items: Sequence[tuple[str, Sequence[float], str]]) -> Steps[None]:
-        root, over = yield from self._greet_socket()
+        over = self._over_socket()
+        root = (yield from self.greet()).root
         given: list[tuple[DatarefInfo, Sequence[float] | bytes, int | None]] = []
         for name, values, text in items:
             bare, index = _split(name)
@@ -253,10 +314,11 @@ class WebClient:
         if info.type == DATA:
             if values:
                 raise ValueError(f'{bare} holds data: give text, not values')
-            if info.id not in self._sizes:
+            size = self._sizes.get(info.id)
+            if size is None:
                 reply = yield web_api.get_value(root, info)
-                self._sizes[info.id] = len(web_api.read_value(info, reply))
-            size, value = self._sizes[info.id], text.encode('utf-8')
+                size = self._sizes[info.id] = len(web_api.read_value(info, reply))
+            value = text.encode('utf-8')
             if len(value) >= size:
                 raise ValueError(
                     f'{bare}: {len(value)} bytes and a final NUL do not fit into its {size}')
@@ -274,27 +336,63 @@ class WebClient:
 
     def _command(self, name: str) -> Steps[int]:
         root = (yield from self.greet()).root
-        if name not in self._commands:
+        number = self._commands.get(name)
+        if number is None:
             try:
-                command = web_api.read_command(name, (yield web_api.find(root, 'commands', name)))
+                number = web_api.read_command(name, (yield web_api.find(root, 'commands', name)))
             except RefusedError as error:
                 if error.is_unknown:
                     yield from self._check_flight(error)
                 raise
-            if len(self._commands) >= _MOST_KNOWN:
-                return command
-            self._commands[name] = command
-        return self._commands[name]
+            if len(self._commands) < _MOST_KNOWN:
+                self._commands[name] = number
+        return number
 
     def _dataref(self, name: str) -> Steps[DatarefInfo]:
         root = (yield from self.greet()).root
-        if name not in self._datarefs:
-            reply = yield web_api.find(root, 'datarefs', name)
-            info = web_api.read_dataref(name, reply)
-            if len(self._datarefs) >= _MOST_KNOWN:
-                return info
+        info = self._datarefs.get(name)
+        if info is None:
+            info = self._note(name, (yield web_api.find(root, 'datarefs', name)))
+        return info
+
+    def _note(self, name: str, reply: Reply) -> DatarefInfo:
+        info = web_api.read_dataref(name, reply)
+        if len(self._datarefs) < _MOST_KNOWN:
             self._datarefs[name] = info
-        return self._datarefs[name]
+        return info
+
+    def _find(self, names: Sequence[str]) -> Steps[set[str]]:
+        """Look datarefs up, many by one request; return which are unknown, without index."""
+        yield from self.greet()
+        unknown: dict[str, RefusedError] = {}
+        for batch in web_api.batches(dict.fromkeys(
+                bare for bare, _ in map(_split, names) if bare not in self._datarefs)):
+            yield from self._find_batch(batch, unknown)
+        if unknown:
+            yield from self._check_flight(next(iter(unknown.values())))
+        return set(unknown)
+
+    def _find_batch(
+        self, names: Sequence[str], unknown: dict[str, RefusedError]
+    ) -> Steps[None]:
+        root = (yield from self.greet()).root
+        reply = yield web_api.find(root, 'datarefs', *names)
+        parts: Sequence[Sequence[str]] = ()
+        try:
+            listed = web_api.listed(names, reply)
+        except RefusedError as error:
+            if not error.is_unknown:
+                raise
+            if len(names) == 1:
+                unknown[names[0]] = error
+            parts = _halves(names)
+        else:
+            for name in listed if len(names) > 1 else names:
+                self._note(name, reply)
+            # A server that heeds one filter only.
+            parts = [[name] for name in names if name not in listed and len(names) > 1]
+        for part in parts:
+            yield from self._find_batch(part, unknown)
 
     def _check_flight(self, error: RefusedError) -> Steps[None]:
         """Raise ValueError if nothing at all is known: X-Plane shows its main menu."""
@@ -313,3 +411,9 @@ def _indices(wanted: Collection[int | None]) -> tuple[int, ...] | None:
     """Return the elements to ask for, None for all."""
     indices = {index for index in wanted if index is not None}
     return None if None in wanted else tuple(sorted(indices))
+
+
+def _halves(items: Sequence[_T]) -> list[Sequence[_T]]:
+    """Return both halves of several, nothing of one."""
+    middle = len(items) // 2
+    return [items[:middle], items[middle:]] if middle else []

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""Commands that are held, each until its lease ends: by presses, or over the WebSocket."""
+"""Commands that are held by presses, each until its lease ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Hold:
     pressed_until: float = -math.inf
 
 
-class Holds:
+class Presses:
     """
     What is held, and which presses are due for it.
 
@@ -63,11 +63,11 @@ class Holds:
 
         Raises ValueError for a lease that is too long, or too many commands.
         """
-        _check_lease(lease)
+        check_lease(lease)
         if (hold := self._holds.get(name)) is not None:
             hold.until = now + lease
             return False
-        _check_count(len(self._holds))
+        check_count(len(self._holds))
         self._holds[name] = _Hold(now + lease)
         return True
 
@@ -105,73 +105,25 @@ class Holds:
         if (hold := self._holds.get(name)) is not None:
             hold.pressed_until = now + length + _BETWEEN
 
-    def drop(self, name: str) -> None:
-        """Hold it no more: X-Plane does not press it."""
-        self._holds.pop(name, None)
+    def drop(self, name: str, now: float, length: float = 0.0) -> None:
+        """Press it no more; X-Plane may yet press it for ``length`` seconds."""
+        if not length:
+            self._holds.pop(name, None)
+        elif (hold := self._holds.get(name)) is not None:
+            hold.until, hold.pressed_until = now, now + length
 
     def deadline(self) -> float | None:
         """Return when the next press is due, None for never."""
         return min((hold.pressed_until for hold in self._holds.values()), default=None)
 
 
-class Leases:
-    """
-    What is held over the WebSocket, and until when.
-
-    X-Plane is told for how long, so it releases a command when its lease ends, whatever happens
-    here; and at once when the connection is lost. begin() renews a lease. Time is an argument, in
-    seconds.
-    """
-
-    def __init__(self) -> None:
-        self._until: dict[str, float] = {}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return what was held when begin() or left() were called last."""
-        return tuple(self._until)
-
-    def begin(self, name: str, lease: float, now: float) -> None:
-        """
-        Hold a command for ``lease`` seconds from now.
-
-        Raises ValueError for a lease that is too long, or too many commands.
-        """
-        _check_lease(lease)
-        self._prune(now)
-        if name not in self._until:
-            _check_count(len(self._until))
-        self._until[name] = now + lease
-
-    def left(self, name: str, now: float) -> float:
-        """Return how long it is still to be held, 0 if it is not."""
-        self._prune(now)
-        return self._until.get(name, now) - now
-
-    def end(self, name: str, now: float) -> None:
-        """Hold it no more. Raises ValueError if it is not held."""
-        self._prune(now)
-        if self._until.pop(name, None) is None:
-            raise ValueError(f'{name} is not held')
-
-    def drop(self, name: str) -> None:
-        """Hold it no more: X-Plane has released it."""
-        self._until.pop(name, None)
-
-    def end_all(self) -> None:
-        """Hold nothing any more."""
-        self._until.clear()
-
-    def _prune(self, now: float) -> None:
-        for name in [name for name, until in self._until.items() if until <= now]:
-            del self._until[name]
-
-
-def _check_lease(lease: float) -> None:
+def check_lease(lease: float) -> None:
+    """Raise ValueError for a lease that is too long."""
     if not 0.0 < lease <= LONGEST_LEASE:
         raise ValueError(f'duration {lease:g} s is not in 0 .. {LONGEST_LEASE:g} s')
 
 
-def _check_count(held: int) -> None:
+def check_count(held: int) -> None:
+    """Raise ValueError if so many are held that there may not be one more."""
     if held >= MOST_HELD:
         raise ValueError(f'{MOST_HELD} commands are held already: end one')

@@ -17,7 +17,7 @@
 
 import pytest
 
-from xplane_bridge.sessions.xplane_web.holds import Holds, MOST_HELD
+from xplane_bridge.sessions.xplane_web.presses import MOST_HELD, Presses
 
 A, B = 'sim/a', 'sim/b'
 
@@ -35,7 +35,7 @@ def presses(holds, until, step=0.01, delay=0.004):
 
 
 def test_a_command_is_pressed_again_until_its_lease_ends_and_never_twice_at_once():
-    holds = Holds(0.5)
+    holds = Presses(0.5)
     assert holds.begin(A, 1.2, 0.0)
     made = presses(holds, 5.0)
     assert made[0] == (A, 0.0, 0.5)
@@ -48,13 +48,13 @@ def test_a_command_is_pressed_again_until_its_lease_ends_and_never_twice_at_once
 
 
 def test_a_short_hold_is_a_single_press_of_that_length():
-    holds = Holds(10.0)
+    holds = Presses(10.0)
     holds.begin(A, 3.25, 0.0)
     assert presses(holds, 20.0) == [(A, 0.0, 3.25)]
 
 
 def test_renewal_extends_it_and_an_end_ends_it():
-    holds = Holds(0.5)
+    holds = Presses(0.5)
     holds.begin(A, 0.3, 0.0)
     assert holds.take(0.0) == (A, 0.3)
     assert not holds.begin(A, 1.0, 0.2)
@@ -69,12 +69,12 @@ def test_renewal_extends_it_and_an_end_ends_it():
 
 
 def test_several_are_held_side_by_side_and_a_refused_one_is_dropped():
-    holds = Holds(0.5)
+    holds = Presses(0.5)
     holds.begin(A, 2.0, 0.0)
     holds.begin(B, 2.0, 0.0)
     assert {holds.take(0.0)[0], holds.take(0.0)[0]} == {A, B}
     assert holds.take(0.0) is None
-    holds.drop(A)
+    holds.drop(A, 0.1)
     assert holds.names == (B,)
     holds.end_all()
     assert holds.take(9.0) is None
@@ -83,12 +83,25 @@ def test_several_are_held_side_by_side_and_a_refused_one_is_dropped():
 @pytest.mark.parametrize('lease', [0.0, -1.0, 3601.0, float('nan')])
 def test_impossible_leases_are_refused(lease):
     with pytest.raises(ValueError, match='is not in 0 .. 3600 s'):
-        Holds(0.5).begin(A, lease, 0.0)
+        Presses(0.5).begin(A, lease, 0.0)
 
 
 def test_too_many_are_refused():
-    holds = Holds(0.5)
+    holds = Presses(0.5)
     for n in range(MOST_HELD):
         holds.begin(f'sim/{n}', 1.0, 0.0)
     with pytest.raises(ValueError, match='20 commands are held already'):
         holds.begin(A, 1.0, 0.0)
+
+
+def test_a_press_that_may_have_been_heard_is_held_until_it_is_over():
+    holds = Presses(0.5)
+    holds.begin(A, 9.0, 0.0)
+    _, length = holds.take(0.0)
+    holds.drop(A, 5.0, length)
+    assert holds.take(5.4) is None
+    assert holds.names == (A,)
+    assert holds.end(A, 5.4) == pytest.approx(0.1)
+    holds.begin(A, 9.0, 6.0)
+    holds.drop(A, 6.0)
+    assert holds.names == ()
