@@ -151,7 +151,8 @@ class Runner:
         self.results = {}
         for name in chosen:
             session = SESSIONS[name]
-            key = json.dumps([session.commands, session.options, session.files, session.output])
+            key = json.dumps([session.commands, session.options, session.files, session.output,
+                              session.varies])
             if key not in once:
                 once[key] = self.pool.submit(self._run, session)
             self.results[name] = once[key]
@@ -193,7 +194,7 @@ class Runner:
         try:
             said, _ = child.communicate(json.dumps({
                 'folder': str(folder), 'files': session.files, 'commands': session.commands,
-                'output': session.output, 'options': options, 'private': self.private,
+                'output': session.output, 'varies': session.varies, 'options': options, 'private': self.private,
                 'executables': executables, 'root': str(ROOT),
             }), TIME_LIMIT + TIME_A_COMMAND * len(session.commands))
         except subprocess.TimeoutExpired:

@@ -26,8 +26,9 @@ rest of the fence's info string says what the text cannot:
 
 A block of another language with ``file=NAME`` and ``session=NAME`` is first written to that file.
 A block of YAML is read by what it is for; ``for=PROGRAM`` marks a file of another program.
-A block ``text output`` is the expected output of the block before it: numbers may differ, ``...``
-stands for anything.
+A block ``text output`` is the expected output of the block before it; ``...`` stands for anything.
+Its numbers are those that the command prints, to a thousandth or the last digit. In ``text output
+varies`` they may differ: they are of a clock, or of what runs on it.
 """
 
 from dataclasses import dataclass, field
@@ -92,6 +93,8 @@ class Session:
     files: dict = field(default_factory=dict)
     # Keyed by the index of the command after which the text must have been printed.
     output: dict = field(default_factory=dict)
+    # Those of them in which numbers may differ.
+    varies: list = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,8 @@ def sessions_of_page(page):
         name = block.options.get('session')
         if block.language == 'text' and 'output' in block.words:
             last.output[len(last.commands) - 1] = list(block.lines)
+            if 'varies' in block.words:
+                last.varies.append(len(last.commands) - 1)
             continue
         if block.language != 'bash' and 'file' not in block.options:
             continue
