@@ -67,6 +67,7 @@ class XPlane12(Peer):
         self._subscribed = {}
         self._poses = {}
         self._ticks = {}
+        self._last = started
 
     def receive(self, channel, data, now):
         """Handle one datagram."""
@@ -99,6 +100,10 @@ class XPlane12(Peer):
 
     def frame(self, now):
         """Return what is due."""
+        if self.cells.values[PAUSED]:
+            # Its time stands still (docs/wire/xplane_datarefs.md, row 3.1).
+            self.started += now - self._last
+        self._last = now
         due = set()
         for rate in {*self._poses.values(), *(freq for _, freq in self._subscribed.values())}:
             tick = math.floor(now * rate)
