@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Relays between a node and a simulator that drop traffic and inject forged datagrams.
+Relays between a node and a simulator that drop, delay and double traffic, and inject forgeries.
 
 Injected traffic comes from the address and port that the node knows as its peer's; strangers send
 from other ports and from another address of this machine.
@@ -23,6 +23,8 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from contextlib import suppress
 import errno
+import heapq
+import itertools
 import os
 import random
 import select
@@ -103,13 +105,18 @@ class UdpRelay(Relay):
     """
     Relay in front of a simulator's port: the node sends to ``port`` and is answered from it.
 
-    With ``towards_node`` it stands in front of a node that only listens.
+    With ``towards_node`` it stands in front of a node that only listens. ``carries`` returns after
+    how many seconds the copies of a datagram arrive, at the node or at the simulator.
     """
 
     def __init__(self, protocol, upstream, port=0, towards_node=False, seed=0):
         super().__init__(protocol, seed)
         self._upstream = upstream
         self._towards_node = towards_node
+        self.carries = lambda data, to_node: (0.0,)
+        # When it arrives, a number of its own, from which socket, the datagram, and where to.
+        self._late = []
+        self._numbers = itertools.count()
         self._front = _bound('127.0.0.1', port)
         self.port = self._front.getsockname()[1]
         # Newest last.
@@ -121,6 +128,9 @@ class UdpRelay(Relay):
 
     def pass_on(self, timeout):
         """Forward datagrams both ways."""
+        now = time.monotonic()
+        while self._late and self._late[0][0] <= now:
+            _send(*heapq.heappop(self._late)[2:])
         for descriptor, _ in self._poll.poll(timeout):
             if descriptor == self._front.fileno():
                 self._from_front()
@@ -134,16 +144,24 @@ class UdpRelay(Relay):
                 back = self._back(client)
                 if self._towards_node:
                     self.mutator.hear(data)
-                if self.passes():
-                    _send(back, data, self._upstream)
+                self._carry(back, data, self._upstream, to_node=self._towards_node)
 
     def _from_back(self, back, client):
         with suppress(OSError):
             for _ in range(64):
                 data, _ = back.recvfrom(_LARGEST)
                 self.mutator.hear(data)
-                if self.passes():
-                    _send(self._front, data, client)
+                self._carry(self._front, data, client, to_node=not self._towards_node)
+
+    def _carry(self, sender, data, to, *, to_node):
+        if not self.passes():
+            return
+        for delay in self.carries(data, to_node):
+            if delay:
+                heapq.heappush(self._late, (
+                    time.monotonic() + delay, next(self._numbers), sender, data, to))
+            else:
+                _send(sender, data, to)
 
     def _back(self, client):
         if client not in self._backs:
