@@ -62,8 +62,9 @@ FRESH = 1.0
 # Anybody in the ROS domain may publish.
 _MOST_COMMANDERS = 8
 
-# How long after release_timeout the session's link may still be busy with something else.
-_GRACE = 0.5
+# How long after release_timeout the session may still end what showed that, watched for copies of
+# commands that are under way.
+_GRACE = 1.0
 
 
 class Bridge(BridgeNode[P], Generic[P, S]):
