@@ -14,14 +14,16 @@
 
 """A session's memory of reports, rows and takeovers from X-Plane, in isolation."""
 
+import math
+
 import pytest
 
 from xplane_bridge.protocols.xplane_udp import encode, RrefRequest, Segment
 from xplane_bridge.sessions.ledger import Entry, Held
 from xplane_bridge.sessions.xplane_udp.dialect import Dialect, Wire
-from xplane_bridge.sessions.xplane_udp.identity import Identity
+from xplane_bridge.sessions.xplane_udp.identity import Identity, Sign
 from xplane_bridge.sessions.xplane_udp.items import Items
-from xplane_bridge.sessions.xplane_udp.reports import Reports
+from xplane_bridge.sessions.xplane_udp.reports import Reports, Sieve
 from xplane_bridge.sessions.xplane_udp.requests.queue import RequestQueue
 from xplane_bridge.sessions.xplane_udp.requests.rows import LISTENING, Rows
 
@@ -30,7 +32,7 @@ from xplane_bridge.sessions.xplane_udp.requests.rows import LISTENING, Rows
 
 def test_a_report_is_believed_for_a_while_only():
     reports = Reports()
-    reports.hear({'paused': 1.0, 'override': None}, 10.0)
+    reports.hear({'paused': 1.0}, 10.0)
     assert reports.get('paused', 10.5) == 1.0
     assert reports.get('override', 10.5) is None
     assert reports.get('paused', 30.0) is None
@@ -48,20 +50,78 @@ def test_what_was_just_written_counts_until_x_plane_had_time_to_read_it():
     assert reports.get('paused', 10.6) == reports.before('paused', 10.6) == 1.0
 
 
-@pytest.mark.parametrize(('seconds', 'silence', 'same'), [
-    # It resumed where it was; advanced as long as nobody listened; went back by a float32 step.
-    (500.0, 30.0, True), (530.0, 30.0, True), (499.95, 0.02, True), (500.4, 600.0, True),
-    # It goes back; it may have run for no longer than nobody listened.
-    (499.8, 0.02, False), (10.0, 30.0, False), (520.0, 600.0, False)])
-def test_another_run_is_told_by_the_running_time(seconds, silence, same):
+# Whose reports, and of when.
+
+def known(time=500.0, at=1000.0):
+    """Return an identity that has heard a running time."""
     identity = Identity()
     assert not identity.is_known
-    assert identity.is_same(500.0, 1000.0)
-    identity.learn(500.0, 1000.0)
+    assert identity.hear(time, at) is Sign.NEWER
+    return identity
+
+
+@pytest.mark.parametrize(('seconds', 'silence', 'sign'), [
+    # It resumed where it was; advanced as long as nobody listened; eight times as fast as usual.
+    (500.1, 30.0, Sign.NEWER), (530.0, 30.0, Sign.NEWER), (500.4, 600.0, Sign.NEWER),
+    (500.8, 0.1, Sign.NEWER), (500.0, 30.0, Sign.AGAIN),
+    # It goes back; it may have run for no longer than nobody listened; it is far ahead.
+    (499.95, 0.02, Sign.LATE), (10.0, 30.0, Sign.LATE), (520.0, 600.0, Sign.LATE),
+    (1500.0, 0.1, Sign.LATE), (None, 0.1, Sign.UNDATED), (math.nan, 0.1, Sign.UNDATED)])
+def test_a_report_is_of_the_same_run_or_not_yet_believed(seconds, silence, sign):
+    identity = known()
     assert identity.is_known
-    assert identity.is_same(seconds, 1000.0 + silence) is same
+    assert identity.hear(seconds, 1000.0 + silence) is sign
     identity.forget()
-    assert identity.is_same(0.0, 2000.0)
+    assert identity.hear(0.0, 2000.0) is Sign.NEWER
+
+
+@pytest.mark.parametrize('start', [0.0, 20.0])
+def test_another_run_is_believed_once_two_reports_show_it(start):
+    identity = known()
+    signs = [identity.hear(start + 0.1 * n, 1030.0 + 0.1 * n) for n in range(3)]
+    assert signs == [Sign.LATE, Sign.OTHER, Sign.NEWER]
+
+
+def test_a_run_that_stands_still_is_believed_too():
+    identity = known()
+    assert [identity.hear(2.0, at) for at in (1030.0, 1030.1, 1030.2)] == [
+        Sign.LATE, Sign.OTHER, Sign.AGAIN]
+
+
+def test_old_reports_in_one_burst_or_beside_new_ones_are_no_other_run():
+    identity = known()
+    for n in range(20):
+        assert identity.hear(498.0 + 0.1 * n, 1002.0) is Sign.LATE
+    assert identity.hear(502.0, 1002.05) is Sign.NEWER
+    for n in range(1, 50):
+        now = 1002.05 + 0.1 * n
+        # One of a second path, and every third of the first is lost.
+        assert identity.hear(501.6 + 0.1 * n, now) is Sign.LATE
+        assert n % 3 == 0 or identity.hear(502.0 + 0.1 * n, now + 0.01) is Sign.NEWER
+
+
+def test_a_time_far_ahead_is_believed_if_it_goes_on_and_is_the_same_run():
+    identity = known()
+    assert identity.hear(5000.0, 1000.1) is Sign.LATE
+    assert identity.hear(500.2, 1000.2) is Sign.NEWER
+    signs = {identity.hear(5000.0 + 0.1 * n, 1000.2 + 0.1 * n) for n in range(1, 8)}
+    assert signs == {Sign.LATE, Sign.NEWER}
+
+
+def test_reports_that_do_not_say_when_count_once_the_next_one_agrees():
+    sieve = Sieve()
+
+    def takes(value, *, dated=False):
+        return 'stick' in sieve.take({'stick': value, 'absent': None}, dated=dated)
+
+    assert takes(0.5)
+    # Those before and after a late one are the same.
+    assert [takes(value) for value in (0.0, 0.5, 0.0, 0.0, 0.0)] == [
+        False, True, False, True, True]
+    # A stick that moves.
+    assert [takes(value) for value in (0.1, 0.2, 0.3, 0.4)] == [False, True, False, True]
+    assert takes(0.9, dated=True)
+    assert takes(0.9)
 
 
 # What was taken.

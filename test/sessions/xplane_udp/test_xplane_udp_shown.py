@@ -45,7 +45,7 @@ def flown(**session):
     return run
 
 
-def stopped(run, seconds=3.6):
+def stopped(run, seconds=4.0):
     """Stop, and return how that has ended."""
     run.session.stop(run.now)
     assert run.session.leaving
@@ -61,8 +61,8 @@ def beacon(run):
 
 # How stop() ends.
 
-def test_what_was_shown_is_not_owed_and_leaving_is_short():
-    run = flown()
+def test_what_was_shown_is_not_owed_and_leaving_is_short_if_nothing_was_commanded_lately():
+    run = flown().run(3.5)
     assert stopped(run, 1.8) == Left()
     assert (run.peer.written[YOKE], run.peer.written[OVERRIDE]) == (0.0, 0.0)
     assert run.peer.rref == {}

@@ -259,12 +259,12 @@ def test_stopped_while_things_wait_it_ends_them_and_gives_back():
 
 
 def test_restarted_within_the_silence_it_loses_all_that_was_for_the_former():
-    run = flown(Run(version=12, wire_format=Wire(pacing=0.05)))
+    run = flown(Run(version=12, wire_format=Wire(pacing=0.05), lifetime=9.0))
     wait(run)
     run.peer.restart()
     run.peer.rref['reports', 500] = [TIME, 10, run.now]
     run.lose = lambda channel, data: False
-    run.run(0.2)
+    run.run(0.6)
     assert errors(run)['late'] == 'not sent: X-Plane was restarted'
     assert errors(run)['pause'] == 'sent; X-Plane was restarted before it showed it'
     assert run.session.taken == ()
@@ -332,7 +332,7 @@ def test_the_same_run_gets_what_was_asked_in_the_silence():
     # It is known again: if it is restarted now, nothing of it is ours.
     run.peer.restart()
     run.peer.rref['reports', 500] = [TIME, 10, run.now]
-    run.run(0.2)
+    run.run(0.6)
     assert run.session.taken == ()
 
 
@@ -517,7 +517,7 @@ def test_started_again_while_it_is_left_nothing_is_owed_any_more(silence):
 
 
 def test_what_is_shown_is_owed_no_more_and_the_version_is_forgotten():
-    run = flown(Run(peer=XPlane(12)))
+    run = flown(Run(peer=XPlane(12))).run(3.5)
     run.session.stop(run.now)
     run.run(1.8)
     assert (run.session.left, run.session.leaving) == (Left(), False)

@@ -58,6 +58,12 @@ class Items:
         self._ledger.owe()
         return self._ledger.entries(held=Held.OWED)
 
+    def owe_again(self, item: tuple[int, str], before: float) -> None:
+        """Record that an item, aircraft and value, that was given back is owed once more."""
+        aircraft, value = item
+        self._ledger.take(aircraft, value, before)
+        self._ledger.owe(aircraft, (value,))
+
     @property
     def owed(self) -> tuple[str, ...]:
         """Return what was given back and is not shown yet."""

@@ -25,7 +25,7 @@ from xplane_bridge.sessions.base import Address
 from xplane_bridge.sessions.machine import Do, State, What
 from xplane_bridge.sessions.xplane_udp.dialect import Dialect
 from xplane_bridge.sessions.xplane_udp.discovery import Discovery
-from xplane_bridge.sessions.xplane_udp.identity import Identity
+from xplane_bridge.sessions.xplane_udp.identity import Identity, Sign
 from xplane_bridge.sessions.xplane_udp.states import TABLE
 
 # Without any data for this long, or for some periods of a slow rate, X-Plane counts as away.
@@ -50,7 +50,8 @@ class Peer(machine.Peer):
     One X-Plane, at ``address``, None if that is not known yet.
 
     ``has_peer``: since it was last silent, it has sent something that was requested. ``had_peer``:
-    it has answered requests before. ``was`` is the state before the present one.
+    it has answered requests before. ``heard_at`` is when anything of it arrived last. ``was`` is
+    the state before the present one.
     """
 
     def __init__(self, address: Address | None, dialect: Dialect, rate: int) -> None:
@@ -62,10 +63,10 @@ class Peer(machine.Peer):
         self.has_peer = self.had_peer = False
         self.was = State.OFF
         self._rate = rate
-        self._heard_at = 0.0
+        self.heard_at = 0.0
         self._probe_at = 0.0
         self._silent_since = 0.0
-        self._leaves_at = math.inf
+        self.leaves_at = math.inf
         self._sort()
 
     # Where it stands.
@@ -127,22 +128,18 @@ class Peer(machine.Peer):
 
     def expect(self, at: float) -> None:
         """Record that something arrived, or that nothing is expected before this time."""
-        if at > self._heard_at:
-            self._heard_at = at
+        if at > self.heard_at:
+            self.heard_at = at
 
     def answer(self) -> None:
         """Record that what arrived answers a request."""
         self.has_peer = self.had_peer = True
 
-    def identify(self, time: float | None, now: float) -> Iterator[What]:
-        """Yield what the reported running time shows: whether it is the same run."""
-        if time is None or not math.isfinite(time):
-            return
-        same = self.identity.is_same(time, now)
-        self.identity.learn(time, now)
-        if not same:
+    def identify(self, sign: Sign) -> Iterator[What]:
+        """Yield what the running time of a report shows: whether it is the same run."""
+        if sign is Sign.OTHER:
             yield What.OTHER
-        elif self.state is State.DOUBTED:
+        elif self.state is State.DOUBTED and sign in (Sign.NEWER, Sign.AGAIN):
             yield What.SAME
 
     def recognize(self, version: int | None) -> Iterator[What]:
@@ -166,12 +163,12 @@ class Peer(machine.Peer):
     def look(self, now: float) -> Iterator[What]:
         """Yield what has happened because time passed."""
         if self.leaves:
-            if now >= self._leaves_at:
+            if now >= self.leaves_at:
                 yield What.EXPIRED
         elif self.talks:
             quiet = What.MUTE if self.discovery.is_heard(now) else What.GONE
             if not self.silent:
-                if now >= self._overdue_at:
+                if now >= self.overdue_at:
                     yield quiet
             elif (quiet is What.MUTE) != (self.state is State.LOADING):
                 yield quiet
@@ -183,7 +180,7 @@ class Peer(machine.Peer):
 
     def leave_until(self, at: float) -> None:
         """Record how long it may take to leave."""
-        self._leaves_at = at
+        self.leaves_at = at
 
     def must_probe(self, now: float) -> bool:
         """Count a probe of a silent one, if it is time; return whether it is."""
@@ -199,10 +196,10 @@ class Peer(machine.Peer):
     def deadline(self) -> float | None:
         """Return when look() has something at the latest."""
         if self.leaves:
-            return self._leaves_at
+            return self.leaves_at
         if not self.talks:
             return None
-        return self._probe_at if self.silent else self._overdue_at
+        return self._probe_at if self.silent else self.overdue_at
 
     def process(self, what: What, now: float) -> tuple[Do, ...]:
         """Let something happen; return what to do."""
@@ -219,7 +216,7 @@ class Peer(machine.Peer):
             self.has_peer = self.had_peer = False
         if self.state is State.WAITING:
             self.address = self.discovery.peer
-            self._heard_at = now
+            self.heard_at = now
         elif self.state is State.LOADING or (
                 self.state is State.AWAY and before is not State.LOADING):
             # Also if its beacon shows that it is there again.
@@ -234,9 +231,9 @@ class Peer(machine.Peer):
         return actions
 
     @property
-    def _overdue_at(self) -> float:
+    def overdue_at(self) -> float:
         """Return when it counts as silent if nothing arrives."""
         patience = _SILENT_PERIODS / self._rate
         if patience <= _SILENCE or not self.dialect.sends_datarefs:
             patience = _SILENCE
-        return self._heard_at + patience
+        return self.heard_at + patience

@@ -24,6 +24,9 @@ from xplane_bridge.sessions.xplane_udp.dialect import INTERNAL_VERSION, TIME
 PAUSED = 'sim/time/paused'
 OVERRIDE = 'sim/operation/override/override_joystick'
 
+# Values travel as float32.
+_TOLERANCE = 1e-5
+
 # Reports older than this are stale.
 _FRESH = 3.0
 
@@ -42,6 +45,35 @@ REPORTED = (
 """Datarefs that X-Plane 10 and later is asked to report: all that commands take."""
 
 
+class Sieve:
+    """
+    Lets the reports pass that are of now.
+
+    A late one that does not say so differs from those before and after it: one that differs counts
+    once the next one differs too.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, float] = {}
+        self._odd: set[str] = set()
+
+    def take(
+        self, values: Mapping[str, float | None], *, dated: bool
+    ) -> dict[str, float]:
+        """Return what counts of these reports, by name; all, if their time shows it."""
+        passed = {}
+        for name, value in values.items():
+            if value is None:
+                continue
+            if (dated or name in self._odd or name not in self._last
+                    or is_close(value, self._last[name])):
+                self._odd.discard(name)
+                self._last[name] = passed[name] = value
+            else:
+                self._odd.add(name)
+        return passed
+
+
 class Reports:
     """
     The newest report of each value, as long as it is credible.
@@ -55,11 +87,9 @@ class Reports:
         self._written: dict[str, float] = {}
         self._known: set[str] = set()
 
-    def hear(self, values: Mapping[str, float | None], now: float) -> None:
-        """Handle reports, by name; None is ignored."""
+    def hear(self, values: Mapping[str, float], now: float) -> None:
+        """Handle reports, by name."""
         for name, value in values.items():
-            if value is None:
-                continue
             if name not in self._known:
                 self._known.add(name)
             if name not in self._settled_at or now >= self._settled_at[name]:
@@ -97,3 +127,8 @@ class Reports:
         self._values.clear()
         self._settled_at.clear()
         self._written.clear()
+
+
+def is_close(value: float, other: float) -> bool:
+    """Return whether two values are the same as float32."""
+    return abs(value - other) < _TOLERANCE

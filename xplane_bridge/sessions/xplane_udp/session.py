@@ -60,8 +60,10 @@ from xplane_bridge.sessions.xplane_udp.dialect import (
 )
 from xplane_bridge.sessions.xplane_udp.events import DATAREFS, Statistics, VersionFound
 from xplane_bridge.sessions.xplane_udp.giving_back import look_back
+from xplane_bridge.sessions.xplane_udp.identity import Sign
 from xplane_bridge.sessions.xplane_udp.outbox import Outbox, Turn
 from xplane_bridge.sessions.xplane_udp.peer import Peer
+from xplane_bridge.sessions.xplane_udp.reports import Sieve
 from xplane_bridge.sessions.xplane_udp.requests import (
     REPORT_CHANNEL,
     Requests,
@@ -73,8 +75,10 @@ from xplane_bridge.sessions.xplane_udp.taken import Taken
 
 BEACON_CHANNEL = 'beacon'
 
-# How long after release_timeout what was requested may still be ended, in seconds.
+# How long after release_timeout what was requested may still be ended, in seconds; and after late
+# copies were watched for, which ends later.
 _LAST = 0.4
+_LAST_WATCHED = 0.8
 
 _OTHER_VERSION = 'X-Plane now has a different version'
 
@@ -133,6 +137,7 @@ class XplaneUdpSession(Session):
         self._peer: Peer = Peer(peer, dialect, round(rate))
         self._requests = Requests(sources, round(rate), form.pacing, tickets, self.statistics)
         self._outbox = Outbox(form.pacing, lifetime, tickets)
+        self._sieve = Sieve()
         self._taken = Taken(
             tickets, row_kind, override_joystick, lambda: self.release_timeout)
 
@@ -328,12 +333,20 @@ class XplaneUdpSession(Session):
 
     def _go_on_leaving(self, now: float) -> None:
         """Repeat what is given back until it is shown, then end the reports that show it."""
-        if not self._taken.has_goals:
+        if not self._taken.has_goals and now >= self._watched_until:
+            if self._requests.wanted and not self._taken.owed:
+                self._peer.leave_until(max(
+                    self._peer.leaves_at, now + min(_LAST_WATCHED, self.release_timeout)))
             self._requests.end(self._peer.dialect)
         if self._requests.ask_last(now, listens=self._peer.listens) and not self._outbox:
             # All has been asked; what was not shown until now never is.
             over = What.EXPIRED if self._taken.owed else What.SHOWN
             self._expired += self._happen((over,), now)
+
+    @property
+    def _watched_until(self) -> float:
+        """Return until when one that is left, and is heard, is watched for late copies."""
+        return min(self._taken.watched_until, self._peer.overdue_at) if self._peer.listens else 0.0
 
     def _take_turns(self, now: float) -> list[Outgoing]:
         """Return what waits and may be sent now."""
@@ -367,7 +380,7 @@ class XplaneUdpSession(Session):
         if peer.leaves:
             deadlines.append(self._requests.last_deadline)
             if not (self._requests.left or self._outbox or self._taken.has_goals):
-                deadlines.append(now)
+                deadlines.append(max(now, self._watched_until))
         elif peer.talks:
             deadlines += (
                 peer.dialect.deadline,
@@ -435,9 +448,12 @@ class XplaneUdpSession(Session):
         if self.version is not None and not self._peer.dialect.has_datarefs:
             # Before 10, X-Plane answers only with rows.
             self._peer.has_peer |= self._requests.wants_any(message.segments)
+            if self._peer.leaves and not self._requests.wanted:
+                # All was ended: only late copies still come.
+                return events
             known = wire.quantities(self.version, message.segments)
-            self._identify(known.total_time, now)
-            self._taken.hear({name: getattr(known, name) for name in SHOWN_BY_ROWS}, now)
+            self._hear_reports(
+                {name: getattr(known, name) for name in SHOWN_BY_ROWS}, known.total_time, now)
         return events
 
     def _hear_values(self, channel: str, reply: RrefReply, now: float) -> list[Any]:
@@ -447,13 +463,20 @@ class XplaneUdpSession(Session):
         if channel != REPORT_CHANNEL:
             return self._requests.receive_values(channel, reply, now)
         values = self._requests.receive_reports(reply, now)
-        self._identify(values.get(TIME), now)
-        self._taken.hear(values, now)
-        return self._recognize(version_of(values.get(INTERNAL_VERSION)), now)
+        credible = self._hear_reports(values, values.get(TIME), now)
+        return self._recognize(version_of(credible.get(INTERNAL_VERSION)), now)
 
-    def _identify(self, time: float | None, now: float) -> None:
-        self._expired += self._happen(
-            self._peer.identify(time, now), now, 'X-Plane was restarted')
+    def _hear_reports(
+        self, values: Mapping[str, float | None], time: float | None, now: float
+    ) -> Mapping[str, float]:
+        """Handle what X-Plane reports about itself, by name; return what of it is of now."""
+        sign = self._peer.identity.hear(time, now)
+        if sign is Sign.LATE:
+            return {}
+        self._expired += self._happen(self._peer.identify(sign), now, 'X-Plane was restarted')
+        credible = self._sieve.take(values, dated=sign in (Sign.NEWER, Sign.OTHER))
+        self._taken.hear(credible, now)
+        return credible
 
     # What the table says.
 
@@ -477,7 +500,7 @@ class XplaneUdpSession(Session):
             case Do.FORGET:
                 self._peer.dialect.lose()
                 self._requests.forget()
-                self._taken.lose()
+                self._taken.lose(self._peer.heard_at)
             case Do.HOLD:
                 self._requests.hold()
                 self._taken.hold()

@@ -23,12 +23,13 @@ runs, also while it loads. After a silence its running time shows whether it is 
   follows at once.
 - HEARD: anything that X-Plane sends, after nothing was heard.
 - MUTE, GONE: nothing for 1 s, or for 2.5 periods of a slow rate; MUTE while beacons come.
-- SAME, OTHER: its running time, in a report or a row, goes on from what it was before the
-  silence, or does not; of one that has no running time (X-Plane 7) it is assumed that it does
-  not (identity.py).
+- SAME: its running time, in a report or a row, goes on from what it was before the silence.
+  OTHER: that of two reports does not, and none that does came meanwhile; one alone may be late.
+  Of one that has no running time (X-Plane 7) it is assumed that it does not go on (identity.py).
 - UNDERSTOOD: its version is known, by its replies or its rows. CHANGED: it reports another
   version.
-- SHOWN: its reports or rows show that all is as it was before it was taken.
+- SHOWN: its reports or rows show that all is as it was before it was taken, and no late copy of
+  a command can change that any more (goals.py).
 """
 
 from __future__ import annotations

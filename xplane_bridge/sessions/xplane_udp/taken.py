@@ -33,7 +33,6 @@ from xplane_bridge.sessions.xplane_udp.commands import (
     PARKING_BRAKE,
     pause,
     RowKind,
-    stick_and_trim_rows,
     STICKS,
     TOE_BRAKES,
     TRIMS,
@@ -45,7 +44,7 @@ from xplane_bridge.sessions.xplane_udp.giving_back import (
     report_of,
     TAKEN_BRAKES,
 )
-from xplane_bridge.sessions.xplane_udp.goals import Goal, Goals
+from xplane_bridge.sessions.xplane_udp.goals import Goal, Goals, to_datagrams
 from xplane_bridge.sessions.xplane_udp.items import Items, OWN
 from xplane_bridge.sessions.xplane_udp.reports import (
     OVERRIDE,
@@ -77,7 +76,7 @@ class Taken:
         self.version: int | None = None
         self.moved: set[str] = set()
         self._items = Items()
-        self._goals = Goals()
+        self._goals = Goals(patience)
         self._reports = Reports()
         self._written = Written()
         self._tickets = tickets
@@ -108,6 +107,11 @@ class Taken:
     def has_goals(self) -> bool:
         """Return whether something is repeated until X-Plane shows it."""
         return bool(self._goals.pursuits)
+
+    @property
+    def watched_until(self) -> float:
+        """Return until when late copies of what was sent may undo what was given back."""
+        return self._goals.watched_until
 
     # Commands.
 
@@ -150,9 +154,13 @@ class Taken:
 
     # What X-Plane shows.
 
-    def hear(self, values: Mapping[str, float | None], now: float) -> None:
+    def hear(self, values: Mapping[str, float], now: float) -> None:
         """Handle reports, by name."""
         self._reports.hear(values, now)
+        for goal in self._goals.undone(values, now):
+            if goal.item is not None:
+                self._items.owe_again(goal.item, goal.value)
+            self._pursue(replace(goal, ticket=None), now)
         if self._goals.pursuits:
             for goal, value in self._goals.hear(values, self._free(now), now):
                 self._reports.confirm(goal.report, value, now)
@@ -176,21 +184,7 @@ class Taken:
         goals = self._goals.due(now)
         for goal in self._goals.expire(now):
             self._give_up(goal, tells)
-        version = self.version
-        if version is None:
-            return []
-        outgoing: list[Outgoing] = [
-            (COMMAND_CHANNEL, wire.encode(goal.message, version))
-            for goal in goals if goal.message is not None]
-        sticks, trims = (
-            {goal.report: goal.value for goal in goals
-             if goal.message is None and (goal.report in TRIMS) is of_trims}
-            for of_trims in (False, True))
-        for row in (sticks, trims):
-            if row:
-                outgoing.append((DATA_CHANNEL, wire.encode(
-                    stick_and_trim_rows(version, row, layout), version)))
-        return outgoing
+        return [] if self.version is None else to_datagrams(goals, self.version, layout)
 
     @property
     def deadline(self) -> float | None:
@@ -236,8 +230,9 @@ class Taken:
                 # There is nothing to write: what it was before is not known.
                 self._items.forget(entry.value, entry.vehicle)
 
-    def lose(self) -> None:
+    def lose(self, heard_at: float) -> None:
         """Stop repeating: X-Plane is silent. What is owed is given back once it is back."""
+        self._goals.sent.stop(heard_at)
         self._release_owed |= bool(self._items.owed)
         for goal in self._goals.clear():
             if goal.item is None and goal.value == 0.0:
@@ -257,6 +252,7 @@ class Taken:
 
     def resume(self, now: float) -> None:
         """Do what was left over: it is the same run of X-Plane as before a silence."""
+        self._goals.sent.go_on(now)
         for axis in sorted(self._to_centre):
             self._pursue_neutral(axis, now)
         self._to_centre.clear()
@@ -269,7 +265,7 @@ class Taken:
         self._to_centre.clear()
         self._written.clear()
         self._items.drop()
-        for goal in self._goals.clear():
+        for goal in self._goals.forget():
             self._end(goal, 'sent; X-Plane was restarted before it showed it')
 
     def forget(self) -> None:
@@ -285,6 +281,7 @@ class Taken:
         name = planepath(aircraft)
         before = self._reports.before(name, now)
         self._reports.written({name: 1.0}, now)
+        self._goals.sent.note({name: 1.0}, now)
         if not before:
             self._items.take(FLIGHT_MODEL, before, aircraft)
 
@@ -318,6 +315,7 @@ class Taken:
             if TAKEN_BRAKES not in self._items:
                 self._pursue(Goal(TOE_BRAKES, 1.0, override, what='brakes'), now, sent=True)
             self._items.take(TAKEN_BRAKES)
+            self._goals.sent.note({TOE_BRAKES: 1.0}, now)
             messages[:0] = [override, Dref(0.0, PARKING_BRAKE)]
         if axes and self._override_joystick and self._override(now):
             messages.insert(0, Dref(1.0, OVERRIDE))
@@ -327,6 +325,7 @@ class Taken:
 
     def _note(self, written: Mapping[str, float], now: float) -> None:
         """Record what is written: reports say nothing of it until X-Plane has read it."""
+        self._goals.sent.note(written, now)
         new = self._written.note(written, now)
         if new:
             self._reports.written(new, now)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xplane_bridge.sessions.xplane_udp.goals import is_close
+from xplane_bridge.sessions.xplane_udp.reports import is_close
 
 # How long what is commanded and what is reported may differ: a report, and what was lost.
 _CONTRADICTED = 1.5

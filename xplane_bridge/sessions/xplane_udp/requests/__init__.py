@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+import math
 from typing import Any
 
 from xplane_bridge.protocols import xplane_udp as wire
@@ -301,15 +302,17 @@ class Requests:
 
     def _end_rows(self, layout: Layout) -> None:
         self._queue.drop(DATA_CHANNEL)
-        self._deselect(layout, self._rows.cancel())
+        self._deselect(layout, self._rows.cancel(), self._rows.selected_at)
         self._rows = self._rows.emptied()
 
-    def _deselect(self, layout: Layout, rows: Sequence[int]) -> None:
-        """Deselect rows; those that go on arriving, again."""
+    def _deselect(
+        self, layout: Layout, rows: Sequence[int], selected_at: float = -math.inf
+    ) -> None:
+        """Deselect rows; those that go on arriving, or again, once more."""
         if rows:
             self._farewells.end(Ending(
                 DATA_CHANNEL, rows, partial(_deselection, rows, layout), self._rows.period,
-                closes=False))
+                closes=False, begun_at=selected_at))
 
     def _end_reads(self) -> None:
         """End what X-Plane sends for reads that have ended."""

@@ -23,6 +23,7 @@ from typing import TypeAlias
 
 from xplane_bridge.protocols.base import Message
 from xplane_bridge.protocols.xplane_udp import Data, RrefReply
+from xplane_bridge.sessions.base import RELEASE_TIMEOUT
 from xplane_bridge.sessions.xplane_udp.requests.aircraft import POSE
 from xplane_bridge.sessions.xplane_udp.requests.queue import RequestQueue
 
@@ -40,7 +41,8 @@ class Ending:
     """
     What to end on a channel, sent every ``period`` seconds; ``make`` returns the requests.
 
-    ``closes``: the channel is closed then.
+    ``closes``: the channel is closed then. A copy of what began it at ``begun_at`` may come later,
+    and is ended too.
     """
 
     channel: str
@@ -48,6 +50,7 @@ class Ending:
     make: Callable[[Collection[Key]], list[bytes]]
     period: float
     closes: bool = True
+    begun_at: float = -math.inf
 
 
 @dataclass(slots=True)
@@ -58,6 +61,7 @@ class _Farewell:
     keys: frozenset[Key]
     patience: float
     closes: bool
+    copied_until: float
     unsent: set[Key]
     late: set[Key] = field(default_factory=set)
     asked_at: float | None = None
@@ -83,8 +87,10 @@ class Farewells:
     def end(self, ending: Ending) -> None:
         """End something on a channel."""
         keys = frozenset(ending.keys)
+        patience = _TRANSIT + 1.5 * ending.period
         self.farewells[ending.channel] = _Farewell(
-            ending.make, keys, _TRANSIT + 1.5 * ending.period, ending.closes, set(keys))
+            ending.make, keys, patience, ending.closes,
+            ending.begun_at + RELEASE_TIMEOUT + patience, set(keys))
 
     def forget(self, channel: str) -> None:
         """Forget a channel: it is used again."""
@@ -107,12 +113,14 @@ class Farewells:
                 continue
             elif farewell.asked_at is None:
                 farewell.asked_at = now
-                farewell.until = min(farewell.until, now + _LONGEST)
+                farewell.until = min(
+                    farewell.until, max(now + _LONGEST, farewell.copied_until))
             if farewell.asked_at is None:
                 continue
             if farewell.late and now < farewell.until:
                 farewell.unsent, farewell.late = farewell.late, set()
-            elif now >= farewell.asked_at + farewell.patience or not listens:
+            elif not listens or now >= max(
+                    farewell.asked_at + farewell.patience, farewell.copied_until):
                 del self.farewells[channel]
                 if farewell.closes:
                     queue.push(channel, [None])
@@ -141,7 +149,9 @@ class Farewells:
     def _due(self, farewell: _Farewell) -> float:
         if farewell.asked_at is None or farewell.unsent:
             return 0.0
-        return farewell.asked_at + (_TRANSIT if farewell.late else farewell.patience)
+        if farewell.late:
+            return farewell.asked_at + _TRANSIT
+        return max(farewell.asked_at + farewell.patience, farewell.copied_until)
 
 
 def keys_of(message: Message) -> Iterable[Key]:

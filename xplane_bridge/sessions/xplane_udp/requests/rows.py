@@ -47,13 +47,14 @@ class Rows:
     X-Plane sends all selected rows of a frame together: a repeated row starts the next frame. A
     frame is complete with all needed rows; once they were selected and X-Plane had time to send
     them, with those that still arrive.
-    Those that we selected are deselected at the end. Of another run of X-Plane they are its
-    user's, so they are on hold after a silence until that is known.
+    Those that we selected, last at ``selected_at``, are deselected at the end. Of another run of
+    X-Plane they are its user's, so they are on hold after a silence until that is known.
     """
 
     def __init__(self, needed: Iterable[int] = (), chosen: Iterable[int] = ()) -> None:
         self.needed = frozenset(needed)
         self.chosen = frozenset(chosen)
+        self.selected_at = -math.inf
         self._ours: set[int] = set()
         self._held: set[int] = set()
         self._leases = Leases[int](_PATIENCE, longest=_LONGEST_PAUSE)
@@ -126,8 +127,11 @@ class Rows:
         rows = self._leases.due(now)
         if self._settled_at == math.inf:
             self._settled_at = now + _FRAME_PATIENCE
+        if not rows:
+            return None
         self._ours.update(rows)
-        return encode(Dsel(tuple(rows), layout)) if rows else None
+        self.selected_at = now
+        return encode(Dsel(tuple(rows), layout))
 
     def probe(self, layout: Layout) -> bytes | None:
         """
