@@ -194,7 +194,8 @@ class Runner:
         try:
             said, _ = child.communicate(json.dumps({
                 'folder': str(folder), 'files': session.files, 'commands': session.commands,
-                'output': session.output, 'varies': session.varies, 'options': options, 'private': self.private,
+                'output': session.output, 'varies': session.varies, 'options': options,
+                'private': self.private,
                 'executables': executables, 'root': str(ROOT),
             }), TIME_LIMIT + TIME_A_COMMAND * len(session.commands))
         except subprocess.TimeoutExpired:
