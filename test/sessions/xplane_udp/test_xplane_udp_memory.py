@@ -21,6 +21,7 @@ import pytest
 from xplane_bridge.protocols.xplane_udp import encode, RrefRequest, Segment
 from xplane_bridge.sessions.ledger import Entry, Held
 from xplane_bridge.sessions.xplane_udp.dialect import Dialect, Wire
+from xplane_bridge.sessions.xplane_udp.goals import Sent
 from xplane_bridge.sessions.xplane_udp.identity import Identity, Sign
 from xplane_bridge.sessions.xplane_udp.items import Items
 from xplane_bridge.sessions.xplane_udp.reports import Reports, Sieve
@@ -120,8 +121,19 @@ def test_reports_that_do_not_say_when_count_once_the_next_one_agrees():
         False, True, False, True, True]
     # A stick that moves.
     assert [takes(value) for value in (0.1, 0.2, 0.3, 0.4)] == [False, True, False, True]
+    assert not takes(0.9)
     assert takes(0.9, dated=True)
-    assert takes(0.9)
+    assert [takes(value) for value in (0.9, 0.4, 0.9)] == [True, False, True]
+
+
+def test_of_what_was_sent_little_is_kept():
+    sent = Sent(lambda: 3.0)
+    for n in range(10_000):
+        sent.note({'stick': n / 10_000}, n / 100)
+    assert len(sent._until['stick']) < 500
+    assert sent.holds('stick', 0.9999, 100.0)
+    assert not sent.holds('stick', 0.9, 100.0)
+    assert sent.until('stick', 0.9999) == pytest.approx(103.28)
 
 
 # What was taken.

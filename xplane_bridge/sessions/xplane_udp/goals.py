@@ -20,6 +20,7 @@ And again if a late copy of what was written before has undone them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 import math
@@ -42,6 +43,9 @@ PERIOD = 0.5
 # How long the next report may take, in seconds; and the one after it, which confirms it.
 _REPORT = 0.15
 _CONFIRMED = 0.3
+
+# How long what no copy can show any more is kept, in seconds: so it is seldom dropped.
+_KEPT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +87,22 @@ class Sent:
     def __init__(self, latest: Callable[[], float]) -> None:
         self._latest = latest
         # By the time of the last one.
-        self._until: dict[str, dict[float, float]] = {}
+        self._until: defaultdict[str, dict[float, float]] = defaultdict(dict)
         self._stopped_at = math.inf
 
     def note(self, values: Mapping[str, float], now: float) -> None:
         """Record that these are sent."""
         until = now + self._latest() + _CONFIRMED
         for report, value in values.items():
-            sent = self._until.setdefault(report, {})
-            sent.pop(value, None)
+            sent = self._until[report]
+            if value in sent:
+                del sent[value]
             sent[value] = until
-            while sent[oldest := next(iter(sent))] < now:
-                del sent[oldest]
+            for oldest in sent:
+                if sent[oldest] < now - _KEPT:
+                    self._until[report] = {
+                        each: at for each, at in sent.items() if at >= now}
+                break
 
     def holds(self, report: str, value: float, now: float) -> bool:
         """Return whether a copy may show this value."""

@@ -61,16 +61,16 @@ class Sieve:
         self, values: Mapping[str, float | None], *, dated: bool
     ) -> dict[str, float]:
         """Return what counts of these reports, by name; all, if their time shows it."""
-        passed = {}
-        for name, value in values.items():
-            if value is None:
-                continue
-            if (dated or name in self._odd or name not in self._last
-                    or is_close(value, self._last[name])):
-                self._odd.discard(name)
-                self._last[name] = passed[name] = value
-            else:
-                self._odd.add(name)
+        passed = {name: value for name, value in values.items() if value is not None}
+        if not dated:
+            odd = {name for name, value in passed.items()
+                   if name in self._last and not is_close(value, self._last[name])}
+            for name in odd - self._odd:
+                del passed[name]
+            self._odd = (self._odd - passed.keys()) | (odd - self._odd)
+        elif self._odd:
+            self._odd -= passed.keys()
+        self._last.update(passed)
         return passed
 
 

@@ -157,7 +157,7 @@ class Taken:
     def hear(self, values: Mapping[str, float], now: float) -> None:
         """Handle reports, by name."""
         self._reports.hear(values, now)
-        for goal in self._goals.undone(values, now):
+        for goal in self._goals.undone(values, now) if self._goals.reached else ():
             if goal.item is not None:
                 self._items.owe_again(goal.item, goal.value)
             self._pursue(replace(goal, ticket=None), now)
