@@ -45,8 +45,9 @@ import time
 HUNG, ABANDONED = 124, 125
 """Exit codes: the limit was over; nobody waits for the result any more."""
 
-# A bridge gives back what it took for up to 3 s; what it ends is ended within 5 s in all.
-PATIENCE = 4.0
+# A bridge gives back what it took, and watches that nothing late takes it again, for up to 4 s;
+# what it ends is ended within 5 s in all.
+PATIENCE = 4.7
 
 # Of <linux/prctl.h>.
 _PR_SET_PDEATHSIG = 1

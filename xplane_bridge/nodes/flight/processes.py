@@ -33,8 +33,8 @@ _PACKAGE = 'xplane_bridge'
 # Fields of /proc/PID/stat behind the name: the process group, and time in user and kernel mode.
 _GROUP, _CPU_TIMES = 2, slice(11, 13)
 _CLOCK_TICKS = os.sysconf('SC_CLK_TCK')
-# For all of them together: a real simulator that loads may need 3 s to show what is given back.
-_PATIENCE = 4.0
+# For all of them together: a bridge may need 4 s until nothing late takes again what it gave back.
+_PATIENCE = 4.7
 # At least, for who is ended after the others.
 _LEAST_PATIENCE = 1.0
 # A recorder's last lines are copied after its end.
