@@ -52,18 +52,19 @@ class Batch:
 
     counts: int64, shape (packets, parameters). values: all samples, float or int64, packet after
     packet. times: theirs in ns, or None if only those of the packets are known, which are
-    first_ns. is_tagged: whether the publisher has sent the times.
+    first_ns. is_tagged: whether the publisher has sent the times. skips: which packets do not
+    follow the newest before them by number.
     """
 
     def __init__(
         self, counts: NDArray[np.int64], values: NDArray[Any], times: NDArray[np.int64] | None,
-        first_ns: NDArray[np.int64], is_tagged: bool,
+        first_ns: NDArray[np.int64], is_tagged: bool, skips: Bools,
     ) -> None:
         self.shape = counts.shape
         self.values = values
         self.times = times
         self.first_ns = first_ns
-        self.longest = TAGGED if is_tagged else UNTAGGED
+        self.longest = np.where(skips | is_tagged, TAGGED, UNTAGGED)
         self._every = counts
 
     @cached_property
@@ -191,15 +192,13 @@ def _follow_times(known: Known, batch: Batch) -> None:
     newest[0] = np.where(known['follows'], known['last_ns'], _NEVER)
     newest[1:] = batch.table(batch.last, _NEVER)
     np.maximum.accumulate(newest, axis=0, out=newest)
-    some = batch.is_there.any(0)
-    known['last_ns'] = np.where(some, newest[-1], known['last_ns'])
-    known['follows'] |= some
     before = batch.parts(newest[:-1])
     follows = before != _NEVER
     ahead = np.where(follows, batch.first - before, 0)
-    advances = follows & (batch.last > before) & (ahead > 0)
-    span = np.where(advances, batch.last - before, 0) / batch.counts
-    period = _learn(known, batch, advances, span)
+    period = _learn(known, batch, follows)
+    some = batch.is_there.any(0)
+    known['last_ns'] = np.where(some, newest[-1], known['last_ns'])
+    known['follows'] |= some
     if batch.times is None:
         # A step per packet, which has counts samples.
         missing, late = _gaps_of_packets(batch, ahead, period)
@@ -218,14 +217,19 @@ def _follow_times(known: Known, batch: Batch) -> None:
     known['gaps'] = sums[-1] + np.maximum(known['gaps'], -sums.min(0))
 
 
-def _learn(known: Known, batch: Batch, advances: Bools, span: Floats) -> Floats:
-    """Learn the mean interval of the samples in each part; return the usual one before it."""
-    good = batch.table(advances, False)
+def _learn(known: Known, batch: Batch, follows: Bools) -> Floats:
+    """Learn the intervals between the packets of each parameter; return the usual ones before."""
+    begins = ~known['follows'] & batch.is_there.any(0)
+    if begins.any():
+        known['last_ns'][begins] = batch.table(batch.last, 0)[
+            batch.is_there.argmax(0)[begins], np.flatnonzero(begins)]
+    good = batch.table(follows, False)
     upto = np.cumsum(good, axis=0)
     intervals = Intervals(known, batch.shape[0])
     place = batch.parts(intervals.begun + upto - good)
-    which = np.flatnonzero(advances)
-    intervals.add(batch.parameter[which], place[which], span[which])
+    which = np.flatnonzero(follows)
+    intervals.add(
+        batch.parameter[which], place[which], batch.last[which], batch.counts[which])
     periods = intervals.learn(upto[-1])
     return np.asarray(periods[place // RECENT, batch.parameter])
 
@@ -236,7 +240,7 @@ def _gaps_of_packets(
     """Return how many samples are missing, and late, in each part; None for none at all."""
     missing = late = None
     usual = period * batch.counts
-    gaps = np.flatnonzero((ahead > batch.longest * usual) & (period > 0))
+    gaps = np.flatnonzero((ahead > _longest(batch) * usual) & (period > 0))
     if len(gaps):
         missing = np.zeros(len(ahead), np.int64)
         missing[gaps] = np.rint(ahead[gaps] / period[gaps] - usual[gaps] / period[gaps])
@@ -254,7 +258,7 @@ def _gaps_of_samples(
     np.subtract(times[1:], times[:-1], out=steps[1:])
     steps[batch.starts] = ahead
     # A whole number of ns is above a limit if it is above the limit's whole part.
-    longest = np.where(period > 0, batch.longest * period, _FOREVER / 2).astype(np.int64)
+    longest = np.where(period > 0, _longest(batch) * period, _FOREVER / 2).astype(np.int64)
     gaps = np.flatnonzero(steps > longest[batch.owner])
     if len(gaps):
         owner = batch.owner[gaps]
@@ -262,6 +266,11 @@ def _gaps_of_samples(
     if steps.min() < 0:
         late = _sums(batch.owner[(steps < 0) | (times < before[batch.owner])], len(ahead))
     return missing, late
+
+
+def _longest(batch: Batch) -> Floats:
+    """Return for each part how many usual intervals are no gap."""
+    return batch.parts(np.broadcast_to(batch.longest[:, None], batch.shape))
 
 
 def _sums(owner: Ints, parts: int, weights: Floats | None = None) -> Ints:

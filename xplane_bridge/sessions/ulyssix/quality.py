@@ -26,13 +26,13 @@ from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.protocols.ulyssix import COUNTER_MODULUS, DataPacket
 from xplane_bridge.sessions.ulyssix.batches import Batch, follow
 from xplane_bridge.sessions.ulyssix.judged import CONSTANT, MOVING, ParameterQuality, STUCK
-from xplane_bridge.sessions.ulyssix.known import Known, records, unknown
+from xplane_bridge.sessions.ulyssix.known import Known, RECENT, records, unknown
 from xplane_bridge.sessions.ulyssix.timeline import Placed
 
 CONSTANT_AFTER = 30.0
 """Seconds without a change after which a parameter is constant."""
 
-LONGEST_KEPT = 0.1
+LONGEST_KEPT = 0.25
 """Seconds for which packets are kept until they are followed; their owner sees to it."""
 
 MOST_KEPT = 2**20
@@ -96,11 +96,12 @@ class Quality:
     had whole numbers from 0 to 15 only is a switch or a mode, which is never STUCK. A value that
     is not finite counts as a change.
 
-    A gap is an interval of more than 1.5 usual ones, without time tags of 2.5; samples that arrive
-    late close it again. The usual interval is the median of the last eight packets', so it follows
-    a new rate. No gap is counted over a step of the publisher's clock of more than 1 s, which
-    counts in ``time_jumps``. A step ahead shows as a latency less than any before, so that a
-    network that holds packets back is none.
+    A gap is an interval of more than 1.5 usual ones; without time tags of 2.5 if no packet number
+    is missing. Samples that arrive late close it again. The usual interval is the median of the
+    last eight packets', in the order of their times, so it follows a new rate. No gap is counted
+    over a step of the publisher's clock of more than 1 s, which counts in ``time_jumps``. A step
+    ahead shows as a latency less than any before, so that a network that holds packets back is
+    none.
 
     Derived parameters are followed like those that are sent, and come after them. ``limits`` gives
     the limits for names. Not for two threads at the same time.
@@ -124,8 +125,10 @@ class Quality:
         self._before: tuple[int, int] | None = None
         self._least_latency = 0
         self._untold: int | None = None
-        # Packets to be followed: their times, the derived samples that they complete, and columns.
+        # Packets to be followed: their times, whether they do not follow by number, the derived
+        # samples that they complete, and columns.
         self._kept_ns: list[int] = []
+        self._kept_skips: list[bool] = []
         self._kept_derived: list[Sequence[Computed]] = []
         self._counts, self._values, self._times = _Column(), _Column(), _Column()
         self._kept_bytes = 0
@@ -150,13 +153,14 @@ class Quality:
             self.follow()
             self._rename(self._given, count, tuple(dict.fromkeys(
                 (*self._derived, *(one[0] for one in derived)))))
-        self._follow_clock(packet, placed.first_ns, received_ns)
+        skips = self._follow_clock(packet, placed.first_ns, received_ns)
         values, times = packet.values, placed.times
         kind = values.dtype, times is None, packet.times is None
         if kind != self._kind:
             self.follow()
             self._kind = kind
         self._kept_ns.append(placed.first_ns)
+        self._kept_skips.append(skips)
         self._counts.add(packet.counts)
         self._values.add(values)
         size = packet.counts.nbytes + values.nbytes + _OVERHEAD
@@ -175,12 +179,13 @@ class Quality:
         if not self._kept_ns:
             return
         first_ns, self._kept_ns, self._kept_bytes = np.array(self._kept_ns), [], 0
+        skips, self._kept_skips = np.array(self._kept_skips), []
         _, no_times, untagged = self._kind
         low, high = self._limits or (None, None)
         follow(self._known_sent, Batch(
             self._counts.take_all().reshape(len(first_ns), self._count),
             self._values.take_all(), None if no_times else self._times.take_all(),
-            first_ns, not untagged,
+            first_ns, not untagged, skips,
         ), None if low is None or high is None else (low[:self._count], high[:self._count]))
         if self._kept_derived:
             derived, self._kept_derived = self._kept_derived, []
@@ -198,6 +203,7 @@ class Quality:
         follow(self._known_derived, Batch(
             counts, np.concatenate([one[2] for one in samples]),
             np.concatenate([one[1] for one in samples]), np.zeros(len(packets), np.int64), True,
+            np.zeros(len(packets), bool),
         ), None if low is None or high is None else (low[self._count:], high[self._count:]))
 
     def restart(self) -> None:
@@ -205,6 +211,7 @@ class Quality:
         self.follow()
         self._before = None
         self._known['follows'] = False
+        self._known['intervals'] -= self._known['intervals'] % RECENT
 
     def _look_at_names(self, names: tuple[str, ...], count: int) -> None:
         if names != self._given or self._count != count:
@@ -242,22 +249,29 @@ class Quality:
         self._known_sent = known.part(slice(self._count))
         self._known_derived = known.part(slice(self._count, None))
 
-    def _follow_clock(self, packet: DataPacket, first_ns: int, received_ns: int) -> None:
-        """Compare the publisher's clock with the receiver's, and with itself."""
+    def _follow_clock(self, packet: DataPacket, first_ns: int, received_ns: int) -> bool:
+        """
+        Compare the publisher's clock with the receiver's, and with itself.
+
+        Return whether packets are missing before this one, by their numbers.
+        """
+        step = 1
         latency = received_ns - first_ns
         self.latency = latency / SECOND_NS
         self._untold = latency if self._untold is None else max(self._untold, latency)
         if self._before is not None:
             counter, before_ns = self._before
-            if (packet.counter - counter) % COUNTER_MODULUS >= COUNTER_MODULUS // 2:
+            step = (packet.counter - counter) % COUNTER_MODULUS
+            if step >= COUNTER_MODULUS // 2:
                 # Overtaken by newer ones.
-                return
+                return False
             if latency < self._least_latency - _JUMP or first_ns < before_ns - _JUMP:
                 self.time_jumps += 1
                 self.restart()
         self._least_latency = (
             latency if self._before is None else min(self._least_latency, latency))
         self._before = packet.counter, first_ns
+        return step > 1
 
     # What is known.
 
