@@ -58,7 +58,7 @@ class Batch:
 
     def __init__(
         self, counts: NDArray[np.int64], values: NDArray[Any], times: NDArray[np.int64] | None,
-        first_ns: NDArray[np.int64], is_tagged: bool, skips: Bools,
+        first_ns: NDArray[np.int64], is_tagged: bool, skips: NDArray[np.bool_],
     ) -> None:
         self.shape = counts.shape
         self.values = values

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from itertools import pairwise
 
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.protocols.ulyssix import COUNTER_MODULUS, DataPacket
 from xplane_bridge.sessions.ulyssix.events import Statistics
 
@@ -28,6 +30,13 @@ WINDOW = 128
 # The network's duplicates arrive at once; the same packet later than this was sent again, as from
 # a short recording played in a loop.
 _LONGEST_ECHO = 1.0
+# An old packet overtakes nothing: so many of them at once, or for so many seconds while nothing
+# newer comes, are no burst that the network has held back, but a recording that is played again.
+_LARGEST_BURST, _LONGEST_BURST = 256, 0.5
+# The first data point may be a slow parameter's, and older than the previous packet's.
+_OUT_OF_ORDER = SECOND_NS
+# The packets of the run before that may still be under way: some seconds of them.
+_UNDER_WAY = 2**16
 # Hours without a network; a greater step ahead needs a second packet to be believed.
 _LONGEST_GAP = 1_000_000
 _HALF = COUNTER_MODULUS // 2
@@ -39,7 +48,7 @@ class Verdict(Enum):
     NEW = 'deliver it'
     DROPPED = 'it is a duplicate, too late, or waits for evidence'
     RESTARTED = 'counting restarted with it'
-    CONFIRMED = 'counting restarted with the held packet, which comes first'
+    CONFIRMED = 'counting restarted with packets that were held: deliver these'
 
 
 # Looking up a member of an Enum costs as much as everything else for a packet in order.
@@ -59,15 +68,17 @@ class PacketCounting:
     back beyond the first packet received, too.
 
     A restart needs evidence: a number received before with other contents; a total of samples that
-    falls while the number rises; a lower number with a later time (``is_later(time, than)``; None
-    if unknown). Any other number far back, or very far ahead, is held until the next packet: if
-    that follows it, counting restarted; if not, it was a straggler.
+    falls while the number rises; a lower number with a later time. Any other number far back, or
+    very far ahead, is held until the next packet: if that follows it and both are newer than all
+    before, counting restarted. So it did if older ones go on for half a second while nothing newer
+    comes: a recording is played again. If something does, they were stragglers. So are those that
+    are older than a restart, and have numbers of before it.
 
     ``lost`` are those of this publisher alone; the statistics may count several.
     """
 
     def __init__(
-        self, statistics: Statistics, is_later: Callable[[str, str], bool | None]
+        self, statistics: Statistics, is_later: Callable[[str, str, int], bool | None]
     ) -> None:
         self._statistics = statistics
         self._is_later = is_later
@@ -77,9 +88,12 @@ class PacketCounting:
     def forget(self) -> None:
         """Forget all packets; the next one is the first."""
         self._newest: DataPacket | None = None
-        # The held packet, and whether its number was received before.
-        self.held: DataPacket | None = None
-        self._held_again = False
+        # Held packets, each with whether its number was received before, and when it came.
+        self._held: list[tuple[DataPacket, bool, float]] = []
+        # Those with which counting restarted, to be delivered.
+        self._confirmed: list[DataPacket] = []
+        # The newest packet of the run before, and the first of this one.
+        self._past: tuple[DataPacket, DataPacket] | None = None
         # The next counter in order. All other numbers continue beyond 2^32.
         self._next = 0
         self._number = 0
@@ -112,7 +126,7 @@ class PacketCounting:
         if newest is None:
             self._begin(packet, now)
             return NEW
-        if packet.counter == self._next and self.held is None:
+        if packet.counter == self._next and not self._held:
             added = packet.total_samples - newest.total_samples
             if added >= 0:
                 samples = packet.samples_in_payload
@@ -128,14 +142,16 @@ class PacketCounting:
                 return NEW
         step = (packet.counter - newest.counter + _HALF) % COUNTER_MODULUS - _HALF
         added = packet.total_samples - newest.total_samples
+        if self._is_of_before(packet, self._number + step):
+            self._statistics.too_late += 1
+            return Verdict.DROPPED
         if step <= 0:
             return self._take_older(packet, self._number + step, newest, now)
         if added < 0:
             return self._restart(packet, now)
         if step > _LONGEST_GAP:
             return self._hold(packet, False, now)
-        if self.held is not None:
-            self._let_go()
+        self._let_go()
         self._advance(packet, self._number + step, now)
         return NEW
 
@@ -151,8 +167,7 @@ class PacketCounting:
 
     def close(self) -> None:
         """Count everything still missing as lost: nothing more will arrive."""
-        if self.held is not None:
-            self._let_go()
+        self._let_go()
         if self._newest is not None:
             self._settle(self._number + 1)
 
@@ -220,7 +235,7 @@ class PacketCounting:
             if now - at < _LONGEST_ECHO:
                 self._statistics.duplicates += 1
                 return Verdict.DROPPED
-        elif self._is_later(packet.bcd_hex_on_wire, newest.bcd_hex_on_wire):
+        elif self._is_later(packet.bcd_hex_on_wire, newest.bcd_hex_on_wire, _OUT_OF_ORDER):
             return self._restart(packet, now)
         elif (
             number > self._number - WINDOW and packet.total_samples <= newest.total_samples
@@ -235,41 +250,82 @@ class PacketCounting:
             return NEW
         return self._hold(packet, again, now)
 
+    def _is_of_before(self, packet: DataPacket, number: int) -> bool:
+        """Return whether a packet was sent before counting restarted, and has only come now."""
+        if self._past is None or self._floor - WINDOW < number < self._floor:
+            return False
+        newest, first = self._past
+        behind = (newest.counter - packet.counter + WINDOW) % COUNTER_MODULUS - WINDOW
+        return behind < _UNDER_WAY and bool(
+            self._is_later(first.bcd_hex_on_wire, packet.bcd_hex_on_wire, 0))
+
     def _restart(self, packet: DataPacket, now: float) -> Verdict:
-        self.close()
-        self._begin(packet, now)
-        self._statistics.restarts += 1
+        self._begin_again(packet, now)
         return Verdict.RESTARTED
 
-    def _hold(self, packet: DataPacket, again: bool, now: float) -> Verdict:
-        """Hold a packet until the next one; restart counting if that follows it."""
-        held = self.held
-        if held is None or not 0 < (packet.counter - held.counter) % COUNTER_MODULUS <= WINDOW:
-            if held is not None:
-                self._let_go()
-            self.held, self._held_again = packet, again
-            return Verdict.DROPPED
-        self.held = None
+    def _begin_again(self, first: DataPacket, now: float) -> None:
+        """Let counting restart with a packet."""
+        newest = self._newest
         self.close()
-        self._begin(held, now)
-        self._advance(packet, self._number + (
-            packet.counter - held.counter) % COUNTER_MODULUS, now)
-        self.held = held
+        self._begin(first, now)
         self._statistics.restarts += 1
-        return Verdict.CONFIRMED
+        if newest is not None:
+            self._past = newest, first
 
-    def take_held(self) -> DataPacket | None:
-        """Remove and return the held packet, which is to be delivered."""
-        held, self.held = self.held, None
-        return held
+    def _hold(self, packet: DataPacket, again: bool, now: float) -> Verdict:
+        """Hold a packet until it is known whether counting restarted."""
+        held = self._held
+        goes_on = bool(held) and 0 < (
+            packet.counter - held[-1][0].counter) % COUNTER_MODULUS <= WINDOW
+        if goes_on:
+            held.append((packet, again, now))
+        if len(held) > 1 and (self._are_run(now) or goes_on and self._are_new()):
+            self._confirm()
+            if not goes_on and self.take(packet, now) is not Verdict.DROPPED:
+                self._confirmed.append(packet)
+            return Verdict.CONFIRMED
+        if not goes_on:
+            self._let_go()
+            self._held = [(packet, again, now)]
+        return Verdict.DROPPED
+
+    def _are_new(self) -> bool:
+        """Return whether nothing shows that the held packets were sent before the newest one."""
+        assert self._newest is not None
+        than = self._newest.bcd_hex_on_wire
+        return not any(
+            again or self._is_later(held.bcd_hex_on_wire, than, 0) is False
+            for held, again, _ in self._held)
+
+    def _are_run(self, now: float) -> bool:
+        """Return whether the held packets are too many for a burst, and most of their numbers."""
+        (first, _, begun), (last, _, _) = self._held[0], self._held[-1]
+        many = len(self._held)
+        return (many >= _LARGEST_BURST or now >= begun + _LONGEST_BURST) and (
+            last.counter - first.counter) % COUNTER_MODULUS < 2 * many
+
+    def _confirm(self) -> None:
+        """Let counting restart with the held packets."""
+        held, self._held = self._held, []
+        self._begin_again(held[0][0], held[0][2])
+        for (before, _, _), (packet, _, at) in pairwise(held):
+            self._advance(
+                packet, self._number + (packet.counter - before.counter) % COUNTER_MODULUS, at)
+        self._confirmed = [packet for packet, _, _ in held]
+
+    def take_confirmed(self) -> list[DataPacket]:
+        """Remove and return the packets to be delivered with which counting restarted."""
+        confirmed, self._confirmed = self._confirmed, []
+        return confirmed
 
     def _let_go(self) -> None:
-        """Count the held packet for what it was: nothing new."""
-        self.held = None
-        if self._held_again:
-            self._statistics.duplicates += 1
-        else:
-            self._statistics.too_late += 1
+        """Count the held packets for what they were: nothing new."""
+        for _, again, _ in self._held:
+            if again:
+                self._statistics.duplicates += 1
+            else:
+                self._statistics.too_late += 1
+        self._held = []
 
 
 def _seen(packet: DataPacket, now: float) -> _Seen:

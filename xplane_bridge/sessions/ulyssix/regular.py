@@ -42,7 +42,7 @@ class Grid:
 
     def __init__(
         self, counts: NDArray[np.int64], values: NDArray[Any], times: NDArray[np.int64] | None,
-        first_ns: NDArray[np.int64], longest: Floats,
+        first_ns: NDArray[np.int64], longest: NDArray[np.float64],
     ) -> None:
         packets = len(first_ns)
         self.counts = counts

@@ -28,6 +28,10 @@ from xplane_bridge.sessions.ulyssix.events import Statistics
 
 # Whoever reaches the port is a sender: the one that was silent for longest makes room.
 _MOST_SENDERS = 8
+# A sender that was replaced may still be heard, by packets that were under way: for so many times
+# the silence, and so often, that is no sending.
+_FORGOTTEN = 3.0
+_STRAGGLES = 2
 _MOST_NAMED = 3
 
 
@@ -42,16 +46,18 @@ class Sender(NamedTuple):
 class Stream:
     """The packets of one sender: their numbers, how many there were, and when the last came."""
 
-    __slots__ = ('address', 'counting', 'heard_at', 'packets')
+    __slots__ = ('address', 'counting', 'heard_at', 'packets', 'returns')
 
     def __init__(
         self, address: Address | None, statistics: Statistics,
-        is_later: Callable[[str, str], bool | None], now: float,
+        is_later: Callable[[str, str, int], bool | None], now: float,
     ) -> None:
         self.address = address
         self.counting = PacketCounting(statistics, is_later)
         self.heard_at = now
         self.packets = 0
+        # How often it went on after another one had sent.
+        self.returns = 0
 
 
 class Senders:
@@ -60,14 +66,16 @@ class Senders:
 
     A sender is an address and a port. A packet from a new port of a known host that continues
     the numbers of that host is the same sender, which opens a new socket now and then. A sender
-    that has been silent for ``silence`` seconds while another one sends is forgotten.
+    that has been silent for three times ``silence`` seconds while another one sends is forgotten.
 
     ``alternations`` of the statistics counts how often a sender went on after another one had
-    sent: two publishers send to one port. One that was restarted never goes on.
+    sent: two publishers send to one port. One that was restarted does not go on, but for a
+    straggler or two, which do not count.
     """
 
     def __init__(
-        self, statistics: Statistics, is_later: Callable[[str, str], bool | None], silence: float
+        self, statistics: Statistics, is_later: Callable[[str, str, int], bool | None],
+        silence: float,
     ) -> None:
         self._statistics = statistics
         self._is_later = is_later
@@ -102,8 +110,10 @@ class Senders:
         is_new = False
         if found is not None:
             if before is not None and found is not before:
-                self._statistics.alternations += 1
-                self._mix(found, before)
+                found.returns += 1
+                if found.returns > _STRAGGLES:
+                    self._statistics.alternations += 1
+                    self._mix(found, before)
         elif (found := self._moved(address, packet)) is not None:
             del self._streams[found.address]
             found.address = address
@@ -150,7 +160,7 @@ class Senders:
     def _forget_silent(self, address: Address | None, now: float) -> None:
         for one in tuple(self._streams.values()):
             if one.address != address and one is not self.current and (
-                    now >= one.heard_at + self._silence):
+                    now >= one.heard_at + _FORGOTTEN * self._silence):
                 self._drop(one)
 
     def _drop(self, one: Stream) -> None:

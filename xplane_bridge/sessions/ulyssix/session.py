@@ -49,7 +49,7 @@ CHANNEL = 'packets'
 _INTERVALS_EARLY = 1.5
 
 # Looking up a member of an Enum costs as much as everything else for a packet.
-_OFF = State.OFF
+_OFF, _CONFIRMED = State.OFF, Verdict.CONFIRMED
 
 
 class UlyssixSession(Session):
@@ -226,10 +226,8 @@ class UlyssixSession(Session):
             if verdict is Verdict.DROPPED:
                 return events
             events += self._happen([What.OTHER], now)
-            held = stream.counting.take_held()
-            if held is not None:
-                self._deliver(held, events)
-        self._deliver(packet, events)
+        for each in stream.counting.take_confirmed() if verdict is _CONFIRMED else (packet,):
+            self._deliver(each, events)
         if self._remind_at is not None and (
                 now + _INTERVALS_EARLY * (now - before) >= self._remind_at):
             events.append(self._reminder())

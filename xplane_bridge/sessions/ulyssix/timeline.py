@@ -39,8 +39,6 @@ _HOUR = 3600 * SECOND_NS
 _DAY = 1000 * MICROS_PER_DAY
 # A time without a year belongs to the year that brings it nearest, so it is never further off.
 _HALF_YEAR = 183 * _DAY
-# The first data point may be a slow parameter's, and older than the previous packet's.
-_OUT_OF_ORDER = 1 * SECOND_NS
 # Sample times count from 1 January; one day more than a leap year has, for publishers that number
 # days from 1 (docs/wire/ulyssix.md, section 2, row 5).
 _LONGEST_SECONDS = 368 * 86_400
@@ -127,9 +125,9 @@ class Timeline:
         """Return the year of the last packet by the publisher's clock, None before the first."""
         return self._year
 
-    def is_later(self, bcd_hex: str, than: str) -> bool | None:
+    def is_later(self, bcd_hex: str, than: str, by_ns: int) -> bool | None:
         """
-        Return whether one packet's time is later than another's, beyond the jitter of data points.
+        Return whether one packet's time is later than another's by more than that.
 
         None if one of them cannot be read, or both can be read either way.
         """
@@ -138,7 +136,7 @@ class Timeline:
         others = decode_bcd(bytes.fromhex(than), order)
         ahead = {
             (_since_day_0(reading) - _since_day_0(other) + _HALF_YEAR) % (2 * _HALF_YEAR)
-            > _HALF_YEAR + _OUT_OF_ORDER
+            > _HALF_YEAR + by_ns
             for reading in readings for other in others
             if reading.word_order is other.word_order}
         return ahead.pop() if len(ahead) == 1 else None
