@@ -621,6 +621,19 @@ def test_pause_resume_and_reset(ros):
         assert server.call(lambda world: world.paused)
 
 
+def test_a_reset_that_says_true_and_does_nothing_is_not_done(ros):
+    """What it has done is seen in the data alone, and what was commanded still holds."""
+    frontends = []
+    with flying(frontends=frontends) as (_, parameters):
+        node = started(ros, parameters, 'fix')
+        frontends[0].huginn.reset = lambda: True
+        node.link.call(node.session.set_controls, {'elevator': 0.25, 'throttle': 0.5})
+        response = ros.call(Trigger, 'reset', Trigger.Request())
+        assert not response.success
+        assert 'reset: sent; not shown within 3 s' in response.message
+        assert 'elevator' in node.session.taken
+
+
 def test_deactivation_resumes_what_was_paused_here(ros):
     with flying() as (server, parameters):
         node = started(ros, parameters, 'fix')

@@ -122,11 +122,11 @@ class FdmdataCommands:
         link.call(session.expect_reset)
         try:
             await self._call('reset')
+            done = await self._node.pending.wait(link.call, session.await_reset)
         finally:
-            # It trims: previous commands no longer say anything about the controls.
-            link.call(session.forget_controls)
+            link.call(session.end_reset)
         response.success = True
-        response.message = 'back at the initial conditions'
+        response.message = done.message
 
     async def _call(self, method: str) -> None:
         """Call a method of Huginn's XML-RPC without blocking. Raises ValueError."""

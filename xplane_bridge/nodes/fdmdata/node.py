@@ -239,7 +239,9 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         self, rates: Mapping[Any, float], now: float
     ) -> Sequence[tuple[str, str]]:
         """Return the rates of the entries."""
-        return [(f'{name}: updates/s', f'{rates.get(name, 0.0):.1f}') for name in ENTRIES]
+        return [
+            *((f'{name}: updates/s', f'{rates.get(name, 0.0):.1f}') for name in ENTRIES),
+            ('polls without a step, not published', str(self.session.statistics.repeats))]
 
     def command_values(self) -> Iterable[tuple[str, str]]:
         """Return the outcome of commands."""

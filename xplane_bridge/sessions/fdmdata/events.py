@@ -56,12 +56,18 @@ class PeerRecognized:
 
 @dataclass(slots=True)
 class Statistics(base.Statistics):
-    """Monotonic counters: updates counts by entry of the plan."""
+    """
+    Monotonic counters: updates counts by entry of the plan.
+
+    repeats are polls of an entry that have brought what the one before had: Huginn has made no
+    step meanwhile.
+    """
 
     requests: int = 0
     replies: int = 0
     lost: int = 0
     errors: int = 0
     controls: int = 0
+    repeats: int = 0
     malformed: Kinds = field(
         default_factory=lambda: Kinds(command.name.lower() for command in Command))

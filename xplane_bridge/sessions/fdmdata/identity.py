@@ -17,17 +17,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 import math
+from typing import NamedTuple
 
 from xplane_bridge.protocols.fdmdata import Command, ErrorReply, Gps, Ins, Reply, SensorReply
+from xplane_bridge.sessions.fdmdata.motion import STEP
 
 # Within this time after the first reply that ends a silence, a Huginn that was only frozen has
 # answered the requests sent meanwhile.
 _RECOGNITION = 0.25
 
-# What an aircraft may be off between two positions, in m, and the wind in m/s; receive times are
-# late by at most the age of a poll, in seconds.
-_STRAY, _WIND, _LATE = 100.0, 100.0, 0.5
+# How far an aircraft may be from where it could have flown, in m: this much, and per second of
+# unknown wind and per second squared of manoeuvres. One that is only a little off is elsewhere
+# only if there is more to show it.
+_STRAY, _WIND, _TURNS = 115.0, 50.0, 50.0
+_LITTLE, _GUST, _SWERVE = 10.0, 10.0, 10.0
+# For this long it does not move, although it did just before: no pause between two steps of a
+# slow simulation.
+_STILL, _JUST_BEFORE = STEP, 0.3
+# In each direction, that is within _LITTLE.
+_STEP = 5.0
+# The time between two replies is known no better than this.
+_SHORTEST = 0.01
+# How near to its initial conditions an aircraft is still there, in m.
+_NEAR = 20.0
 _DEGREE = 111_195.0
 
 PLACED = (Command.GPS, Command.INS)
@@ -67,36 +81,136 @@ class Identity:
         return None if witness is None else witness[0]
 
 
+class Elsewhere(Enum):
+    """Whether the aircraft is where it could have flown."""
+
+    NO = 'it is where it could have flown'
+    PERHAPS = 'one reply says that it is not; the next one will show it'
+    YES = 'it is not, as a second reply shows'
+
+
+class _Fix(NamedTuple):
+    """A reply with a position, when it came, and when it was asked for."""
+
+    asked_at: float
+    at: float
+    reply: Gps | Ins
+
+
 class Track:
     """
-    Detect that the aircraft is suddenly elsewhere: Huginn was restarted, or reset by somebody.
+    Detect that the aircraft is suddenly elsewhere: Huginn was restarted, exchanged, or reset.
 
-    A restart may take less time than what counts as silence.
+    That may take less time than what counts as silence. A single reply may be a late one, so a
+    second one has to show it. One that is only a little off is elsewhere if it no longer moves, as
+    a Huginn that was just started does not; or if a reset is ``expected``.
     """
 
     def __init__(self) -> None:
-        self._last: tuple[float, Gps | Ins] | None = None
+        # Where it was after it was suddenly elsewhere: at its initial conditions.
+        self._initial: _Fix | None = None
+        self._last: _Fix | None = None
+        self._velocity = (0.0, 0.0)
+        self._moved_at = -math.inf
+        # A place that is far off, and one that is a little off.
+        self._odd: _Fix | None = None
+        self._near: _Fix | None = None
 
-    def jumps_to(self, reply: SensorReply, now: float) -> bool:
-        """Note a reply; return whether no aircraft could have flown to its position."""
+    def follow(
+        self, reply: SensorReply, asked_at: float, now: float, *, expected: bool = False
+    ) -> Elsewhere:
+        """Note a reply; return whether the aircraft is elsewhere."""
         if not isinstance(reply, Gps | Ins) or not _is_place(reply):
-            return False
-        last, self._last = self._last, (now, reply)
+            return Elsewhere.NO
+        fix, last = _Fix(asked_at, now, reply), self._last
         if last is None:
+            self._last = fix
+            return Elsewhere.NO
+        took = now - last.asked_at + _SHORTEST
+        north, east, up = _moved(last, fix)
+        # Mostly it has flown less than it may stray, and nothing is in doubt.
+        if self._odd is self._near is None and (
+                -_STEP < north < _STEP and -_STEP < east < _STEP and -_STEP < up < _STEP):
+            return self._go_on(fix, took, north, east)
+        off = self._off(last, fix)
+        if self._odd is not None:
+            if self._off(self._odd, fix) < off:
+                return self._begin_at(self._odd)
+            self._odd = None
+        little = off > _LITTLE + (_GUST + _SWERVE * took) * took
+        if off > _STRAY + (_WIND + _TURNS * took) * took or expected and little:
+            self._odd = fix
+            return Elsewhere.PERHAPS
+        near = self._stays_near(fix, took, little)
+        if near is not None:
+            return self._begin_at(near)
+        return self._go_on(fix, took, north, east)
+
+    def _go_on(self, fix: _Fix, took: float, north: float, east: float) -> Elsewhere:
+        """Note where it has flown."""
+        if north or east:
+            self._velocity = north / took, east / took
+            self._moved_at = fix.at
+        self._last = fix
+        return Elsewhere.NO
+
+    def _stays_near(self, fix: _Fix, took: float, little: bool) -> _Fix | None:
+        """Return the place, a little off, where an aircraft that has just moved stays."""
+        if little and fix.at <= self._moved_at + took + _JUST_BEFORE:
+            self._near = fix
+        near = self._near
+        if near is not None and _moved(near, fix) != (0.0, 0.0, 0.0):
+            near = self._near = None
+        return near if near is not None and fix.at >= near.at + _STILL else None
+
+    def is_back(self, reply: SensorReply, seconds: float) -> bool:
+        """Return whether it is where its last reset has put it, ``seconds`` ago at most."""
+        if self._initial is None or not isinstance(reply, Gps | Ins) or not _is_place(reply):
             return False
-        then, before = last
-        speed = 2.0 * max(abs(before.airspeed), abs(reply.airspeed)) + _WIND
-        return _distance(before, reply) > _STRAY + speed * (now - then + _LATE)
+        distance = math.hypot(*_moved(self._initial, _Fix(0.0, 0.0, reply)))
+        return distance <= _NEAR + abs(reply.airspeed) * seconds
+
+    def _begin_at(self, fix: _Fix) -> Elsewhere:
+        """Follow another aircraft, or one that was reset, which was first seen there."""
+        self._initial = self._last = fix
+        self._velocity = (0.0, 0.0)
+        self._odd = self._near = None
+        return Elsewhere.YES
+
+    def _off(self, before: _Fix, fix: _Fix) -> float:
+        """Return how far a position is from where the aircraft could have flown, in m."""
+        took = fix.at - before.asked_at
+        north, east, up = _moved(before, fix)
+        speed = max(abs(before.reply.airspeed), abs(fix.reply.airspeed))
+        off = min(
+            _beside(north, east, along, took)
+            for along in (self._velocity, _through_air(before), _through_air(fix)))
+        return math.hypot(off, max(abs(up) - speed * took, 0.0))
+
+
+def _beside(north: float, east: float, velocity: tuple[float, float], longest: float) -> float:
+    """Return how far it is to the way flown with a velocity in a time, or in a part of it."""
+    along, across = velocity
+    squared = along * along + across * across
+    took = min(max((north * along + east * across) / squared, 0.0), longest) if squared else 0.0
+    return math.hypot(north - along * took, east - across * took)
+
+
+def _through_air(fix: _Fix) -> tuple[float, float]:
+    heading = math.radians(fix.reply.heading)
+    return fix.reply.airspeed * math.cos(heading), fix.reply.airspeed * math.sin(heading)
 
 
 def _is_place(reply: Gps | Ins) -> bool:
-    values = reply.latitude, reply.longitude, reply.altitude, reply.airspeed
-    return all(map(math.isfinite, values)) and abs(reply.latitude) <= 90.0
+    # A sum with infinity or NaN is not finite.
+    return -90.0 <= reply.latitude <= 90.0 and math.isfinite(
+        reply.longitude + reply.altitude + reply.airspeed + reply.heading)
 
 
-def _distance(one: Gps | Ins, other: Gps | Ins) -> float:
-    """Return how far two positions are apart, in m; precise enough for nearby ones."""
-    east = (other.longitude - one.longitude + 180.0) % 360.0 - 180.0
-    return math.hypot(
-        (other.latitude - one.latitude) * _DEGREE,
-        east * _DEGREE * math.cos(math.radians(one.latitude)), other.altitude - one.altitude)
+def _moved(one: _Fix, other: _Fix) -> tuple[float, float, float]:
+    """Return how far north, east and up one is of another, in m; precise enough for near ones."""
+    here, there = one.reply, other.reply
+    east = (there.longitude - here.longitude + 180.0) % 360.0 - 180.0
+    return (
+        (there.latitude - here.latitude) * _DEGREE,
+        east * _DEGREE * math.cos(math.radians(here.latitude)), there.altitude - here.altitude)

@@ -22,6 +22,7 @@ from xplane_bridge.protocols.fdmdata import Command, ErrorReply, Reply, SensorRe
 from xplane_bridge.sessions.base import Outgoing
 from xplane_bridge.sessions.fdmdata.events import Telemetry
 from xplane_bridge.sessions.fdmdata.plan import WATCH
+from xplane_bridge.sessions.fdmdata.polls import TIMEOUT
 from xplane_bridge.sessions.fdmdata.session import FdmdataSession
 
 # Replies to another client's requests belong together if they are less than a step of the flight
@@ -62,7 +63,7 @@ class FdmdataListener(FdmdataSession):
             return []
         self.statistics.replies += 1
         self._requests.note(reply.command, now)
-        self._peer.see(reply, now)
+        self._peer.see(reply, now - TIMEOUT, now)
         self._follow(reply, now)
         placed = []
         for name, wanted in self._requests.entries.items():

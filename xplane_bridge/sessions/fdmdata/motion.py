@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.base import CommandDone
 
 SHOWN_WITHIN = 3.0
@@ -25,17 +26,32 @@ SHOWN_WITHIN = 3.0
 
 # A reply that was under way when the simulation was held may still show a step.
 _UNDER_WAY = 0.1
-# Data change with every step of 17 ms; this long without a change is no pause between two steps.
-_STILL = 0.4
+STEP = 0.4
+"""Data change with every step of 17 ms; this long without a change is no pause between two."""
+
+
+RESET = 'reset'
 
 
 class _Expected(NamedTuple):
-    """A pause (``runs`` False) or its end, the time of the call, and its name for people."""
+    """
+    A pause (``runs`` False), its end, or a reset (None); since when, and its name for people.
+
+    ``until`` is when the data must have shown it.
+    """
 
     ticket: int
-    runs: bool
+    runs: bool | None
     since: float
     what: str
+    until: float
+
+
+# What the data show of each, and what they show instead.
+_SHOWN = {True: 'its data change', False: 'its data no longer change',
+          None: 'back at the initial conditions'}
+_INSTEAD = {True: 'its data do not change', False: 'its data still change',
+            None: 'the aircraft is not suddenly elsewhere'}
 
 
 class Motion:
@@ -47,23 +63,28 @@ class Motion:
 
     def __init__(self) -> None:
         self._expected: list[_Expected] = []
+        # Since when a reset is expected, and whether it was shown.
+        self._resets_at = 0.0
+        self._was_reset_at: float | None = None
         self.forget()
 
     def forget(self) -> None:
         """Forget what was heard: nothing was, for long."""
         self._moved_at: float | None = None
+        # When each sensor last replied the same as before.
+        self._same_at: dict[Command, float] = {}
         # Since when, and last when, replies were the same as those before.
         self._still_from: float | None = None
         self._still_at = 0.0
 
-    def hear(self, changed: bool, now: float) -> None:
-        """Note a reply of a sensor that changes with every step."""
+    def hear(self, command: Command, changed: bool, now: float) -> None:
+        """Note a reply of one of the sensors of which one at least changes with every step."""
         if changed:
             self._moved_at, self._still_from = now, None
             return
         if self._still_from is None:
             self._still_from = now
-        self._still_at = now
+        self._still_at = self._same_at[command] = now
 
     def runs_since(self, at: float) -> bool:
         """Return whether the data have changed since then."""
@@ -72,24 +93,41 @@ class Motion:
     def stands_since(self, at: float) -> bool:
         """Return whether enough replies since then have been the same."""
         return self._still_from is not None and (
-            self._still_at >= max(self._still_from, at + _UNDER_WAY) + _STILL)
+            self._still_at >= max(self._still_from, at + _UNDER_WAY) + STEP)
 
     def expect(self, ticket: int, *, runs: bool, what: str, now: float) -> None:
         """Expect that the simulation runs, or is held, from now on."""
-        self._expected.append(_Expected(ticket, runs, now, what))
+        self._expected.append(_Expected(ticket, runs, now, what, now + SHOWN_WITHIN))
+
+    def begin_reset(self, now: float) -> None:
+        """Note that a reset may show from now on."""
+        self._resets_at = now
+
+    def reset(self, now: float) -> None:
+        """Note that the data show a reset."""
+        self._was_reset_at = now
+
+    def was_reset_since(self, at: float) -> bool:
+        """Return whether the data have shown a reset since then."""
+        return self._was_reset_at is not None and self._was_reset_at >= at
+
+    def expect_reset(self, ticket: int, now: float) -> None:
+        """Expect that a reset has shown since begin_reset(), or shows from now on."""
+        self._expected.append(
+            _Expected(ticket, None, self._resets_at, RESET, now + SHOWN_WITHIN))
 
     def ended(self, absence: str, now: float) -> list[CommandDone]:
         """Return what the data show now, or have not shown in time; ``absence`` says why."""
         ended = []
+        shown = {
+            True: self.runs_since, False: self.stands_since, None: self.was_reset_since}
         for item in tuple(self._expected):
-            shown = self.runs_since if item.runs else self.stands_since
-            if shown(item.since):
-                ended.append(CommandDone(item.ticket, item.what, message=(
-                    'its data change' if item.runs else 'its data no longer change')))
-            elif now >= item.since + SHOWN_WITHIN:
-                why = absence or f'its data {"do not" if item.runs else "still"} change'
+            if shown[item.runs](item.since):
+                ended.append(CommandDone(item.ticket, item.what, message=_SHOWN[item.runs]))
+            elif now >= item.until:
                 ended.append(CommandDone(item.ticket, item.what, (
-                    f'{item.what}: sent; not shown within {SHOWN_WITHIN:g} s: {why}')))
+                    f'{item.what}: sent; not shown within {SHOWN_WITHIN:g} s: '
+                    f'{absence or _INSTEAD[item.runs]}')))
             else:
                 continue
             self._expected.remove(item)
@@ -101,9 +139,14 @@ class Motion:
         return [CommandDone(item.ticket, item.what, f'{item.what}: {reason}')
                 for item in expected]
 
+    def repeats_since(self, at: float, now: float) -> bool:
+        """Return whether it runs, but all of these sensors show that it made no step since."""
+        return self.runs_since(now - STEP) and not self.runs_since(at) and all(
+            same_at > at for same_at in self._same_at.values())
+
     @property
     def deadline(self) -> float | None:
         """Return when ended() has something at the latest, None if nothing is expected."""
         if not self._expected:
             return None
-        return min(item.since + SHOWN_WITHIN for item in self._expected)
+        return min(item.until for item in self._expected)

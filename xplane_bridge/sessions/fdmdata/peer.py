@@ -17,12 +17,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
 
 from xplane_bridge.protocols.fdmdata import Command, Reply, SensorReply
 from xplane_bridge.sessions import machine
 from xplane_bridge.sessions.fdmdata.events import PeerRecognized
 from xplane_bridge.sessions.fdmdata.health import Health
-from xplane_bridge.sessions.fdmdata.identity import Identity, PLACED, Track
+from xplane_bridge.sessions.fdmdata.identity import Elsewhere, Identity, PLACED, Track
 from xplane_bridge.sessions.fdmdata.states import TABLE
 from xplane_bridge.sessions.machine import Do, State, What
 
@@ -50,7 +51,8 @@ class Peer(machine.Peer):
     a silence. One that answers is shown as what Health says of its data. ``silence`` is why it
     hears nothing, or may be another one, empty if all is well; ``is_gone`` whether it is to be
     probed only; ``listens`` whether any reply may change that. ``recognized`` is what was found
-    out last, ``unheard`` the silence at the end of the conversation.
+    out last, ``unheard`` the silence at the end of the conversation. ``hurries`` is whether the
+    last reply has to be confirmed by another one, ``was_reset`` whether it shows a reset of ours.
     """
 
     def __init__(self, address: str) -> None:
@@ -60,8 +62,10 @@ class Peer(machine.Peer):
         # These follow from the state; looked up once, they cost nothing for each reply.
         self.silence, self.is_gone, self.listens = '', False, False
         self._identity = Identity()
-        # None while a reset of ours is under way: then the aircraft may jump.
-        self._track: Track | None = Track()
+        self.hurries = self.was_reset = False
+        self._track = Track()
+        # Until when a reset of ours may show, and since when it must have.
+        self._resets_until, self._reset_at = -math.inf, math.inf
         self._health = Health()
         # Since when Huginn owes a reply.
         self._waits_since: float | None = None
@@ -116,11 +120,23 @@ class Peer(machine.Peer):
             self.recognized = PeerRecognized(same=True)
             yield What.SAME
 
-    def see(self, reply: SensorReply, now: float) -> Sequence[What]:
+    def see(self, reply: SensorReply, asked_at: float, now: float) -> Sequence[What]:
         """Note what a reply to a request says; return what has happened."""
         self._health.hear(reply, now)
-        if self._track is None or reply.command not in PLACED or (
-                not self._track.jumps_to(reply, now)):
+        if reply.command not in PLACED:
+            return ()
+        resets = self.resets(now)
+        found = self._track.follow(reply, asked_at, now, expected=resets)
+        self.hurries = found is Elsewhere.PERHAPS
+        if resets:
+            at_home = asked_at >= self._reset_at and not self.hurries and (
+                self._track.is_back(reply, now - self._reset_at))
+            self.was_reset = found is Elsewhere.YES or at_home
+            if asked_at >= self._reset_at and not self.hurries:
+                # Later it may have come back by itself.
+                self._reset_at = math.inf
+            return ()
+        if found is not Elsewhere.YES:
             return ()
         self.recognized = PeerRecognized(same=False, why=_ELSEWHERE)
         return (What.OTHER,)
@@ -146,6 +162,7 @@ class Peer(machine.Peer):
         """Let something happen; return what to do."""
         if what is What.START:
             self._track = Track()
+            self.end_reset(now)
         elif what is What.EXPIRED:
             self.unheard = self.silence
         was_doubted = self.state in _DOUBTED
@@ -170,10 +187,18 @@ class Peer(machine.Peer):
         self._waits_since = None
         self._health = Health()
 
-    def expect_jump(self) -> None:
-        """Expect that the aircraft jumps, until has_jumped()."""
-        self._track = None
+    def resets(self, now: float) -> bool:
+        """Return whether a reset of ours may show now."""
+        return now < self._resets_until
 
-    def has_jumped(self) -> None:
-        """Expect no jump any more."""
-        self._track = Track()
+    def expect_reset(self) -> None:
+        """Expect that a reset of ours shows from now on: the aircraft jumps."""
+        self._resets_until = math.inf
+
+    def must_be_reset(self, now: float) -> None:
+        """Note that the reset has happened by now: if it was where it began, it stays there."""
+        self._reset_at = now
+
+    def end_reset(self, until: float) -> None:
+        """Expect a reset of ours only until then."""
+        self._resets_until, self._reset_at = until, math.inf

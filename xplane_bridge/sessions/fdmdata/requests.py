@@ -103,6 +103,10 @@ class Requests:
         self._leases.renew(now)
         self._refused.clear()
 
+    def hurry(self, at: float) -> None:
+        """Poll then at the latest what shows whether it is the same Huginn."""
+        self._plan.hurry(at)
+
     def draw(self, now: float, *, probes: bool) -> list[Outgoing]:
         """Return what is due, and count it as sent."""
         if probes:

@@ -32,7 +32,7 @@ from xplane_bridge.sessions.base import (
     Tickets,
 )
 from xplane_bridge.sessions.fdmdata.events import Statistics, Telemetry, Wanted
-from xplane_bridge.sessions.fdmdata.motion import Motion
+from xplane_bridge.sessions.fdmdata.motion import Motion, SHOWN_WITHIN
 from xplane_bridge.sessions.fdmdata.peer import Peer
 from xplane_bridge.sessions.fdmdata.plan import RESTLESS, WATCH
 from xplane_bridge.sessions.fdmdata.polls import Poll
@@ -45,6 +45,10 @@ CONTROLS_CHANNEL = 'controls'
 
 # After a pause by its service the data may still change for as long as a watching poll takes.
 _PAUSE_SHOWS = 2.0
+
+# How often the position is polled while a reset may show: the less it has flown, the smaller the
+# step back that shows it.
+_RESET_PERIOD = 0.05
 
 _DEACTIVATED = 'the node was deactivated'
 
@@ -85,8 +89,9 @@ class FdmdataSession(Session):
         self._leave_at: float | None = None
         self._requests = Requests(self.statistics)
         self._outbox: list[bytes] = []
-        # When the newest poll was sent that has given an entry, by name.
+        # When the newest poll was sent that has given an entry, by name; and what it gave.
         self._newest: dict[str, float] = {}
+        self._given: dict[str, tuple[float, Mapping[Command, SensorReply]]] = {}
 
     # For the owner.
 
@@ -178,13 +183,30 @@ class FdmdataSession(Session):
         self._taken.centre(now)
 
     def expect_reset(self, now: float) -> None:
-        """Expect that the aircraft jumps by a reset of ours, until forget_controls()."""
-        self._peer.expect_jump()
+        """Expect that a reset of ours shows from now on, until end_reset() and a little longer."""
+        self._motion.begin_reset(now)
+        self._peer.expect_reset()
+        self._requests.hurry(now)
+
+    def await_reset(self, now: float) -> int:
+        """
+        Expect that the reset has shown since expect_reset(), or shows now; return a ticket.
+
+        Its CommandDone says whether it has. A reset that shows ends earlier commands of controls:
+        Huginn has moved them itself.
+        """
+        ticket = self._tickets.draw()
+        self._peer.must_be_reset(now)
+        self._motion.expect_reset(ticket, now)
+        return ticket
+
+    def end_reset(self, now: float) -> None:
+        """Note that nobody waits for the reset any more; it may still show for a while."""
+        self._peer.end_reset(now + SHOWN_WITHIN)
 
     def forget_controls(self, now: float) -> None:
         """Forget earlier commands: Huginn has moved its controls itself, as a reset does."""
         self._taken.forget_controls()
-        self._peer.has_jumped()
 
     def take_pause(self, now: float) -> None:
         """Note that Huginn may be paused from here from now on."""
@@ -241,24 +263,34 @@ class FdmdataSession(Session):
         if isinstance(reply, fdmdata.ErrorReply):
             self._requests.refuse(channel)
         elif (poll := self._requests.take(channel, reply, now)) is not None:
-            if whats := self._peer.see(reply, now):
+            if whats := self._peer.see(reply, poll.sent_at, now):
                 events += self._happen(whats, now)
             self._follow(reply, now)
-            placed = self._give_out(poll)
+            placed = self._give_out(poll, now)
         self._peer.answer(now, waits=self._requests.is_waiting)
         return placed
 
     def _follow(self, reply: SensorReply, now: float) -> None:
-        """Note whether the simulation runs, as a reply that was seen shows it."""
+        """Note whether the simulation runs, or was reset, as a reply that was seen shows it."""
         if reply.command in RESTLESS:
-            self._motion.hear(self._peer.has_changed, now)
+            self._motion.hear(reply.command, self._peer.has_changed, now)
+        if self._peer.hurries:
+            self._peer.hurries = False
+            self._requests.hurry(now)
+        elif self._peer.resets(now):
+            self._requests.hurry(now + _RESET_PERIOD)
+        if self._peer.was_reset:
+            self._peer.was_reset = False
+            self._motion.reset(now)
+            self.forget_controls(now)
 
-    def _give_out(self, poll: Poll) -> list[Telemetry]:
+    def _give_out(self, poll: Poll, now: float) -> list[Telemetry]:
         if not (ended := poll.ended()):
             return []
         return [
             self._telemetry(name, replies) for name, replies in ended
-            if name != WATCH and self._is_news(name, poll.sent_at)]
+            if name != WATCH and self._is_news(name, poll.sent_at)
+            and not self._is_repeated(name, replies, now)]
 
     def _is_news(self, name: str, sent_at: float) -> bool:
         """Return whether nothing newer has been given out: polls may end in any order."""
@@ -266,6 +298,17 @@ class FdmdataSession(Session):
             return False
         self._newest[name] = sent_at
         return True
+
+    def _is_repeated(
+        self, name: str, replies: Mapping[Command, SensorReply], now: float
+    ) -> bool:
+        """Return whether Huginn, which runs, has made no step since it gave the same replies."""
+        at, given = self._given.get(name, (now, None))
+        if replies == given and self._motion.repeats_since(at, now):
+            self.statistics.repeats += 1
+            return True
+        self._given[name] = now, replies
+        return False
 
     def _telemetry(self, name: str, replies: Mapping[Command, SensorReply]) -> Telemetry:
         self.statistics.updates[name] += 1

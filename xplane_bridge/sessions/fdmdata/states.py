@@ -24,7 +24,7 @@ its data show more: *held*, if they do not change for 2 s, and *broken*, if they
 - GONE: no reply for 1 s, although something was asked.
 - SAME: the request from before the silence is answered.
 - OTHER: it is not within 0.25 s of the first reply, or none was kept; or the aircraft is
-  suddenly elsewhere although nobody has reset it from here (identity.py).
+  suddenly elsewhere, as two replies show, although nobody has reset it from here (identity.py).
 - SHOWN: the data change again after a pause from here; surfaces, which the protocol does not
   show, are sent as centred until EXPIRED.
 """
