@@ -205,6 +205,45 @@ def test_a_single_reply_from_elsewhere_changes_no_belief():
     assert 'elevator' in world.session.taken
 
 
+# A silence.
+
+
+@pytest.mark.parametrize('plan', PLANS)
+@pytest.mark.parametrize('silence', [1.5, 3.0, 8.0])
+def test_one_that_has_flown_on_through_a_silence_is_the_same(plan, silence):
+    """The network was away: no request of before is answered, but the aircraft shows it."""
+    world = flying(plan)
+    world.carries = lambda command: ()
+    world.run(silence)
+    assert world.session.peer_state is PeerState.AWAY
+    before = len(world.aircraft.controls)
+    world.carries = lambda command: (0.001,)
+    told = [each for each in world.run(0.8) if isinstance(each, PeerRecognized)]
+    assert told == [PeerRecognized(same=True)]
+    assert 'elevator' in world.session.taken
+    assert len(world.aircraft.controls) == before
+    # And what was released meanwhile is given back.
+    world.session.set_controls({'elevator': 0.5}, world.now)
+    world.run(0.1)
+    assert world.aircraft.controls[-1] == (0.0, 0.5, 0.0, 0.75)
+
+
+@pytest.mark.parametrize('plan', PLANS)
+@pytest.mark.parametrize('silence', [1.5, 3.0, 8.0])
+@pytest.mark.parametrize('flown', [1.0, 4.0, 60.0])
+@pytest.mark.parametrize('held', [True, False])
+def test_one_that_was_restarted_in_a_silence_is_another(plan, silence, flown, held):
+    world = flying(plan, flown)
+    world.carries = lambda command: ()
+    world.run(silence)
+    world.carries = lambda command: (0.001,)
+    world.aircraft = Aircraft(held=held, began=world.now - 0.2)
+    told = [each for each in world.run(0.8) if isinstance(each, PeerRecognized)]
+    assert [each.same for each in told] == [False]
+    assert world.session.taken == ()
+    assert world.aircraft.controls == []
+
+
 # Reset.
 
 

@@ -36,6 +36,12 @@ _LITTLE, _GUST, _SWERVE = 10.0, 10.0, 10.0
 # For this long it does not move, although it did just before: no pause between two steps of a
 # slow simulation.
 _STILL, _JUST_BEFORE = STEP, 0.3
+# A silence after which it is still known where the aircraft must be if it flew on as before, in s;
+# how near to that in m, and per second; and the way that shows that it flies, in m.
+_LONGEST_GAP = 10.0
+_EXPECTED, _PER_SECOND, _FLIGHT = 15.0, 10.0, 5.0
+# Over which time a velocity is measured.
+_BASELINE = 0.4
 # In each direction, that is within _LITTLE.
 _STEP = 5.0
 # The time between two replies is known no better than this.
@@ -104,9 +110,16 @@ class Track:
     That may take less time than what counts as silence. A single reply may be a late one, so a
     second one has to show it. One that is only a little off is elsewhere if it no longer moves, as
     a Huginn that was just started does not; or if a reset is ``expected``.
+
+    ``goes_on`` is whether an aircraft that was in flight before a silence, which hear_nothing()
+    begins, has flown on as before: again two replies show it.
     """
 
     def __init__(self) -> None:
+        self.goes_on = False
+        self._before: tuple[_Fix, tuple[float, float]] | None = None
+        self._again: _Fix | None = None
+        self._measured: _Fix | None = None
         # Where it was after it was suddenly elsewhere: at its initial conditions.
         self._initial: _Fix | None = None
         self._last: _Fix | None = None
@@ -126,12 +139,14 @@ class Track:
         if last is None:
             self._last = fix
             return Elsewhere.NO
+        if self._before is not None:
+            self.goes_on = self._flies_on(fix, *self._before)
         took = now - last.asked_at + _SHORTEST
         north, east, up = _moved(last, fix)
         # Mostly it has flown less than it may stray, and nothing is in doubt.
         if self._odd is self._near is None and (
                 -_STEP < north < _STEP and -_STEP < east < _STEP and -_STEP < up < _STEP):
-            return self._go_on(fix, took, north, east)
+            return self._go_on(fix, north, east)
         off = self._off(last, fix)
         if self._odd is not None:
             if self._off(self._odd, fix) < off:
@@ -144,15 +159,45 @@ class Track:
         near = self._stays_near(fix, took, little)
         if near is not None:
             return self._begin_at(near)
-        return self._go_on(fix, took, north, east)
+        return self._go_on(fix, north, east)
 
-    def _go_on(self, fix: _Fix, took: float, north: float, east: float) -> Elsewhere:
+    def _go_on(self, fix: _Fix, north: float, east: float) -> Elsewhere:
         """Note where it has flown."""
         if north or east:
-            self._velocity = north / took, east / took
             self._moved_at = fix.at
+        begun = self._measured
+        if begun is None or fix.at >= begun.at + _BASELINE:
+            if begun is not None:
+                north, east, _ = _moved(begun, fix)
+                self._velocity = north / (fix.at - begun.at), east / (fix.at - begun.at)
+            self._measured = fix
         self._last = fix
         return Elsewhere.NO
+
+    def hear_nothing(self) -> None:
+        """Remember how it flies: nothing was heard for long."""
+        self._before = None if self._last is None else (self._last, self._velocity)
+        self._again, self.goes_on = None, False
+
+    def decide(self) -> None:
+        """Forget how it flew before a silence: it is known whether it is the same."""
+        self._before, self.goes_on = None, False
+        self._odd = self._near = None
+
+    def _flies_on(self, fix: _Fix, before: _Fix, velocity: tuple[float, float]) -> bool:
+        """Return whether it is where it must be after a silence, and flies as before."""
+        took = fix.at - before.at
+        north, east, up = _moved(before, fix)
+        there = math.hypot(north - velocity[0] * took, east - velocity[1] * took, up)
+        if took > _LONGEST_GAP or there > _EXPECTED + _PER_SECOND * took:
+            self._again = None
+            return False
+        again = self._again = self._again or fix
+        passed = fix.at - again.at
+        north, east, _ = _moved(again, fix)
+        way = math.hypot(*velocity) * passed
+        return way >= _FLIGHT and math.hypot(
+            north - velocity[0] * passed, east - velocity[1] * passed) <= way / 2.0
 
     def _stays_near(self, fix: _Fix, took: float, little: bool) -> _Fix | None:
         """Return the place, a little off, where an aircraft that has just moved stays."""
@@ -172,7 +217,7 @@ class Track:
 
     def _begin_at(self, fix: _Fix) -> Elsewhere:
         """Follow another aircraft, or one that was reset, which was first seen there."""
-        self._initial = self._last = fix
+        self._initial = self._last = self._measured = fix
         self._velocity = (0.0, 0.0)
         self._odd = self._near = None
         return Elsewhere.YES

@@ -128,6 +128,9 @@ class Peer(machine.Peer):
         resets = self.resets(now)
         found = self._track.follow(reply, asked_at, now, expected=resets)
         self.hurries = found is Elsewhere.PERHAPS
+        if self._track.goes_on and self.state in _DOUBTED:
+            self.recognized = PeerRecognized(same=True)
+            return (What.SAME,)
         if resets:
             at_home = asked_at >= self._reset_at and not self.hurries and (
                 self._track.is_back(reply, now - self._reset_at))
@@ -165,6 +168,8 @@ class Peer(machine.Peer):
             self.end_reset(now)
         elif what is What.EXPIRED:
             self.unheard = self.silence
+        if what is What.GONE:
+            self._track.hear_nothing()
         was_doubted = self.state in _DOUBTED
         actions = super().process(what, now)
         state = self.state
@@ -180,6 +185,7 @@ class Peer(machine.Peer):
 
     def let_go(self) -> str | None:
         """End the doubt; return the channel of the witness, which is no longer needed."""
+        self._track.decide()
         return self._identity.settle()
 
     def forget(self) -> None:

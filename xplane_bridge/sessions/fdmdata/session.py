@@ -46,9 +46,9 @@ CONTROLS_CHANNEL = 'controls'
 # After a pause by its service the data may still change for as long as a watching poll takes.
 _PAUSE_SHOWS = 2.0
 
-# How often the position is polled while a reset may show: the less it has flown, the smaller the
-# step back that shows it.
-_RESET_PERIOD = 0.05
+# How often the position is polled while it is to show something: the less the aircraft has flown
+# in between, the more it shows.
+_SOON = 0.05
 
 _DEACTIVATED = 'the node was deactivated'
 
@@ -277,8 +277,8 @@ class FdmdataSession(Session):
         if self._peer.hurries:
             self._peer.hurries = False
             self._requests.hurry(now)
-        elif self._peer.resets(now):
-            self._requests.hurry(now + _RESET_PERIOD)
+        elif self._peer.in_doubt or self._peer.resets(now):
+            self._requests.hurry(now + _SOON)
         if self._peer.was_reset:
             self._peer.was_reset = False
             self._motion.reset(now)

@@ -22,9 +22,10 @@ its data show more: *held*, if they do not change for 2 s, and *broken*, if they
 
 - HEARD: any reply.
 - GONE: no reply for 1 s, although something was asked.
-- SAME: the request from before the silence is answered.
-- OTHER: it is not within 0.25 s of the first reply, or none was kept; or the aircraft is
-  suddenly elsewhere, as two replies show, although nobody has reset it from here (identity.py).
+- SAME: the request from before the silence is answered; or the aircraft, which was in flight, is
+  where it must be if it flew on, and flies as before, as two replies show (identity.py).
+- OTHER: neither within 0.25 s of the first reply; or the aircraft is suddenly elsewhere, as two
+  replies show, although nobody has reset it from here.
 - SHOWN: the data change again after a pause from here; surfaces, which the protocol does not
   show, are sent as centred until EXPIRED.
 """
