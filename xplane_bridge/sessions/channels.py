@@ -32,6 +32,7 @@ class ChannelPool:
         self._free: deque[str] = deque()
         self._left = count
         self._serial = 0
+        self._first = 0
         self._closing: list[str] = []
 
     def __bool__(self) -> bool:
@@ -50,7 +51,20 @@ class ChannelPool:
 
     def give(self, channel: str) -> None:
         """Reuse a channel: all its requests are answered."""
-        self._free.append(channel)
+        if int(channel[len(self._prefix):]) < self._first:
+            self.drop(channel)
+        else:
+            self._free.append(channel)
+
+    def renew(self) -> None:
+        """
+        Take new channels from now on: what comes late or again reaches none of them.
+
+        Those that are free are closed, the others when they are given back.
+        """
+        self._first = self._serial
+        while self._free:
+            self.drop(self._free.popleft())
 
     def drop(self, channel: str) -> None:
         """Close a channel: a late reply belongs to nobody."""
