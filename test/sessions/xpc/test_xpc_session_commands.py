@@ -460,7 +460,8 @@ def test_a_beacon_of_another_xplane_counts_when_it_comes_twice():
     assert session.taken
     assert session.beacon.xplane_version == 12010
     session.receive('beacon', other, None, world.now)
-    (replaced,) = session.receive('beacon', other, None, world.now)
+    assert session.receive('beacon', other, None, world.now + 0.5) == []
+    (replaced,) = session.receive('beacon', other, None, world.now + 1.0)
     assert 'X-Plane 11550' in replaced.reason
     assert session.taken == ()
 

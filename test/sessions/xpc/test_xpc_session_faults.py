@@ -200,7 +200,8 @@ def test_plugin_without_its_beacon_is_asked_ever_more_seldom():
     world.run(100.0)
     # It may only have been stopped, and would drop what exceeds 20 when it goes on.
     assert 2 <= len(world.sent) - count <= 6
-    assert len(world.open) == 2 * 20 + 1
+    # Those on which nothing is expected any more are closed.
+    assert len(world.open) <= 2 * 20 + 1
 
 
 @pytest.mark.parametrize('beacon', [True, False])

@@ -123,8 +123,9 @@ class Scene:
 
     def be_replaced(self):
         """Let the beacons of another X-Plane come."""
-        for _ in range(2):
-            self.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        self.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        self.now += 1.0
+        self.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
 
     def begin(self):
         """Forget what was sent and told so far."""
@@ -614,7 +615,11 @@ def test_another_xplane_that_is_loading_is_given_nothing_back():
             scene.run(4.0)
             state = PeerState.AWAY
         assert (scene.state, scene.session.taken != ()) == (state, True)
+        # So soon it may be a copy.
         scene.begin().hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        if make is loading:
+            assert scene.events == []
+            scene.run(1.0).begin().hear(BEACON_CHANNEL, xpc.encode(RIVAL))
         # Its beacon shows that it runs.
         assert scene.events == [REPLACED, PeerChanged(PeerState.LOADING)][:1 + (make is away)]
         assert (scene.state, scene.session.taken) == (PeerState.LOADING, ())
@@ -639,7 +644,8 @@ def test_in_lockstep_controls_go_on_in_silence_and_end_with_another_xplane():
             scene.beacons = False
             scene.run(4.0)
             assert scene.state is PeerState.AWAY
-        scene.begin().hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        scene.beacons = False
+        scene.run(1.0).begin().hear(BEACON_CHANNEL, xpc.encode(RIVAL))
         scene.run(0.5)
         assert scene.commands(xpc.Controls) == []
         scene.session.set_controls({'elevator': 0.7}, scene.now)
@@ -841,9 +847,12 @@ def test_a_reply_that_was_on_its_way_at_the_end_does_not_show_that_it_was_read()
 def test_nothing_is_given_back_to_another_xplane_after_the_stop():
     for make, answers in (
             (answering, True), (answering, False), (away, False), (loading, False)):
-        scene = make()
+        # In lockstep it is believed who answers.
+        scene = make(lockstep=True, rate=0.0) if make is away else make()
         scene.lost = lambda channel, request: channel == 'command'
         scene.frozen, scene.beacons = not answers, False
+        if make is answering:
+            scene.hear(BEACON_CHANNEL, BEACON)
         scene.stop()
         if answers:
             scene.run(0.5)
@@ -857,11 +866,26 @@ def test_nothing_is_given_back_to_another_xplane_after_the_stop():
         checks = {channel for channel in scene.open if channel.startswith('check')}
         assert checks
         scene.hear('position 0 0', ODD)
+        if make is not away:
+            assert scene.session.owed
+            scene.be_replaced()
         assert scene.session.owed == ()
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
         assert not checks & scene.open
         scene.begin().run(1.0)
         assert scene.sent == []
+
+
+def test_an_xplane_that_is_started_after_the_stop_is_known_by_its_running_time():
+    scene = answering()
+    scene.lost = lambda channel, request: channel == 'command'
+    scene.stop().run(0.5)
+    assert scene.session.owed
+    scene.plugin = scene.make_plugin()
+    # The joystick is another client's.
+    scene.plugin.cells.values[JOYSTICK] = 1.0
+    scene.run(1.0)
+    assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
 
 
 def test_a_start_while_giving_back_begins_anew():

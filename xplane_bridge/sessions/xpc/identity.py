@@ -26,6 +26,8 @@ from xplane_bridge.sessions.xpc.events import PluginVersion
 _BEACON_TIMEOUT = 3.5
 # More than this between two, and X-Plane may have been restarted.
 _MISSED = 1.5
+# Less than this between two, and one may be a copy.
+_APART = 0.9
 
 # X-Plane's running time may seem to go back by this much if replies are late or out of order.
 _LATE = 0.5
@@ -54,8 +56,11 @@ class Identity:
     what is polled tells one X-Plane from another; otherwise the one that answers is believed.
 
     The hear_...() methods return why this is a different instance of X-Plane, or an empty string.
-    The owner then calls forget() and repeats the call. A single message may be garbage, or forged:
-    another identity counts when it is repeated without the known one in between.
+    The owner then calls forget() and repeats the call. A single message may be garbage, forged, or
+    an old one that comes late or again, and so may many: another identity counts when it is
+    repeated without the known one in between, in a reply on a channel that no reply to earlier
+    requests can reach. ``channels_since`` says since when a reply's channel can have been in use:
+    if no reply has fitted since then, there is none to be copied.
     """
 
     def __init__(
@@ -74,15 +79,17 @@ class Identity:
         self._beacon_before: xpc.Beacon | None = None
         self._bits: int | None = None
         self._bits_before: int | None = None
-        # The last two, of which the lower counts.
+        # The newest two, of which the lower counts: one may be garbage.
         self._running_times: deque[float] = deque(maxlen=2)
-        self._time_at: float | None = None
         self._window = (math.inf, 0.0)
         self._pace = 1.0
         # Since when replies of each kind do not fit, and which kinds must fit before it is known.
         self._odd: dict[str, float] = {}
+        # When the last one did.
+        self._fitted_at: dict[str, float] = {}
         self._unseen: set[str] = set()
         self._rival: tuple[int, str] | None = None
+        self._rival_at = 0.0
 
     @property
     def plugin_version(self) -> PluginVersion | None:
@@ -109,6 +116,12 @@ class Identity:
     def is_odd(self) -> bool:
         """Return whether the last replies of some kind may come from another X-Plane."""
         return self.identifies and bool(self._odd)
+
+    @property
+    def known_at(self) -> float:
+        """Return when there was a reply that fits, of the kinds that do not fit now."""
+        return max((self._fitted_at.get(kind, -math.inf) for kind in self._odd),
+                   default=-math.inf)
 
     @property
     def has_odd_state(self) -> bool:
@@ -164,9 +177,9 @@ class Identity:
         self.beacon = self._beacon_before = self._beacon_at = self._rival = None
         self._bits = self._bits_before = None
         self._running_times.clear()
-        self._time_at = None
         self._window = (math.inf, 0.0)
         self._odd.clear()
+        self._fitted_at.clear()
         self.listen_from(now)
 
     def hear_beacon(self, beacon: xpc.Beacon, now: float) -> str:
@@ -178,41 +191,71 @@ class Identity:
         if known is not None and _identity(known) != _identity(beacon):
             if self._rival != _identity(beacon):
                 self._rival = _identity(beacon)
+                self._rival_at = now
+            if now < self._rival_at + _APART:
                 return ''
             return f'its beacon now reports X-Plane {beacon.xplane_version}'
         self._rival = None
         self.beacon = beacon
         return ''
 
-    def hear_position(self, reply: xpc.PositionReply, now: float) -> str:
+    def hear_position(
+        self, reply: xpc.PositionReply, channels_since: float, now: float
+    ) -> str:
         """Handle a position; its precision is the plugin's."""
         self._unseen.discard(_POSITION)
         known = self._bits or self._bits_before
         if known in (None, reply.precision):
             self._bits = reply.precision
-            self._odd.pop(_POSITION, None)
+            self._fit(_POSITION, now)
             return ''
-        if now < self._odd.setdefault(_POSITION, now) + _CONFIRMED:
+        if not self._is_confirmed(_POSITION, channels_since, now):
             return ''
         return f'its positions now have {reply.precision} bits'
 
-    def hear_time(self, seconds: float | None, now: float) -> str:
+    def is_old(self, seconds: float | None) -> bool:
+        """Return whether something newer was heard than what X-Plane said at that time."""
+        return seconds is not None and seconds < min(self._running_times, default=-math.inf)
+
+    def hear_time(self, seconds: float | None, channels_since: float, now: float) -> str:
         """Handle X-Plane's running time, if it has one. It goes back when X-Plane restarts."""
-        self._unseen.discard(_STATE)
         if seconds is None or not math.isfinite(seconds):
+            self._unseen.discard(_STATE)
             return ''
         before = min(self._running_times, default=seconds)
-        gap = 0.0 if self._time_at is None else now - self._time_at
-        latest = before + (_AHEAD + _HURRY * self._pace * gap if gap >= _GAP else math.inf)
-        if before - _LATE <= seconds <= latest:
-            self._odd.pop(_STATE, None)
-            self._running_times.append(seconds)
-            self._time_at = now
-            self._measure_pace(seconds, now, gap)
+        if before - _LATE <= seconds < before:
+            # A late one, or a copy: it shows nothing.
             return ''
-        if now < self._odd.setdefault(_STATE, now) + _CONFIRMED:
+        gap = now - self._fitted_at.get(_STATE, now)
+        latest = max(self._running_times, default=seconds) + _AHEAD + _HURRY * self._pace * gap
+        if before <= seconds <= latest:
+            self._go_on(seconds, now, gap)
+            return ''
+        if not self._is_confirmed(_STATE, channels_since, now):
+            return ''
+        if seconds > before and gap - (now - self._odd[_STATE]) < _GAP:
+            # Nobody had the time to start another one: it hurries.
+            self._go_on(seconds, now, gap)
             return ''
         return f'it has been running for {seconds:.1f} s, before for {before:.1f} s'
+
+    def _is_confirmed(self, kind: str, channels_since: float, now: float) -> bool:
+        """Return whether what does not fit has not fitted for a while, and is no copy."""
+        since = self._odd.setdefault(kind, now)
+        return now >= since + _CONFIRMED and (
+            not self.identifies or channels_since >= self._fitted_at.get(kind, -math.inf))
+
+    def _fit(self, kind: str, now: float) -> None:
+        """Record that a reply of this kind fits."""
+        self._odd.pop(kind, None)
+        self._fitted_at[kind] = now
+
+    def _go_on(self, seconds: float, now: float, gap: float) -> None:
+        """Record a running time that fits."""
+        self._unseen.discard(_STATE)
+        self._fit(_STATE, now)
+        self._running_times.append(seconds)
+        self._measure_pace(seconds, now, gap)
 
     def _measure_pace(self, seconds: float, now: float, gap: float) -> None:
         """Learn how fast the running time goes, without gaps: as ours, or that of a simulator."""

@@ -17,8 +17,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 import math
-from typing import TypeVar
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions import machine
@@ -61,9 +61,6 @@ _PRESENT = State.ANSWERING, State.DOUBTED
 _LEAVING_SILENT = State.LEAVING_LOADING, State.LEAVING_AWAY
 _LEAVING = State.LEAVING, State.LEAVING_UNHEARD, *_LEAVING_SILENT
 _STARTED = *_PRESENT, *_WAITING, *_SILENT
-
-_T = TypeVar('_T')
-
 
 class Peer(machine.Peer):
     """
@@ -165,13 +162,14 @@ class Peer(machine.Peer):
 
     def hear(
         self, reply: xpc.Reply, says_state: bool, running_time: float | None, now: float, *,
-        unanswered: bool,
+        unanswered: bool, channels_since: float,
     ) -> Iterator[What]:
         """
         Yield what a reply shows about who has sent it.
 
         ``says_state`` if it is one with X-Plane's state, and maybe its running time;
-        ``unanswered`` if others are outstanding.
+        ``unanswered`` if others are outstanding; ``channels_since`` is since when its channel
+        can have been in use.
         """
         if self._has_stalled(now):
             self.identity.doubt()
@@ -187,9 +185,11 @@ class Peer(machine.Peer):
             self._unread = 0
             yield What.HEARD
         if isinstance(reply, xpc.PositionReply):
-            yield from self._judge(self.identity.hear_position, reply, now)
+            yield from self._judge(
+                partial(self.identity.hear_position, reply, channels_since), now)
         elif says_state:
-            yield from self._judge(self.identity.hear_time, running_time, now)
+            yield from self._judge(
+                partial(self.identity.hear_time, running_time, channels_since), now)
         if self.identity.is_odd:
             yield What.ODD
         elif self.state is State.DOUBTED and self.identity.is_known:
@@ -200,11 +200,17 @@ class Peer(machine.Peer):
         # When it was left, replies may have been on their way.
         return not self.is_leaving or now >= self._left_at + self._stall
 
-    def hear_report(self) -> Iterator[What]:
-        """Yield what the report about something given back shows: that the peer answers."""
+    def hear_report(
+        self, running_time: float | None, asked_at: float, now: float
+    ) -> Iterator[What]:
+        """Yield what the report about something given back, asked at that time, shows."""
         if self.is_leaving:
             self._unread = 0
             yield What.HEARD
+        if running_time is not None:
+            # Its channel was opened for it.
+            yield from self._judge(
+                partial(self.identity.hear_time, running_time, asked_at), now)
 
     def hear_beacon(self, beacon: xpc.Beacon, now: float) -> Iterator[What]:
         """Yield what a beacon shows about its sender."""
@@ -212,17 +218,15 @@ class Peer(machine.Peer):
             self._probe_from(now)
         if self.is_leaving and self.identity.is_its(beacon):
             yield What.MUTE
-        yield from self._judge(self.identity.hear_beacon, beacon, now)
+        yield from self._judge(partial(self.identity.hear_beacon, beacon), now)
 
-    def _judge(
-        self, hear: Callable[[_T, float], str], said: _T, now: float
-    ) -> Iterator[What]:
+    def _judge(self, hear: Callable[[float], str], now: float) -> Iterator[What]:
         """Yield that this is another X-Plane, if what it said shows that."""
-        if other := hear(said, now):
+        if other := hear(now):
             self.other = other
             self.identity.forget(now)
             yield What.OTHER
-            hear(said, now)
+            hear(now)
 
     def process(self, what: What, now: float) -> tuple[Do, ...]:
         """Let something happen; return what to do."""

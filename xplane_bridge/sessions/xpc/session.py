@@ -48,6 +48,7 @@ from xplane_bridge.sessions.xpc.items import CONTROLS, JOYSTICK_OVERRIDE, Key
 from xplane_bridge.sessions.xpc.outbox import Outbox
 from xplane_bridge.sessions.xpc.peer import Peer
 from xplane_bridge.sessions.xpc.requests import period_of, PROBE_CHANNEL, Requests
+from xplane_bridge.sessions.xpc.requests.checks import Checked
 from xplane_bridge.sessions.xpc.requests.polls import make_round_trip, RUNNING_TIME
 from xplane_bridge.sessions.xpc.requests.reads import batches
 from xplane_bridge.sessions.xpc.requests.watch import check_watched
@@ -337,27 +338,37 @@ class XpcSession(Session):
         serial = self._flow.answer(channel, now)
         self._outbox.has_read(self._flow.read_commands)
         said = self._requests.said(channel, reply)
-        running_time, reported = said or (None, {})
+        running_time = None if said is None else said.running_time
+        is_old = self._peer.identity.is_old(running_time)
         events = self._happen(self._peer.hear(
-            reply, said is not None, running_time, now,
-            unanswered=self._flow.unanswered), now)
-        if serial > self._read_by_peer and self._peer.identity.fits_known(
+            reply, said is not None, running_time, now, unanswered=self._flow.unanswered,
+            channels_since=self._requests.channels_since(channel)), now)
+        if serial > self._read_by_peer and not is_old and self._peer.identity.fits_known(
                 is_state=said is not None):
             self._read_by_peer = serial
-        if reported and not self._peer.identity.has_odd_state:
-            self._report(reported, now, serial)
+        if said is not None and not is_old and not self._peer.identity.has_odd_state:
+            self._report(said.reported, now, serial)
         if channel in self._requests.checks.asked:
-            events += self._happen(self._peer.hear_report(), now)
-            checked = self._requests.checks.hear(channel, reply)
-            if checked is not None and checked.is_before:
-                self._taken.read_before(checked.values)
-            elif checked is not None:
-                self._report(checked.values, now, checked.serial)
+            if (checked := self._requests.checks.hear(channel, reply)) is not None:
+                events += self._hear_checked(checked, now)
+        elif said is not None and self._peer.identity.is_odd:
+            # It waits for its own reply, or for that to the next one.
+            self.statistics.unexpected += 1
         else:
             heard = self._requests.hear(channel, reply, now)
             events += heard
             if heard and isinstance(heard[0], Telemetry):
                 self._hear_telemetry(heard, now, serial)
+        return events
+
+    def _hear_checked(self, checked: Checked, now: float) -> Sequence[Any]:
+        """Handle what was asked because of commands."""
+        events = self._happen(
+            self._peer.hear_report(checked.running_time, checked.asked_at, now), now)
+        if checked.is_before:
+            self._taken.read_before(checked.values)
+        elif not self._peer.identity.has_odd_state:
+            self._report(checked.values, now, checked.serial)
         return events
 
     def _hear_telemetry(self, heard: Sequence[Telemetry], now: float, serial: int) -> None:
@@ -442,7 +453,7 @@ class XpcSession(Session):
             case Do.CLOSE:
                 self._requests.checks.forget()
             case Do.HURRY:
-                self._requests.poll_now(now, first=True)
+                self._requests.ask_anew(now, self._peer.identity.known_at)
             case Do.TELL:
                 return [PeerReplaced(self._peer.other)]
             case _:

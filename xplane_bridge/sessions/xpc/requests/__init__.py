@@ -30,9 +30,9 @@ from xplane_bridge.sessions.xpc.flow import Flow
 from xplane_bridge.sessions.xpc.items import REPORTED
 from xplane_bridge.sessions.xpc.requests.checks import Checks
 from xplane_bridge.sessions.xpc.requests.others import Others
-from xplane_bridge.sessions.xpc.requests.polls import parts_of, StatePoll
+from xplane_bridge.sessions.xpc.requests.polls import parts_of, RUNNING_TIME, StatePoll
 from xplane_bridge.sessions.xpc.requests.reads import Reads
-from xplane_bridge.sessions.xpc.requests.telemetry import AircraftPoll
+from xplane_bridge.sessions.xpc.requests.telemetry import AircraftPoll, Said
 from xplane_bridge.sessions.xpc.requests.watch import Watch
 
 PROBE_CHANNEL = 'probe'
@@ -171,6 +171,11 @@ class Requests:
         for poll in self._polls[:1 if first else None]:
             poll.poll_now(now)
 
+    def ask_anew(self, now: float, since: float) -> None:
+        """Poll the first aircraft at once, where copies of replies from before do not come."""
+        for poll in self._polls[:1]:
+            poll.ask_anew(now, since)
+
     def _regrouped(self, closed: Sequence[str]) -> None:
         self._closing.extend(closed)
         self._polls: list[StatePoll] = [*self._alone, *self._others.polls]
@@ -183,12 +188,16 @@ class Requests:
 
     # Replies.
 
-    def said(
-        self, channel: str, reply: xpc.Reply
-    ) -> tuple[float | None, dict[str, tuple[float, ...]]] | None:
+    def said(self, channel: str, reply: xpc.Reply) -> Said | None:
         """Return AircraftPoll.said() of a reply with the state of an aircraft, else None."""
         poll = self._poll_of_stem.get(parts_of(channel)[0])
         return None if poll is None else poll.said(channel, reply)
+
+    def channels_since(self, channel: str) -> float:
+        """Return since when a channel can have been in use: copies reach only older ones."""
+        poll = self._poll_of_stem.get(parts_of(channel)[0])
+        asked = None if poll is None else poll.poll_on(channel)
+        return -math.inf if asked is None else asked.channels_since
 
     def hear(self, channel: str, reply: xpc.Reply, now: float) -> Sequence[Any]:
         """Handle a reply to anything but Checks; return the events that it completes."""
@@ -236,6 +245,8 @@ class Requests:
     def closed(self) -> list[str]:
         """Return the channels to close, since the last call."""
         closing, self._closing = self._closing, []
+        for poll in self._polls:
+            closing += poll.closed()
         return self.checks.closed() + closing + self.reads.close_given_up()
 
     # Requests.
@@ -276,10 +287,11 @@ class Requests:
         """
         Ask what X-Plane has of these datarefs, or poll it now; return the requests.
 
-        ``polling`` is False if nothing is polled any more.
+        ``polling`` is False if nothing is polled any more: then also how long X-Plane has been
+        running, which shows whether it is still the same.
         """
         if not polling:
-            names = names or REPORTED[:1]
+            names = (RUNNING_TIME, *(names or REPORTED[:1]))
         elif self.polls:
             names = tuple(name for name in names if name not in REPORTED)
         if names:

@@ -24,6 +24,7 @@ from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import Statistics
 from xplane_bridge.sessions.xpc.flow import Flow
 from xplane_bridge.sessions.xpc.items import HELD, THROTTLE
+from xplane_bridge.sessions.xpc.requests.polls import RUNNING_TIME
 from xplane_bridge.sessions.xpc.requests.reads import batches
 
 _LARGEST = 8
@@ -38,16 +39,23 @@ _Request = tuple[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Values of datarefs, asked for after so many commands, or before they are written."""
+    """
+    Values of datarefs, asked for at that time after so many commands, or before they are written.
+
+    With X-Plane's running time, if that was asked for too.
+    """
 
     values: Mapping[str, tuple[float, ...]]
+    asked_at: float
     serial: int
     is_before: bool
+    running_time: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
     names: tuple[str, ...]
+    asked_at: float
     serial: int
     is_before: bool
     ends_at: float
@@ -104,7 +112,7 @@ class Checks:
             channel = f'{"before" if is_before else "check"} {self._serial}'
             flow.charge(1, now)
             self.asked[channel] = _Asked(
-                batch, flow.sent_commands, is_before, now + 2.0 * self.patience)
+                batch, now, flow.sent_commands, is_before, now + 2.0 * self.patience)
             self._statistics.requests += 1
             requests.append((channel, xpc.encode(xpc.GetDatarefs(batch))))
             flow.ask(channel)
@@ -121,8 +129,10 @@ class Checks:
             self._statistics.unexpected += 1
             return None
         self._statistics.replies += 1
-        return Checked(
-            dict(zip(asked.names, reply.rows, strict=True)), asked.serial, asked.is_before)
+        values = dict(zip(asked.names, reply.rows, strict=True))
+        running_time = values.pop(RUNNING_TIME, ())
+        return Checked(values, asked.asked_at, asked.serial, asked.is_before,
+                       running_time[0] if running_time else None)
 
     def expire(self, now: float) -> None:
         """Wait no longer for what is not answered in time."""

@@ -39,6 +39,8 @@ _LONGEST_TIMEOUT = 3.0
 _LATE = 5.0
 # Polls of one kind, outstanding or late.
 _MOST = 128
+# How often they may get new channels because it is doubtful who answers, in seconds.
+_RENEWAL = 1.0
 
 # A frame that comes this often in a row is not a repeated frame, but a simulator whose time has
 # stopped.
@@ -70,6 +72,8 @@ class Poll:
     number: int
     sent_at: float
     replies: dict[str, Any]
+    # Since when its channel can have been in use: no copy of an earlier reply reaches it.
+    channels_since: float = -math.inf
     # Nobody waits for it any more: it has timed out, or its telemetry was given out.
     is_over: bool = False
     has_timed_out: bool = False
@@ -107,11 +111,20 @@ class StatePoll:
         self._last_number = 0
         self._standing = 0
         self._gap_before = self.pace.gap
+        self._renewed_at = -math.inf
 
     def close(self) -> list[str]:
-        """Return the channels to close, and which were in use."""
+        """Return all channels in use, to be closed."""
         used, self._used = self._used, set()
         return [stem + number for stem in self._requests for number in used]
+
+    def closed(self) -> list[str]:
+        """Return the channels to close, since the last call."""
+        closing = self._pool.closed()
+        if not closing:
+            return closing
+        self._used.difference_update(closing)
+        return [stem + number for stem in self._requests for number in closing]
 
     @property
     def waiting(self) -> bool:
@@ -139,7 +152,7 @@ class StatePoll:
         self._used.add(number)
         self._number += 1
         self._outstanding += 1
-        self._polls[number] = Poll(self._number, now, {})
+        self._polls[number] = Poll(self._number, now, {}, self._renewed_at)
         self.pace.sent(now)
         self._statistics.requests += self.cost
         return [(stem + number, request) for stem, request in self._requests.items()]
@@ -168,11 +181,28 @@ class StatePoll:
         """Make the next poll due at once."""
         self.pace.due = min(self.pace.due, now)
 
-    def suspend(self, due: float) -> None:
-        """Forget what is outstanding and what was learnt about the peer; restart at ``due``."""
+    def ask_anew(self, now: float, since: float) -> None:
+        """
+        Poll at once, on new channels: since then it is doubtful who answers on the old ones.
+
+        The plugin keeps something for each port that it has ever heard of, so this is not done
+        again and again.
+        """
+        if self._renewed_at < since and now >= self._renewed_at + _RENEWAL:
+            self._renew(now)
+        self.poll_now(now)
+
+    def _renew(self, now: float) -> None:
+        """Wait for none of the replies any more; poll on new channels from now on."""
         for poll in self._polls.values():
             poll.is_over = poll.is_void = True
         self._outstanding = 0
+        self._renewed_at = now
+        self._pool.renew()
+
+    def suspend(self, due: float) -> None:
+        """Forget what is outstanding and what was learnt about the peer; restart at ``due``."""
+        self._renew(due)
         self.pace.restart(due)
         self._last_time = None
         self._last_number = self._number

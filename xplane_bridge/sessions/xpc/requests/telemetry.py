@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.one_frame import is_same_place
@@ -36,6 +37,19 @@ class _State(dict[str, float]):
     """First values by name, and all values of arrays."""
 
     arrays: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """
+    What a reply says of X-Plane itself: its running time, if there is one, and the other reports.
+
+    ``asked_at`` is when that was asked.
+    """
+
+    running_time: float | None
+    reported: Mapping[str, tuple[float, ...]]
+    asked_at: float
 
 
 class AircraftPoll(StatePoll):
@@ -80,24 +94,18 @@ class AircraftPoll(StatePoll):
         """Record the arrival of values in a request shared with other aircraft."""
         self.leases.heard((self._position_name, *values), now)
 
-    def said(
-        self, channel: str, reply: xpc.Reply
-    ) -> tuple[float | None, dict[str, tuple[float, ...]]] | None:
-        """
-        Return X-Plane's running time, if a reply contains it, and the other reports.
-
-        None if it is not the state, or late.
-        """
+    def said(self, channel: str, reply: xpc.Reply) -> Said | None:
+        """Return what a reply says of X-Plane; None if it is not the state, or late."""
         if parts_of(channel)[0] != self.state_stem:
             return None
         poll = self.poll_on(channel)
         if poll is None or poll.has_timed_out:
             return None
         if not isinstance(reply, xpc.Datarefs) or len(reply.rows) != self._count:
-            return None, {}
+            return Said(None, {}, poll.sent_at)
         time = () if self._time_row is None else reply.rows[self._time_row]
-        return time[0] if time else None, dict(
-            zip(self._reported, reply.rows[len(self.names):], strict=True))
+        return Said(time[0] if time else None, dict(
+            zip(self._reported, reply.rows[len(self.names):], strict=True)), poll.sent_at)
 
     def suspend(self, due: float) -> None:
         """Forget what is outstanding and what was learnt about the peer; restart at ``due``."""

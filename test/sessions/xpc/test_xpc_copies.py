@@ -1,0 +1,161 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Datagrams of either side that come late, or again."""
+
+from collections import deque
+
+import pytest
+from scripted_xpc import (
+    CENTRED,
+    HELD,
+    names_of,
+    OVERRIDES,
+    RUNNING_TIME,
+    World,
+)
+
+from xplane_bridge.protocols import xpc
+from xplane_bridge.protocols.xpc import SimulationOp
+from xplane_bridge.sessions.base import Left, PeerState
+from xplane_bridge.sessions.xpc import PeerReplaced, Telemetry, XpcSession
+
+ALL = OVERRIDES | CENTRED
+
+
+class CopyingWorld(World):
+    """A world that keeps the last replies and commands, so that they can come again."""
+
+    def __init__(self, session, **options):
+        self.replies, self.given = deque(maxlen=40), []
+        super().__init__(session, **options)
+
+    def _receive(self, channel, data):
+        self.replies.append((channel, data))
+        super()._receive(channel, data)
+
+    def _arrive(self, channel, data):
+        if channel == 'command':
+            self.given.append(data)
+        super()._arrive(channel, data)
+
+    def hear_again(self, replies, apart=0.004):
+        """Let the session receive replies again, one after the other; let that time pass."""
+        for number, (channel, data) in enumerate(replies):
+            self.at(self.now + apart * number, self._hear_again, channel, data)
+        self.run(apart * len(replies))
+
+    def _hear_again(self, channel, data):
+        if channel in self.open:
+            World._receive(self, channel, data)
+
+    def read_again(self, tag, *, after=0.0):
+        """Let the plugin read the first command of that tag again, in some seconds."""
+        data = next(data for data in self.given if data[:4] == tag)
+        self.at(self.now + after, World._arrive, self, 'command', data)
+
+    def told(self, kind):
+        """Return the events of one kind."""
+        return [event for _, event in self.events if isinstance(event, kind)]
+
+
+def started(*, rate=50.0, **options):
+    session = XpcSession({0: names_of(0, RUNNING_TIME)}, rate=rate)
+    world = CopyingWorld(session, datarefs=ALL, **options)
+    world.call(session.start)
+    world.run(1.0)
+    return session, world
+
+
+def taking(**options):
+    """Return a session that has taken what there is, all of it shown, and its world."""
+    session, world = started(**options)
+    world.call(session.take_joystick)
+    world.call(session.set_controls, {'elevator': 0.4, 'throttle': 0.5})
+    world.call(session.send, xpc.Simulation(SimulationOp.PAUSE))
+    world.run(0.5)
+    assert world.datarefs[HELD] == (1.0,) * 20
+    return session, world
+
+
+# Replies.
+
+@pytest.mark.parametrize(('rate', 'apart'), [(0.0, 0.004), (50.0, 0.004), (10.0, 0.02)])
+@pytest.mark.parametrize('bursts', [(40, 20), (20,)])
+@pytest.mark.parametrize('later', [0.7, 2.0])
+def test_old_replies_again_are_no_other_xplane(rate, bursts, apart, later):
+    session, world = taking(rate=rate)
+    taken = session.taken
+    old = list(world.replies)
+    world.run(later)
+    for count in bursts:
+        world.hear_again(old[-count:], apart)
+    world.run(1.0)
+    assert (world.told(PeerReplaced), session.taken) == ([], taken)
+    assert session.peer_state is PeerState.ANSWERING
+    world.call(session.stop)
+    world.run(4.0)
+    assert (session.left, world.datarefs) == (Left(), ALL)
+
+
+def test_old_replies_after_an_outage_do_not_show_who_answers():
+    session, world = taking()
+    world.loss = 1.0
+    old = list(world.replies)
+    world.run(2.0)
+    world.loss = 0.0
+    world.call(session.release)
+    world.hear_again(old)
+    world.run(1.0)
+    assert (world.told(PeerReplaced), session.owed, world.datarefs) == ([], (), ALL)
+
+
+def test_old_replies_are_no_telemetry():
+    _, world = taking()
+    old = list(world.replies)
+    world.run(2.0)
+    world.events.clear()
+    world.hear_again(old)
+    world.run(0.5)
+    frames = [event.values['plane0/frame'] for event in world.told(Telemetry)]
+    assert frames == sorted(frames)
+
+
+def test_an_xplane_that_was_started_again_is_known_once_though_old_replies_follow():
+    session, world = taking()
+    old = list(world.replies)
+    world.restart(0.3)
+    world.run(1.0)
+    assert len(world.told(PeerReplaced)) == 1
+    for _ in range(4):
+        world.hear_again(old)
+    world.run(1.0)
+    assert len(world.told(PeerReplaced)) == 1
+    assert session.taken == ()
+
+
+def test_old_reports_neither_show_nor_take_away():
+    session, world = started()
+    old = list(world.replies)
+    world.call(session.take_joystick)
+    world.call(session.set_controls, {'throttle': 0.5})
+    world.run(0.3)
+    assert set(session.taken) == {'throttle', 'joystick'}
+    # In these it was not taken yet.
+    world.hear_again(old)
+    assert set(session.taken) == {'throttle', 'joystick'}
+    world.lose_commands(1000)
+    world.call(session.release)
+    world.hear_again(old)
+    assert set(session.owed) == {'throttle', 'joystick'}
