@@ -20,10 +20,13 @@ import pytest
 from scripted_xpc import (
     CENTRED,
     HELD,
+    JOYSTICK,
     names_of,
     OVERRIDES,
     RUNNING_TIME,
+    THROTTLE,
     World,
+    YOKES,
 )
 
 from xplane_bridge.protocols import xpc
@@ -31,7 +34,8 @@ from xplane_bridge.protocols.xpc import SimulationOp
 from xplane_bridge.sessions.base import Left, PeerState
 from xplane_bridge.sessions.xpc import PeerReplaced, Telemetry, XpcSession
 
-ALL = OVERRIDES | CENTRED
+FLIGHT_DIRECTOR = 'sim/operation/override/override_flightdir'
+ALL = OVERRIDES | CENTRED | {FLIGHT_DIRECTOR: (0.0,)}
 
 
 class CopyingWorld(World):
@@ -159,3 +163,147 @@ def test_old_reports_neither_show_nor_take_away():
     world.call(session.release)
     world.hear_again(old)
     assert set(session.owed) == {'throttle', 'joystick'}
+
+
+# Commands.
+
+def test_a_command_that_comes_again_after_the_neutral_is_undone():
+    session, world = taking()
+    world.call(session.centre)
+    world.run(0.2)
+    assert session.owed == ()
+    for later in (0.1, 0.6, 2.0, 8.0):
+        world.read_again(b'CTRL', after=later)
+        world.run(later + 0.2)
+        assert (world.datarefs[YOKES['elevator']], session.owed) == ((0.0,), ())
+    # What else it has set is taken, as it was.
+    assert world.datarefs[THROTTLE] == (0.5,)
+
+
+@pytest.mark.parametrize('later', [0.1, 0.6, 2.2])
+@pytest.mark.parametrize('tag', [b'CTRL', b'SIMU', b'DREF'])
+def test_a_command_that_comes_again_after_the_release_is_undone(tag, later):
+    session, world = taking()
+    world.run(0.2)
+    world.call(session.release)
+    world.read_again(tag, after=later)
+    world.read_again(tag, after=later + 0.05)
+    world.run(later + 0.5)
+    assert (session.taken, session.owed, session.foreign, world.datarefs) == ((), (), (), ALL)
+
+
+@pytest.mark.parametrize('later', [0.02, 0.3, 2.3])
+def test_a_command_that_comes_again_after_the_end_is_undone(later):
+    session, world = taking()
+    world.call(session.stop)
+    for tag in (b'CTRL', b'SIMU', b'DREF'):
+        world.read_again(tag, after=later)
+    world.run(later + 0.01)
+    assert session.leaving
+    world.run(4.0)
+    assert (session.leaving, session.left, world.datarefs) == (False, Left(), ALL)
+
+
+def test_an_override_that_is_not_polled_is_given_back_again_too():
+    session, world = started()
+    world.call(session.send, xpc.SetDatarefs(((FLIGHT_DIRECTOR, (1.0,)),)))
+    world.run(0.3)
+    assert session.taken == (FLIGHT_DIRECTOR,)
+    world.call(session.release)
+    world.read_again(b'DREF', after=2.0)
+    world.run(2.6)
+    assert (session.owed, world.datarefs) == ((), ALL)
+    # Nothing is asked about it any more.
+    world.run(1.0)
+    world.sent.clear()
+    world.run(1.0)
+    assert not [channel for _, channel, _ in world.sent if channel.startswith('check')]
+
+
+def test_a_text_that_comes_again_is_cleared_again():
+    session, world = started()
+    world.call(session.send, xpc.Text(0, 0, 'hello'))
+    world.run(0.3)
+    world.call(session.release)
+    world.run(2.0)
+    assert session.owed == ()
+    world.read_again(b'TEXT', after=0.5)
+    world.run(1.0)
+    texts = [data for _, data in world.commands if data[:4] == b'TEXT']
+    assert b'hello' not in texts[-1]
+    world.run(3.0)
+    assert len([data for _, data in world.commands if data[:4] == b'TEXT']) == len(texts)
+
+
+def test_an_old_command_that_comes_again_does_not_replace_a_newer_one():
+    session, world = started()
+    world.call(session.set_controls, {'elevator': 0.4, 'throttle': 0.5})
+    world.run(0.3)
+    world.call(session.set_controls, {'elevator': 0.1, 'throttle': 0.75})
+    world.run(0.3)
+    world.read_again(b'CTRL')
+    world.run(0.5)
+    assert world.datarefs[YOKES['elevator']] == (pytest.approx(0.1),)
+    assert world.datarefs[THROTTLE] == (0.75,)
+    assert set(session.taken) == {'elevator', 'throttle'}
+
+
+def test_what_others_set_after_it_was_given_back_is_theirs():
+    session, world = taking()
+    world.call(session.release)
+    world.run(0.3)
+    world.datarefs[YOKES['elevator']], world.datarefs[THROTTLE] = (0.25,), (0.7,)
+    world.run(4.0)
+    # So much later a pause, or the joystick, is not ours either.
+    world.datarefs[JOYSTICK], world.datarefs[HELD] = (1.0,), (1.0,) * 20
+    world.run(2.0)
+    assert world.datarefs[YOKES['elevator']] == (0.25,)
+    assert (world.datarefs[THROTTLE], world.datarefs[JOYSTICK]) == ((0.7,), (1.0,))
+    assert session.foreign == ('joystick', 'throttle', *session.foreign[2:])
+    world.call(session.stop)
+    world.run(0.1)
+    assert not session.leaving
+
+
+def test_a_stop_long_after_the_last_command_is_as_short_as_ever():
+    session, world = taking()
+    world.run(3.0)
+    world.call(session.stop)
+    world.run(0.1)
+    assert (session.leaving, session.left, world.datarefs) == (False, Left(), ALL)
+
+
+def test_one_that_shows_it_and_is_gone_is_told_without_an_error():
+    session, world = taking()
+    world.call(session.stop)
+    world.run(0.3)
+    assert (session.leaving, session.owed) == (True, ())
+    world.restart(1e9)
+    world.run(4.0)
+    assert not session.leaving
+    assert set(session.left.owed) == {'joystick', 'elevator', 'throttle', 'pause of all'}
+    assert 'has shown that it was given back' in session.left.reason
+    assert not session.left.is_error
+
+
+def test_one_that_is_away_has_nothing_to_be_watched():
+    session, world = taking()
+    world.call(session.release)
+    world.run(0.3)
+    world.restart(1e9)
+    world.run(1.5)
+    assert session.peer_state is PeerState.AWAY
+    world.call(session.stop)
+    assert (session.leaving, session.left) == (False, Left())
+
+
+def test_one_report_alone_does_not_show_that_others_have_it():
+    session, world = taking()
+    world.datarefs[JOYSTICK] = (0.0,)
+    world.run(0.01)
+    world.datarefs[JOYSTICK] = (1.0,)
+    world.run(0.5)
+    assert 'joystick' in session.taken
+    world.datarefs[JOYSTICK] = (0.0,)
+    world.run(0.1)
+    assert 'joystick' not in session.taken

@@ -123,9 +123,13 @@ def test_a_pause_of_all_is_over_when_the_last_aircraft_goes_on():
     book = taken(xpc.Simulation(SimulationOp.PAUSE), reported={HELD: NOBODY})
     assert book.names == ('pause of all',)
     book.report({HELD: (1.0,) * 20})
-    book.report({HELD: held(7)})
+    for _ in range(2):
+        assert book.names == ('pause of all',)
+        book.report({HELD: held(7)})
     assert book.names == ('pause of aircraft 7',)
-    book.report({HELD: NOBODY})
+    for _ in range(2):
+        assert book
+        book.report({HELD: NOBODY})
     assert not book
 
 
@@ -133,6 +137,7 @@ def test_a_pause_of_one_is_over_when_that_aircraft_goes_on():
     book = taken(xpc.Simulation(SimulationOp.PAUSE_AIRCRAFT + 3), reported={HELD: NOBODY})
     book.report({HELD: held(3, 5)})
     assert book.foreign_names == ('pause of aircraft 5',)
+    book.report({HELD: held(5)})
     book.report({HELD: held(5)})
     assert not book
 
@@ -254,12 +259,12 @@ def started(**options):
 def test_nothing_is_asked_after_what_was_taken_is_shown_to_be_given_back():
     session, world = started(datarefs=OVERRIDES | CENTRED)
     world.call(session.set_controls, {'elevator': 0.5})
-    world.run(0.1)
+    world.run(3.0)
     world.sent.clear()
     world.call(session.stop)
     assert session.peer_state is PeerState.LEAVING
     assert session.owed == ('elevator',)
-    world.run(3.0)
+    world.run(0.1)
     assert [channel for _, channel, _ in world.sent] == ['command', 'check 1']
     assert session.peer_state is PeerState.UNKNOWN
     assert world.datarefs == OVERRIDES | CENTRED

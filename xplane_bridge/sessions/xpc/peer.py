@@ -112,6 +112,11 @@ class Peer(machine.Peer):
         self.is_doubted = self.state in (State.WAITING_LONG, State.DOUBTED)
 
     @property
+    def is_there(self) -> bool:
+        """Return whether it answers, or its beacons come."""
+        return self.state in _PRESENT or self.state is State.LOADING
+
+    @property
     def has_stopped_answering(self) -> bool:
         """Return whether it is silent, and has answered since the start."""
         return self.is_silent and self._has_answered
@@ -361,11 +366,21 @@ class Peer(machine.Peer):
         self._unread += count
         self._gave_at = now
 
-    def look_back(self, owed: tuple[str, ...], timeout: float) -> Left:
-        """Return how the conversation has ended, with what is owed."""
-        if not owed:
-            return Left()
+    def look_back(
+        self, owed: tuple[str, ...], unsettled: tuple[str, ...], timeout: float
+    ) -> Left:
+        """
+        Return how the conversation has ended, with what is owed.
+
+        ``unsettled`` was shown to be given back, and may have been taken since by a late datagram.
+        """
         where = f'X-Plane at {self._address}'
+        if not owed and self._before is State.LEAVING_AWAY:
+            return Left()
+        if not owed:
+            return Left(unsettled, f'{where} has shown that it was given back, and has not '
+                        'answered since; if it still runs, and a datagram has come late, '
+                        f'{_UNDO}') if unsettled else Left()
         if self._before is State.LEAVING:
             return Left(owed, f'{where} answers, but does not show within {timeout:g} s '
                         f'that it was given back; to undo it, {_UNDO}', is_error=True)

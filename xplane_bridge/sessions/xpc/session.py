@@ -60,6 +60,11 @@ _COMMAND_CHANNEL = 'command'
 
 _SMALLEST_BUDGET = 10.0
 
+# How often X-Plane is asked for what was given back and is not polled, as long as a datagram may
+# come late that takes it; and how much longer than that it is waited for the last reply.
+_GUARD_PERIOD = 0.3
+_SETTLING = 0.4
+
 
 class XpcSession(Session):
     """
@@ -123,6 +128,9 @@ class XpcSession(Session):
         self._outbox = Outbox(self._tickets, lifetime)
         self._taken = Taken(repeats=not lockstep)
         self._leave_until = 0.0
+        self._is_extended = False
+        # When to ask again for what was given back and is not polled.
+        self._guard_at = 0.0
         # How many commands the X-Plane that is known has read: its successor cannot have.
         self._read_by_peer = 0
         # When something is due, apart from what the peer shows.
@@ -192,8 +200,10 @@ class XpcSession(Session):
 
         Even to a silent X-Plane: one that is loading reads it when it resumes.
         """
+        # Nobody can take anything again there.
+        is_away = not self._peer.is_there
         self._expired += self._happen([What.STOP], now, 'the node was deactivated')
-        if not self._taken.owed:
+        if not self._taken.owed and (is_away or self._is_settled):
             self._expired += self._happen([What.SHOWN], now)
 
     def send(
@@ -347,7 +357,7 @@ class XpcSession(Session):
                 is_state=said is not None):
             self._read_by_peer = serial
         if said is not None and not is_old and not self._peer.identity.has_odd_state:
-            self._report(said.reported, now, serial)
+            self._report(said.reported, now, serial, said.asked_at)
         if channel in self._requests.checks.asked:
             if (checked := self._requests.checks.hear(channel, reply)) is not None:
                 events += self._hear_checked(checked, now)
@@ -368,7 +378,7 @@ class XpcSession(Session):
         if checked.is_before:
             self._taken.read_before(checked.values)
         elif not self._peer.identity.has_odd_state:
-            self._report(checked.values, now, checked.serial)
+            self._report(checked.values, now, checked.serial, checked.asked_at)
         return events
 
     def _hear_telemetry(self, heard: Sequence[Telemetry], now: float, serial: int) -> None:
@@ -379,13 +389,14 @@ class XpcSession(Session):
                 self._turns.hear(event.vehicle, values.get(RUNNING_TIME))
         # What is commanded of the others is among their values.
         if heard[0].vehicle and (shown := self._taken.shown_in(values)):
-            self._report(shown, now, serial)
+            # A copy may pass for the reply to this poll, so it settles nothing.
+            self._report(shown, now, serial, -math.inf)
 
     def _report(
-        self, values: Mapping[str, tuple[float, ...]], now: float, serial: int
+        self, values: Mapping[str, tuple[float, ...]], now: float, serial: int, asked_at: float
     ) -> None:
-        """Compare what was taken with what X-Plane reports, asked after so many commands."""
-        self._taken.report(values, now, serial)
+        """Compare what was taken with what X-Plane, asked after so many commands, reports."""
+        self._taken.report(values, now, serial, asked_at, self.release_timeout)
         for awaited in self._outbox.awaited(serial):
             shown = self._taken.shows(awaited.pauses)
             if shown is not False:
@@ -446,9 +457,12 @@ class XpcSession(Session):
                 self._taken.disown(self._read_by_peer, now)
             case Do.LEAVE:
                 self._leave_until = now + self.release_timeout
+                self._is_extended = False
                 self._taken.give_back(now)
             case Do.LOOK_BACK:
-                self._left = self._peer.look_back(self._taken.owed, self.release_timeout)
+                self._left = self._peer.look_back(
+                    self._taken.owed, self._taken.names_of_unsettled(self.release_timeout),
+                    self.release_timeout)
                 self._taken.clear()
             case Do.CLOSE:
                 self._requests.checks.forget()
@@ -489,6 +503,8 @@ class XpcSession(Session):
             self._requests.checks.expire(now)
         if self._taken.wishes and self._peer.answers(now):
             self._send_again(now, outgoing)
+        if self._taken.has_returned and self._peer.answers(now):
+            self._guard(now, outgoing)
         if self._outbox:
             self._send_commands(now, outgoing)
         if self._requests.checks.asked:
@@ -498,16 +514,41 @@ class XpcSession(Session):
         """Give back again, until X-Plane shows it or time is up."""
         if self._peer.may_give_back:
             self._send_again(now, outgoing)
-        if not outgoing and self._taken.owed and now >= self._peer.ask_again_at:
-            self._ask_again((), now, outgoing)
+        is_given, is_settled = not self._taken.owed, self._is_settled
+        if is_given and not self._is_extended:
+            # What comes late is seen a little later.
+            self._is_extended = True
+            self._leave_until = max(
+                self._leave_until, self._taken.late_until(self.release_timeout)
+                + max(_SETTLING, 2.0 * self._requests.checks.patience))
+        if not outgoing and not (is_given and is_settled) and now >= self._peer.ask_again_at:
+            self._ask_again(
+                self._taken.unsettled(self.release_timeout) if is_given else (), now, outgoing)
         if outgoing:
             self._peer.gave_back(len(outgoing), now)
-        if not self._taken.owed:
+        if is_given and is_settled:
             self._expired += self._happen([What.SHOWN], now)
         elif now >= self._leave_until:
             self._expired += self._happen([What.EXPIRED], now)
         else:
             self._due += [self._leave_until, self._peer.ask_again_at]
+
+    @property
+    def _is_settled(self) -> bool:
+        """Return whether nothing that was given back can be taken by a late datagram any more."""
+        return not self._taken.has_returned or not self._taken.unsettled(self.release_timeout)
+
+    def _guard(self, now: float, outgoing: list[Outgoing]) -> None:
+        """Ask whether a late datagram has taken again what was given back and is not polled."""
+        names = self._requests.unpolled(
+            self._taken.datarefs_of(self._taken.unsettled(self.release_timeout)))
+        if not names:
+            return
+        if now >= self._guard_at:
+            self._guard_at = now + _GUARD_PERIOD
+            self._request(
+                self._requests.check(names, now, self._flow, polling=True), now, outgoing)
+        self._due.append(self._guard_at)
 
     def _send_again(self, now: float, outgoing: list[Outgoing]) -> None:
         """Send what X-Plane shall have in the end and does not show."""

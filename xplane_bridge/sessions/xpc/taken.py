@@ -16,13 +16,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+import math
 from typing import Any
 
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
+from xplane_bridge.sessions.base import RELEASE_TIMEOUT
 from xplane_bridge.sessions.ledger import Entry, Held, Ledger, name_of
 from xplane_bridge.sessions.xpc.items import (
     aims_of,
@@ -46,10 +48,17 @@ from xplane_bridge.sessions.xpc.items import (
     TOE_BRAKES,
     Values,
 )
-from xplane_bridge.sessions.xpc.wishes import same, Wish
+from xplane_bridge.sessions.xpc.wishes import last_wish, same, Wish
+from xplane_bridge.sessions.xpc.written import Written
 
-# How many written values of one surface may still turn up in a report.
-_OURS = 64
+
+@dataclass(frozen=True, slots=True)
+class _Returned:
+    """How an item was given back, what it was before, and after how many commands."""
+
+    values: Values
+    before: Values | None
+    serial: int
 
 
 class Taken:
@@ -58,8 +67,11 @@ class Taken:
 
     Each deflected surface is given back centred; overrides and pauses as they were before. What
     X-Plane reports counts: each value is a Wish until a report shows it, and what was given back
-    is owed until then. A value that was seen as we left it and has changed since now belongs to
-    another client. Without ``repeats`` what is taken is sent once.
+    is owed until then. A value that was seen as we left it and has changed since, in two reports,
+    now belongs to another client. Without ``repeats`` what is taken is sent once.
+
+    A datagram that comes late or again may undo what was shown: see Written. What it has written
+    is set right, also long after it was given back; other values are others'.
 
     An X-Plane that was started again may have read what was sent to the one before: that counts
     as taken from it until its report shows that it was not.
@@ -78,8 +90,11 @@ class Taken:
         self._wanted: dict[Key, Values] = {}
         self._seen: set[Key] = set()
         self._unshown: dict[Key, float] = {}
-        # Values of surfaces and brakes that were written and may still be reported.
-        self._ours: dict[Key, deque[float]] = {}
+        # What was seen to be otherwise, since when: another client has it if it is so again.
+        self._otherwise: dict[Key, float] = {}
+        # Values that were sent, and what was given back and is shown, while they may still come.
+        self._written = Written()
+        self._returned: dict[Key, _Returned] = {}
         # Up to which command each was taken, and what may have been taken of another X-Plane.
         self._taken_at: dict[Key, int] = {}
         self._doubtful: dict[Key, int] = {}
@@ -121,9 +136,10 @@ class Taken:
         """Forget everything: nothing is taken any more."""
         for part in (
                 self._ledger, self._reported, self._checked, self.wishes, self._wanted,
-                self._seen, self._unshown, self._ours, self._taken_at, self._doubtful,
-                self._before):
+                self._seen, self._unshown, self._otherwise, self._returned, self._taken_at,
+                self._doubtful, self._before):
             part.clear()
+        self._written.keep(())
 
     def disown(self, serial: int, now: float) -> None:
         """
@@ -135,14 +151,15 @@ class Taken:
         entries = [
             entry for held in Held for entry in self._ledger.entries(held=held)
             if self._taken_at[entry.vehicle, entry.value] > serial]
-        taken_at, wanted, ours = self._taken_at.copy(), self._wanted.copy(), self._ours.copy()
+        taken_at, wanted, written = self._taken_at.copy(), self._wanted.copy(), self._written
+        self._written = Written()
         self.clear()
+        self._written = written
+        written.keep([(entry.vehicle, entry.value) for entry in entries])
         for entry in entries:
             key = (entry.vehicle, entry.value)
             self._ledger.take(*key, _fresh(entry))
             self._taken_at[key] = taken_at[key]
-            if key in ours:
-                self._ours[key] = ours[key]
             if key in wanted:
                 self._wanted[key] = wanted[key]
                 self._doubtful[key] = taken_at[key]
@@ -210,6 +227,9 @@ class Taken:
                     self._wish(key, values, now)
             if key in self.wishes:
                 self.wishes[key].sent(now, serial, patience)
+            if self._is_known(key):
+                # A text has no value.
+                self._written.note(key, values if values or not takes else (1.0,), now)
         return pauses
 
     def wants_joystick(self) -> bool:
@@ -267,8 +287,8 @@ class Taken:
         self._wanted[key] = values
         self._seen.discard(key)
         self._doubtful.pop(key, None)
-        if key[1] in MOVED:
-            self._ours.setdefault(key, deque(maxlen=_OURS)).append(values[0])
+        self._returned.pop(key, None)
+        self._otherwise.pop(key, None)
         if repeats and values:
             self._wish(key, values, now)
         else:
@@ -412,6 +432,7 @@ class Taken:
         """Record that messages() of these items were sent."""
         for key in keys:
             self.wishes[key].sent(now, serial, patience)
+            self._written.note(key, self.wishes[key].values, now)
             if key in self._ledger:
                 self._taken_at[key] = serial
 
@@ -430,79 +451,157 @@ class Taken:
     # Reports.
 
     def report(
-        self, values: Mapping[str, Values], now: float = 0.0, serial: int | None = None
+        self, values: Mapping[str, Values], now: float = 0.0, serial: int | None = None,
+        asked_at: float | None = None, timeout: float = RELEASE_TIMEOUT,
     ) -> None:
         """
         Compare what was taken, and what was given back, with what X-Plane reports.
 
-        ``serial`` is how many commands were sent before it was asked for, None for all of them.
+        ``serial`` is how many commands were sent before it was asked for, None for all of them,
+        and ``asked_at`` when that was, None for now. A datagram may take ``timeout`` seconds.
         """
+        asked_at = now if asked_at is None else asked_at
         for name, row in values.items():
             if row:
                 (self._reported if name in REPORTED else self._checked)[name] = row
         for key, wish in list(self.wishes.items()):
-            if serial is not None and serial < wish.serial or not wish.times:
-                continue
-            name, place = place_of(key)
-            if key[1] == TEXT:
-                if wish.is_waiting:
-                    self._end(key)
-            elif name in values:
-                self._compare(key, wish, values[name][place:], now)
+            if wish.times and (serial is None or serial >= wish.serial):
+                self._compare(key, wish, values, now, asked_at, timeout)
         for key in [*self._wanted] if self._wanted else ():
             if key not in self.wishes:
-                self._watch(key, values, serial)
+                self._watch(key, values, serial, now, asked_at, timeout)
+        for key in [*self._returned] if self._returned else ():
+            self._guard(key, values, serial, now, asked_at, timeout)
 
-    def _compare(self, key: Key, wish: Wish, row: Values, now: float) -> None:
+    def _compare(
+        self, key: Key, wish: Wish, values: Mapping[str, Values], now: float, asked_at: float,
+        timeout: float,
+    ) -> None:
+        """Compare what an item shall be with what is reported of it."""
+        name, place = place_of(key)
+        if key[1] == TEXT:
+            if wish.is_waiting:
+                self._end(key, wish, asked_at)
+                # Once more when no other text can come any more.
+                until = self._written.until(key, (), timeout)
+                if now < until:
+                    self.wishes[key] = last_wish(now, until)
+            return
+        if name not in values:
+            return
+        row = values[name][place:]
         # An empty row: this X-Plane has no such value, so nothing was taken.
         if not row or wish.shown_by(row):
-            self._end(key)
+            self._end(key, wish, asked_at)
         elif key[1] in MOVED:
-            is_ours = any(same(row[0], value) for value in self._ours.get(key, row))
+            is_ours = self._written.may_be_ours(key, row, wish.values)
             if not self._is_owed(key):
                 # The newest was not shown yet, but an earlier one: X-Plane follows.
                 wish.since = now if is_ours else wish.since
             elif not is_ours:
                 # Somebody else moves it: the user's joystick.
-                self._end(key)
+                self._end(key, wish, asked_at)
 
-    def _end(self, key: Key) -> None:
-        """End a wish: X-Plane shows it."""
+    def _end(self, key: Key, wish: Wish, asked_at: float) -> None:
+        """End a wish: X-Plane, asked at that time, shows it."""
         self.wishes.pop(key, None)
         self._unshown.pop(key, None)
-        if self._is_owed(key):
-            self._forget(key)
+        owed = [entry for entry in self._ledger.entries(key[0], held=Held.OWED)
+                if entry.value == key[1]]
+        if owed:
+            self._strike(key)
+            if wish.values:
+                self._returned[key] = _Returned(wish.values, owed[0].before, wish.serial)
         elif key in self._wanted:
             self._seen.add(key)
-        if key in self._ours:
-            self._ours[key].clear()
-            self._ours[key].extend(self._wanted.get(key, ()))
+        self._written.show(key, asked_at)
 
-    def _watch(self, key: Key, values: Mapping[str, Values], serial: int | None) -> None:
+    def _watch(
+        self, key: Key, values: Mapping[str, Values], serial: int | None, now: float,
+        asked_at: float, timeout: float,
+    ) -> None:
         """Notice that what is taken was taken by somebody else, or is shown at last."""
         name, place = place_of(key)
         row = values.get(name, ())[place:]
         if not row or serial is not None and serial < self._doubtful.get(key, 0):
             return
+        wanted = self._wanted[key]
         if key in self._doubtful:
             del self._doubtful[key]
             if not self._is_ours(key, row):
                 self._forget(key)
-        elif all(map(same, row, self._wanted[key])):
+        elif all(map(same, row, wanted)):
             self._seen.add(key)
             self._unshown.pop(key, None)
+            self._otherwise.pop(key, None)
+            self._written.show(key, asked_at)
+        elif serial is not None and serial < self._taken_at[key]:
+            return
+        elif self._repeats and self._written.is_late(key, row, wanted, timeout):
+            self._wish(key, wanted, now)
         elif key in self._seen and key[1] not in MOVED:
+            if asked_at >= self._otherwise.get(key, math.inf):
+                self._forget(key)
+            else:
+                self._otherwise.setdefault(key, now)
+
+    def _guard(
+        self, key: Key, values: Mapping[str, Values], serial: int | None, now: float,
+        asked_at: float, timeout: float,
+    ) -> None:
+        """Notice that what was given back was taken again by a datagram that came late."""
+        name, place = place_of(key)
+        row = values.get(name, ())[place:]
+        given = self._returned[key]
+        if not row or serial is not None and serial < given.serial:
+            return
+        if self._written.is_late(key, row, given.values, timeout):
+            del self._returned[key]
+            self._ledger.take(*key, given.before)
+            self._ledger.owe(key[0], (key[1],))
+            self._taken_at[key] = given.serial
+            self.wishes[key] = Wish(given.values, now, again_at=now)
+            return
+        self._written.show(key, asked_at)
+        if self._written.is_settled(key, given.values, timeout) and (
+                not self._written.may_come(key)):
             self._forget(key)
+
+    def unsettled(self, timeout: float) -> list[Key]:
+        """Return what was given back, and may be taken again by a datagram that comes late."""
+        keys = [key for key, given in self._returned.items()
+                if not self._written.is_settled(key, given.values, timeout)]
+        return keys + [key for key in self.wishes if key[1] == TEXT]
+
+    @property
+    def has_returned(self) -> bool:
+        """Return whether anything may be unsettled."""
+        return bool(self._returned or self.wishes)
+
+    def names_of_unsettled(self, timeout: float) -> tuple[str, ...]:
+        """Return the names of what is unsettled, for people."""
+        return names_of([Entry(*key) for key in self.unsettled(timeout)])
+
+    def late_until(self, timeout: float) -> float:
+        """Return until when something of this may be taken again, at the latest."""
+        return max((
+            self._written.until(key, given.values, timeout)
+            for key, given in self._returned.items()), default=0.0)
 
     def _is_ours(self, key: Key, row: Values) -> bool:
         """Return whether an X-Plane that was just started has this because of us."""
-        if key[1] in MOVED:
-            return any(same(row[0], value) for value in self._ours[key])
         wanted = self._wanted[key]
+        if key[1] in MOVED:
+            return self._written.was_sent(key, row[:1])
         # Of several commands it may have read the first ones only.
         return any(value > 0.0 for value in row[:len(wanted)]) or all(map(same, row, wanted))
 
     def _forget(self, key: Key) -> None:
+        self._strike(key)
+        self._written.forget(key)
+
+    def _strike(self, key: Key) -> None:
+        """Count an item as neither taken nor owed."""
         self._ledger.forget(*key)
         self._taken_at.pop(key, None)
         self._doubtful.pop(key, None)
@@ -510,7 +609,8 @@ class Taken:
         self._wanted.pop(key, None)
         self._unshown.pop(key, None)
         self._seen.discard(key)
-        self._ours.pop(key, None)
+        self._otherwise.pop(key, None)
+        self._returned.pop(key, None)
 
     def shown_in(self, values: Mapping[str, float]) -> dict[str, Values]:
         """Return what some values say of the surfaces of other aircraft that are commanded."""

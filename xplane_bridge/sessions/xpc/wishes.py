@@ -34,7 +34,7 @@ class Wish:
     """
     Absolute values of one item, and what was done for them.
 
-    ``serial`` is the number of commands sent when it was sent last: only a report that was asked
+    ``serial`` is the number of commands sent when it was first sent: only a report that was asked
     for after it counts.
     """
 
@@ -52,8 +52,9 @@ class Wish:
             _UNREPORTED_AGAIN)
         wait = max(patience, wait)
         self.again_at = now + wait
+        if not self.times:
+            self.serial = serial
         self.times += 1
-        self.serial = serial
 
     @property
     def is_waiting(self) -> bool:
@@ -63,6 +64,11 @@ class Wish:
     def shown_by(self, row: tuple[float, ...]) -> bool:
         """Return whether a report has these values."""
         return len(row) >= len(self.values) and all(map(same, row, self.values))
+
+
+def last_wish(now: float, at: float) -> Wish:
+    """Return the wish for something that X-Plane does not report, to be sent once more then."""
+    return Wish((), now, times=_UNREPORTED - 1, again_at=at)
 
 
 def same(one: float, other: float) -> bool:

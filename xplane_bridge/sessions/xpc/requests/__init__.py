@@ -290,14 +290,15 @@ class Requests:
         ``polling`` is False if nothing is polled any more: then also how long X-Plane has been
         running, which shows whether it is still the same.
         """
-        if not polling:
-            names = (RUNNING_TIME, *(names or REPORTED[:1]))
-        elif self.polls:
-            names = tuple(name for name in names if name not in REPORTED)
+        names = self.unpolled(names) if polling else (RUNNING_TIME, *(names or REPORTED[:1]))
         if names:
             return self.checks.read_after(names, now, flow)
         self.poll_now(now, first=True)
         return []
+
+    def unpolled(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return those datarefs of X-Plane's own state that are not polled anyway."""
+        return tuple(name for name in names if name not in REPORTED) if self.polls else names
 
     def deadlines(self, now: float, flow: Flow) -> list[float | None]:
         """
