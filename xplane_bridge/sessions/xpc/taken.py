@@ -490,8 +490,11 @@ class Taken:
         if name not in values:
             return
         row = values[name][place:]
-        # An empty row: this X-Plane has no such value, so nothing was taken.
-        if not row or wish.shown_by(row):
+        if not row:
+            # This X-Plane has no such value, so nothing was taken.
+            self._end(key, wish, asked_at)
+            self._returned.pop(key, None)
+        elif wish.shown_by(row):
             self._end(key, wish, asked_at)
         elif key[1] in MOVED:
             is_ours = self._written.may_be_ours(key, row, wish.values)
