@@ -245,6 +245,41 @@ def reconnect(adapter, must, *, of='reply', count=OLD_REPLIES):
         assert not others, f'called another peer: {others}'
 
 
+# How many of the last replies come again, and how much later.
+BURSTS = ((2.0, (40, 20)), (0.7, (20,)))
+
+
+def repeat(adapter, must, later, counts):
+    """Let old replies come again, each before the one to a request, then ask for a must."""
+    world = _taken_world(adapter)
+    others = _note_others(world)
+    old, again = deque(maxlen=max(counts)), []
+
+    def keep(channel, data):
+        old.append((channel, data))
+        return AT_ONCE
+
+    def forestall(channel, data):
+        copy = next((each for each in again if each[0] == channel), None)
+        if copy is not None:
+            again.remove(copy)
+            world.carry(0.0, *copy, to_peer=False)
+        return AT_ONCE
+
+    world.carries_reply = keep
+    world.run(LATEST)
+    world.carries_reply, world.carries_sent = lambda channel, data: AT_ONCE, forestall
+    before = dict(world.peer.cells.before)
+    for count in counts:
+        world.run(later)
+        again[:] = list(old)[-count:]
+    world.run(later)
+    adapter.musts[must][0](world.session, world.now)
+    world.run(REPEATED + AFTER)
+    assert not others, f'called another peer: {others}'
+    _check_true(world, must, before)
+
+
 def _note_others(world):
     """Return a list that will hold each time when the session calls its peer another one."""
     peer, others = world.session._peer, []

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from mould import Incident, KINDS, NEVER, play
 from mould_fdmdata import FdmdataAdapter
 from mould_losses import (
+    BURSTS,
     Copies,
     DELAYED,
     disturb,
@@ -29,6 +30,7 @@ from mould_losses import (
     lose,
     LOSSES,
     reconnect,
+    repeat,
     RETAKEN,
     sent_for,
 )
@@ -61,6 +63,10 @@ def test_a_session_is_true_or_expires(protocol, incidents, away_at_end, seed):
 
 # Other things taken, of the same protocols.
 VARIANTS = {**ADAPTERS, 'xplane_udp 12, paused': Xplane12PausedAdapter}
+
+
+# Those that only answer: each datagram of theirs belongs to a request.
+ANSWERING = 'xpc', 'fdmdata'
 
 
 each_must = pytest.mark.parametrize(('protocol', 'must'), [
@@ -116,6 +122,13 @@ def test_what_must_be_true_in_the_end_survives_copies_and_late_ones(protocol, mu
 def test_old_datagrams_after_an_outage_change_no_belief(protocol, must):
     reconnect(VARIANTS[protocol](), must)
     reconnect(VARIANTS[protocol](), must, of='sent')
+
+
+@pytest.mark.parametrize('burst', BURSTS)
+@pytest.mark.parametrize(('protocol', 'must'), [
+    (protocol, must) for protocol in ANSWERING for must in VARIANTS[protocol].musts])
+def test_bursts_of_old_replies_change_no_belief(protocol, must, burst):
+    repeat(VARIANTS[protocol](), must, *burst)
 
 
 @pytest.mark.slow
