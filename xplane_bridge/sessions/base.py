@@ -119,6 +119,11 @@ class CommandDone:
     error: str = ''
     message: str = ''
 
+    @property
+    def was_sent(self) -> bool:
+        """Return whether it was sent, though not shown: it may still happen."""
+        return 'sent; ' in self.error or self.error.startswith('sent,')
+
 
 @dataclass(frozen=True, slots=True)
 class Left:
@@ -158,6 +163,10 @@ class Statistics:
 
 
 # The session.
+
+class NotShownError(ValueError):
+    """A command was sent, and the peer has not shown it: it may still happen."""
+
 
 class PeerAbsentError(ValueError):
     """A command or read was refused because the peer is absent."""

@@ -44,6 +44,7 @@ from xplane_bridge.nodes.managed.managed_parameters import ManagedParameters
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.managed.transitions import refuse_impossible
 from xplane_bridge.protocols.foreign import Kinds
+from xplane_bridge.sessions.base import NotShownError
 
 _DIAGNOSTICS_PERIOD = 1.0
 
@@ -251,7 +252,10 @@ class BridgeNode(ManagedParameters[Parameters]):
         self._entities.append((Action.retire, Action(self, kind, name, handler, refused)))
 
     def refuse(self, what: str, error: Exception) -> None:
-        """Count and log a command that was not sent."""
+        """Count and log a command that was not sent; one that was, and is not shown, is logged."""
+        if isinstance(error, NotShownError):
+            self.warn(f'not shown {what}', f'{what}: {error}')
+            return
         with self._refusing:
             self.refused.add(what)
         self.warn(f'refused {what}', f'{what} refused: {error}')

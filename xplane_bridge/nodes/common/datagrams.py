@@ -28,7 +28,7 @@ from xplane_bridge.links.udp import Counters, RECEIVE_BUFFER
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.nodes.common.lists import named
-from xplane_bridge.sessions.base import CommandDone
+from xplane_bridge.sessions.base import CommandDone, NotShownError
 
 # For how long diagnostics report another program's datagrams, in seconds.
 _RECENT = 5.0
@@ -62,20 +62,27 @@ class Pending:
         call(begin, *given)
         done = await future
         if done.error:
-            raise ValueError(done.error)
+            raise _error_of(done)
         return done
 
     def end(self, done: Any) -> None:
         """
         Wake whoever waits for this completion; for the link's thread.
 
-        A command that nobody waits for and that was not sent is counted and logged as refused.
+        A command that nobody waits for and that was not sent is counted and logged as refused;
+        one that was sent and is not shown is logged.
         """
         future = self._waiting.pop(done.ticket, None)
         if future is not None:
             future.set_result(done)
         elif isinstance(done, CommandDone) and done.error:
-            self._node.refuse(done.what, ValueError(done.error))
+            self._node.refuse(done.what, _error_of(done))
+
+
+def _error_of(done: Any) -> ValueError:
+    """Return the error of a read or a command."""
+    was_sent = isinstance(done, CommandDone) and done.was_sent
+    return NotShownError(done.error) if was_sent else ValueError(done.error)
 
 
 class LinkReport:
