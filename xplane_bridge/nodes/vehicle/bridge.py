@@ -148,6 +148,13 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         else:
             self.get_logger().warning(printable(sentence, LONGEST_LINE))
 
+    def all_is_given_back(self) -> None:
+        """Owe nothing of earlier conversations: the peer shows that it is free of everything."""
+        with self.link.lock:
+            self.left = Left()
+            # A node whose session has failed has no peer that shows anything.
+            self.exit_code = 0
+
     def close(self) -> None:
         """Close the link, join its thread."""
         self.link.close()
