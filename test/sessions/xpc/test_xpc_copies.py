@@ -31,7 +31,7 @@ from scripted_xpc import (
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
-from xplane_bridge.sessions.base import Left, PeerState
+from xplane_bridge.sessions.base import CommandDone, Left, PeerState
 from xplane_bridge.sessions.xpc import PeerReplaced, Telemetry, XpcSession
 
 FLIGHT_DIRECTOR = 'sim/operation/override/override_flightdir'
@@ -307,3 +307,45 @@ def test_one_report_alone_does_not_show_that_others_have_it():
     world.datarefs[JOYSTICK] = (0.0,)
     world.run(0.1)
     assert 'joystick' not in session.taken
+
+
+# What is not shown.
+
+def test_a_stream_of_equal_commands_far_away_is_no_contradiction():
+    session, world = started(rate=10.0, delay=(0.06, 0.06))
+    for _ in range(250):
+        world.call(session.set_controls, {'throttle': 0.5})
+        world.run(0.02)
+        assert session.contradictions(world.now) == ()
+    assert session.taken == ('throttle',)
+
+
+def test_a_pause_that_is_read_after_a_freeze_was_never_called_refused():
+    session, world = started(beacon=True)
+    world.freeze(7.0)
+    ticket = world.call(lambda now: session.send(
+        xpc.Simulation(SimulationOp.PAUSE), now, what='pause', awaited=True))
+    world.run(2.0)
+    done, = world.told(CommandDone)
+    assert (done.ticket, done.was_sent) == (ticket, True)
+    assert done.error.endswith('it may still happen')
+    world.run(6.0)
+    assert world.datarefs[HELD] == (1.0,) * 20
+    assert session.taken == ('pause of all',)
+    assert session.contradictions(world.now) == ()
+    world.call(session.stop)
+    world.run(0.1)
+    assert world.datarefs == ALL
+
+
+def test_a_command_that_a_silent_xplane_has_not_read_is_told_when_it_answers():
+    session, world = started(beacon=True)
+    world.lose_commands(1)
+    world.call(session.set_controls, {'throttle': 0.5})
+    world.freeze(3.0)
+    world.run(4.0)
+    assert session.contradictions(world.now) == (
+        'throttle was commanded 0.5, X-Plane reports -2',)
+    world.call(session.set_controls, {'throttle': 0.5})
+    world.run(0.3)
+    assert session.contradictions(world.now) == ()

@@ -261,6 +261,7 @@ class XpcCommands:
     async def _release_all(self, _: Trigger.Request, response: Trigger.Response) -> None:
         done: CommandDone = await self._node.pending.wait(
             self._link.call, self._session.release_all)
+        self._node.all_is_given_back()
         response.success = True
         response.message = done.message
 

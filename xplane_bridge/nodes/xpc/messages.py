@@ -140,6 +140,10 @@ class Publisher:
                 self._traffic.publish(event.vehicle, state, stamp)
         node.last_update = time.monotonic()
 
+    def fall_silent(self, stamp_ns: int) -> None:
+        """Publish what is no longer known."""
+        self._traffic.end(stamp_ns)
+
     def publish_datarefs(self, event: WatchedDatarefs, stamp_ns: int) -> None:
         """Publish the datarefs selected by the user."""
         message: Any = Datarefs()

@@ -41,7 +41,7 @@ from xplane_bridge.nodes.xpc.messages import polled, Publisher
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 from xplane_bridge.nodes.xpc.rates import RatesReport
 from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.sessions.base import PeerChanged, PeerState
 from xplane_bridge.sessions.xpc import (
     BEACON_CHANNEL,
     PeerReplaced,
@@ -190,11 +190,17 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
             Telemetry: self._publish,
             WatchedDatarefs: self.publisher.publish_datarefs,
             PeerReplaced: self._on_replaced,
+            PeerChanged: self._on_changed,
         }
 
     def _publish(self, event: Telemetry, stamp_ns: int) -> None:
         if self.active:
             self.publisher.publish(event, stamp_ns)
+
+    def _on_changed(self, event: PeerChanged, stamp_ns: int) -> None:
+        self.tell(event.state)
+        if self.active and event.state is not PeerState.ANSWERING:
+            self.publisher.fall_silent(stamp_ns)
 
     def _on_replaced(self, event: PeerReplaced, _: int) -> None:
         self.warn(

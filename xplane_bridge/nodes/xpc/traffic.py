@@ -22,8 +22,8 @@ from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions.geoid import Undulation
 from xplane_bridge.conversions.vehicle import TrafficTarget, VehicleState
 from xplane_bridge.conversions.xplane.traffic import Ages
-from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.stamps import write_stamp
+from xplane_bridge.nodes.vehicle.bridge import Bridge
 from xplane_bridge.nodes.vehicle.traffic import TrafficTopic
 from xplane_bridge.nodes.xpc.parameters import XpcParameters
 
@@ -37,8 +37,8 @@ class OthersTraffic:
     Where only one is, nothing is known of others, and there is no topic.
     """
 
-    def __init__(self, node: BridgeNode[XpcParameters], undulation: Undulation) -> None:
-        self._node: BridgeNode[Any] = node
+    def __init__(self, node: Bridge[XpcParameters, Any], undulation: Undulation) -> None:
+        self._node = node
         given = node.parameters
         self._names = {
             number: given.prefix_of(number).rstrip('/') or f'aircraft_{number}'
@@ -47,6 +47,15 @@ class OthersTraffic:
             number: TrafficTopic(node, given, undulation, given.prefix_of(number))
             for number in given.aircraft}
         self._ages = Ages()
+
+    def end(self, stamp_ns: int) -> None:
+        """Say that nothing is known of others any more: X-Plane has stopped responding."""
+        self._ages = Ages()
+        for topic in self._topics.values():
+            if topic.has_audience:
+                message = topic.message(())
+                if self._node.stamp(message, stamp_ns):
+                    topic.publish(message)
 
     def publish(self, number: int, state: VehicleState, stamp_ns: int) -> None:
         """Take the state of one; publish what is around it, if that is due."""

@@ -29,6 +29,7 @@ from xplane_bridge.sessions.xpc.items import Key
 
 # What is said of a command whose effect the plugin does not report.
 _CANNOT_CONFIRM = 'sent; this protocol cannot confirm it'
+_MAY_HAPPEN = '; it may still happen'
 _WHY = 'the budget of datagrams is used up, or X-Plane stopped answering'
 
 Pauses: TypeAlias = Mapping[Key, float]
@@ -205,7 +206,7 @@ class Outbox:
             for awaited in [each for each in self._awaited if now >= each.ends_at]:
                 self._awaited.remove(awaited)
                 self._ended.append(replace(
-                    awaited.done, error=f'sent; not shown within {timeout:g} s'))
+                    awaited.done, error=f'sent; not shown within {timeout:g} s{_MAY_HAPPEN}'))
         if self._queue.waiting:
             self._queue.expire(now)
             self._collect()
@@ -238,7 +239,7 @@ class Outbox:
     def lose(self, reason: str) -> None:
         """End commands that were sent and may not have been read, or are not shown."""
         self._ended += [
-            replace(awaited.done, error=f'sent; not shown: {reason}')
+            replace(awaited.done, error=f'sent; not shown: {reason}{_MAY_HAPPEN}')
             for awaited in self._awaited]
         self._awaited.clear()
         self._ended += [

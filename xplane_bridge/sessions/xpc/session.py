@@ -63,7 +63,7 @@ _SMALLEST_BUDGET = 10.0
 # How often X-Plane is asked for what was given back and is not polled, as long as a datagram may
 # come late that takes it; and how much longer than that it is waited for the last reply.
 _GUARD_PERIOD = 0.3
-_SETTLING = 0.4
+_SETTLING, _LONGEST_SETTLING = 0.4, 1.0
 
 
 class XpcSession(Session):
@@ -520,7 +520,7 @@ class XpcSession(Session):
             self._is_extended = True
             self._leave_until = max(
                 self._leave_until, self._taken.late_until(self.release_timeout)
-                + max(_SETTLING, 2.0 * self._requests.checks.patience))
+                + min(_LONGEST_SETTLING, max(_SETTLING, 2.0 * self._requests.checks.patience)))
         if not outgoing and not (is_given and is_settled) and now >= self._peer.ask_again_at:
             self._ask_again(
                 self._taken.unsettled(self.release_timeout) if is_given else (), now, outgoing)

@@ -167,14 +167,18 @@ class Taken:
                 self.give_back(now, key[0], (key[1],))
 
     def lose(self) -> None:
-        """Forget the wishes of commands, sent into silence; what is owed stays so."""
+        """
+        Forget the wishes of commands, sent into silence; what is owed stays so.
+
+        They may still be read: what is taken then, or not, is seen when X-Plane reports again.
+        """
         owed = {(entry.vehicle, entry.value) for entry in self._ledger.entries(held=Held.OWED)}
         for key in list(self.wishes):
             if key in owed:
                 self.wishes[key].times = 0
                 self.wishes[key].again_at = 0.0
             else:
-                del self.wishes[key]
+                self._give_up(key)
 
     # Taking.
 
@@ -444,9 +448,13 @@ class Taken:
         """Give up what was taken and is not shown for that long; what is owed never is."""
         for key, wish in list(self.wishes.items()):
             if now >= wish.since + timeout and not self._is_owed(key):
-                del self.wishes[key]
-                if key in self._ledger:
-                    self._unshown[key] = wish.since
+                self._give_up(key)
+
+    def _give_up(self, key: Key) -> None:
+        """Send something no more, though it is not shown."""
+        wish = self.wishes.pop(key)
+        if key in self._ledger:
+            self._unshown[key] = wish.since
 
     # Reports.
 
@@ -640,9 +648,11 @@ class Taken:
         """Return sentences where what is commanded or given back is not what is reported."""
         sentences = []
         for key in self._unshown:
-            sentences.append(
-                f'{name_of(Entry(*key))} was commanded {text_of(self._wanted.get(key, ()))}, '
-                f'X-Plane reports {self._now(key)}')
+            commanded, reported = text_of(self._wanted.get(key, ())), self._now(key)
+            if commanded != reported:
+                sentences.append(
+                    f'{name_of(Entry(*key))} was commanded {commanded}, '
+                    f'X-Plane reports {reported}')
         late: list[Entry[Values]] = [Entry(*key) for key, wish in self.wishes.items()
                 if now >= wish.since + timeout and self._is_owed(key)]
         if late:
