@@ -36,17 +36,16 @@ from lifecycle_msgs.msg import Transition
 from masked import masked
 from rclpy.lifecycle import TransitionCallbackReturn
 from sensor_msgs.msg import NavSatFix
-from std_srvs.srv import SetBool, Trigger
-from xpc_peer import bridged
+from std_srvs.srv import Trigger
+from xpc_peer import bridged, controls, given_back, node_process, RELEASED, take_everything
 
 from harness import free_port, process
 from xplane_bridge.conversions.geoid import undulation_source
-from xplane_bridge.msg import AircraftPose, FlightControls, ScreenText
+from xplane_bridge.msg import AircraftPose, FlightControls
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.sessions.xpc import PluginVersion
 
 COMMANDER = str(Path(__file__).parents[2] / 'support' / 'ros' / 'commander.py')
-RELEASED = -2.0
 
 
 def commander(topic, **controls):
@@ -56,16 +55,8 @@ def commander(topic, **controls):
         *(f'{name}={value}' for name, value in controls.items()))
 
 
-def node_process(port, *arguments):
-    return process('xpc_node', '--ros-args', '-p', f'port:={port}', *arguments)
-
-
 def transition(ros, node, name):
     return ros.run_in(node, getattr(node, f'trigger_{name}'))
-
-
-def controls(**values):
-    return masked(FlightControls, **values)
 
 
 # The commander exits.
@@ -178,29 +169,6 @@ def test_release_of_one_aircraft_takes_nothing_from_another_under_command(ros, x
 
 
 # The node exits.
-
-def take_everything(ros, peer):
-    """Take everything that can be taken, by topics and services."""
-    ros.subscribe(NavSatFix, '/fix')
-    ros.next('/fix')
-    ros.publisher(FlightControls, '/command/controls').publish(
-        controls(elevator=0.2, throttle=0.8))
-    ros.publisher(ScreenText, '/command/text').publish(masked(ScreenText, text='ours'))
-    assert ros.call(SetBool, '/pause', SetBool.Request(data=True)).success
-    ros.wait_for(
-        lambda: peer.world('throttle_override') == pytest.approx(0.8)
-        and peer.world('overrides')['override_joystick']
-        and peer.screen.text and all(peer.world('planepath')), 'all to be taken')
-
-
-def given_back(peer):
-    return (
-        peer.world('throttle_override') == RELEASED
-        and not peer.world('overrides')['override_joystick']
-        and peer.screen.text is None
-        and not any(peer.world('planepath'))
-        and peer.jsbsim('fcs/elevator-cmd-norm') == 0.0)
-
 
 def test_deactivation_gives_back_what_was_taken(ros, x_plane):
     peer = x_plane()

@@ -20,7 +20,7 @@ from other ports and from another address of this machine.
 """
 
 from abc import ABC, abstractmethod
-from collections import OrderedDict
+from collections import deque, OrderedDict
 from contextlib import suppress
 import errno
 import heapq
@@ -39,6 +39,8 @@ from fuzz import Mutator, recorded
 # Interval of a flooding relay, and how many of a node's sockets it remembers.
 _TURN = 0.01
 _MOST_CLIENTS = 64
+# How many datagrams of each side a relay keeps.
+_KEPT = 256
 _LARGEST = 65507
 
 
@@ -106,7 +108,8 @@ class UdpRelay(Relay):
     Relay in front of a simulator's port: the node sends to ``port`` and is answered from it.
 
     With ``towards_node`` it stands in front of a node that only listens. ``carries`` returns after
-    how many seconds the copies of a datagram arrive, at the node or at the simulator.
+    how many seconds the copies of a datagram arrive, at the node or at the simulator. The newest
+    of both sides are kept, so that they can come again.
     """
 
     def __init__(self, protocol, upstream, port=0, towards_node=False, seed=0):
@@ -122,6 +125,10 @@ class UdpRelay(Relay):
         # Newest last.
         self._backs = OrderedDict()
         self._clients = {}
+        # Which socket of the node each came from, or went to.
+        self.sent, self.replies = deque(maxlen=_KEPT), deque(maxlen=_KEPT)
+        # Replies that come again, each before that to the next request from its socket.
+        self.old_replies = []
         self._strangers = [_bound('127.0.0.1', 0), _bound('127.0.0.2', 0)]
         self._poll = select.epoll()
         self._poll.register(self._front, select.EPOLLIN)
@@ -142,6 +149,8 @@ class UdpRelay(Relay):
             for _ in range(64):
                 data, client = self._front.recvfrom(_LARGEST)
                 back = self._back(client)
+                self.sent.append((client, data))
+                self._forestall(client)
                 if self._towards_node:
                     self.mutator.hear(data)
                 self._carry(back, data, self._upstream, to_node=self._towards_node)
@@ -151,6 +160,7 @@ class UdpRelay(Relay):
             for _ in range(64):
                 data, _ = back.recvfrom(_LARGEST)
                 self.mutator.hear(data)
+                self.replies.append((client, data))
                 self._carry(self._front, data, client, to_node=not self._towards_node)
 
     def _carry(self, sender, data, to, *, to_node):
@@ -162,6 +172,17 @@ class UdpRelay(Relay):
                     time.monotonic() + delay, next(self._numbers), sender, data, to))
             else:
                 _send(sender, data, to)
+
+    def _forestall(self, client):
+        old = next((each for each in self.old_replies if each[0] == client), None)
+        if old is not None:
+            self.old_replies.remove(old)
+            _send(self._front, old[1], client)
+
+    def send_again(self, tag):
+        """Send the simulator the first kept datagram that begins so once more."""
+        client, data = next(each for each in list(self.sent) if each[1].startswith(tag))
+        _send(self._backs[client], data, self._upstream)
 
     def _back(self, client):
         if client not in self._backs:

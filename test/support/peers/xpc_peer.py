@@ -18,18 +18,22 @@ from contextlib import contextmanager
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
 from kept_ports import kept_endpoint
+from masked import masked
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, NavSatFix
+from std_srvs.srv import SetBool
 
+from harness import process
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
-from xplane_bridge.msg import AirData, FlightControls
+from xplane_bridge.msg import AirData, FlightControls, ScreenText
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.sessions.base import PeerState
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import XpcFrontend
 
+RELEASED = -2.0
 TOPICS = {
     'fix': NavSatFix, 'fix_velocity': TwistWithCovarianceStamped, 'imu/data': Imu,
     'odom': Odometry, 'air_data': AirData, 'controls': FlightControls,
@@ -92,9 +96,43 @@ def flying(make_world=lambda: World(Aircraft()), frame_rate=60.0, port=0, **opti
 
 def bridged(ros, peer, **given):
     """Connect a node to a peer, and wait until it accepts commands."""
-    node = ros.start(XpcNode, port=peer.port, **given)
+    node = ros.start(XpcNode, **{'port': peer.port, **given})
     ros.wait_for(lambda: node.session.peer_state is PeerState.ANSWERING, 'the first answer')
     return node
+
+
+def node_process(port, *arguments):
+    """Run xpc_node in a process of its own."""
+    return process('xpc_node', '--ros-args', '-p', f'port:={port}', *arguments)
+
+
+def controls(**values):
+    """Return a command with these controls."""
+    return masked(FlightControls, **values)
+
+
+def take_everything(ros, peer):
+    """Take everything that can be taken, by topics and services."""
+    ros.subscribe(NavSatFix, '/fix')
+    ros.next('/fix')
+    ros.publisher(FlightControls, '/command/controls').publish(
+        controls(elevator=0.2, throttle=0.8))
+    ros.publisher(ScreenText, '/command/text').publish(masked(ScreenText, text='ours'))
+    assert ros.call(SetBool, '/pause', SetBool.Request(data=True)).success
+    ros.wait_for(
+        lambda: abs(peer.world('throttle_override') - 0.8) < 1e-6
+        and peer.world('overrides')['override_joystick']
+        and peer.screen.text and all(peer.world('planepath')), 'all to be taken')
+
+
+def given_back(peer):
+    """Return whether nothing is taken."""
+    return (
+        peer.world('throttle_override') == RELEASED
+        and not peer.world('overrides')['override_joystick']
+        and peer.screen.text is None
+        and not any(peer.world('planepath'))
+        and peer.jsbsim('fcs/elevator-cmd-norm') == 0.0)
 
 
 def turning():
