@@ -24,10 +24,12 @@ told from another (no aircraft is polled, or lockstep) is believed at once.
 - STALLED: a reply is overdue by 0.25 s, over a slow network by more (peer.py).
 - MUTE: none for 1 s, over a slow network for longer, and the last beacon is at most 3.5 s old.
   GONE: nor is there a beacon.
-- ODD: X-Plane's running time does not fit. OTHER: it does so again, or a position comes in the
-  other plugin's format, or a beacon tells of another X-Plane (identity.py). SAME: position and
-  running time fit.
-- SHOWN: X-Plane's own values show that all is as it was before it was taken.
+- ODD: X-Plane's running time, or the format of a position, does not fit; it is asked on new
+  channels, which no copy of an earlier reply reaches. OTHER: there it does not fit either, or two
+  beacons, a second apart, tell of another X-Plane (identity.py). SAME: position and running time
+  fit.
+- SHOWN: X-Plane's own values show that all is as it was before it was taken, and nothing that took
+  it can come late any more (written.py).
 """
 
 from __future__ import annotations
