@@ -15,7 +15,15 @@
 """The 20 datagrams that the plugin reads in one frame are never reached, at any rate."""
 
 import pytest
-from scripted_xpc import names_of, telemetry, World
+from scripted_xpc import (
+    FRAME_LIMIT,
+    HANDLING,
+    names_of,
+    OVERRIDES,
+    RUNNING_TIME,
+    telemetry,
+    World,
+)
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions.xpc import Polled, XpcSession
@@ -65,3 +73,43 @@ def test_the_first_of_20_aircraft_keeps_its_rate(budget):
     world.run(10.0)
     assert len(telemetry(world.events[first:], 0)) / 10.0 > 49.0
     assert len(telemetry(world.events[first:], 19)) / 10.0 > 15.0
+
+
+class Preempted(World):
+    """A world whose plugin is stopped by its computer, for some time after each datagram."""
+
+    is_reading = False
+
+    def _plan_frame(self):
+        # What comes meanwhile is read in the same frame.
+        if not self.is_reading:
+            super()._plan_frame()
+
+    def _handle_frame(self):
+        self.is_reading = True
+        super()._handle_frame()
+
+    def _handle_next(self, frame):
+        if not self._queue or self.handled[frame] + 1 == FRAME_LIMIT:
+            self.is_reading = False
+        super()._handle_next(frame)
+
+
+@pytest.mark.parametrize('rate', [0.0, 50.0])
+@pytest.mark.parametrize('handling', [0.012, 0.015, 0.02, 0.04])
+def test_a_plugin_that_is_stopped_in_mid_frame_drops_nothing(rate, handling):
+    session = XpcSession({0: names_of(0, RUNNING_TIME)}, rate=rate)
+    world = Preempted(session, datarefs=OVERRIDES)
+    world.call(session.start)
+    world.run(1.0)
+    world.handling = handling
+    for _ in range(350):
+        world.call(session.set_controls, {'elevator': 0.4})
+        world.run(0.02)
+    assert world.resets == 0
+    world.handling = HANDLING
+    world.run(0.5)
+    updates = session.statistics.updates[0]
+    world.run(1.0)
+    # Once it has time again it is asked as often as ever.
+    assert session.statistics.updates[0] >= updates + (45 if rate else 55)

@@ -42,6 +42,11 @@ _WAITING_POLLS = 8
 _WAITING_COMMANDS = 4
 WAITING_IN_LOCKSTEP = 12
 _REPEATED_POLLS = 4
+# A plugin that is slow, as its computer has little time, may go on reading in the same frame
+# while requests come. Of one frame that was seen to last, no more than this is sent, until nothing
+# has come for so long, in seconds.
+_MOST_IN_FRAME = 16
+_LONG_FRAME = 0.2
 # What watched datarefs leave of the first to telemetry.
 _LARGEST_ROOM = 8
 
@@ -56,6 +61,7 @@ class Flow:
     pending; but its frame may not be over yet, and count what is sent now: not before FRAME_GAP
     after the last reply. ``stalled`` says that replies are overdue. Over a slow network, what was
     sent within the last ``distance`` seconds has not arrived, and is not pending either.
+    A frame may last longer, as its running time shows: see show_frame().
     ``frame_gap`` replaces FRAME_GAP: 0 for a simulator in lockstep, whose next frame is drawn only
     after the reply; it reads at any time, so ``waiting_commands`` may be WAITING_IN_LOCKSTEP.
     """
@@ -80,6 +86,13 @@ class Flow:
         self._answered_at = -frame_gap
         self._asked = 0
         self._requests: dict[str, tuple[int, int]] = {}
+        # How many datagrams were sent until the last answered request; of the frame that was last
+        # seen, its time, until which of them others were read, how many had been sent at its first
+        # reply, and whether it has answered later ones.
+        self._answered = 0
+        self._frame: float | None = None
+        self._frame_from = self._last_shown = self._sent_before = 0
+        self._is_long = False
 
     @property
     def sent_commands(self) -> int:
@@ -191,7 +204,23 @@ class Flow:
             self._read_polls = polls
         if commands > self._read_commands:
             self._read_commands = commands
+        self._answered = polls + commands
         return commands
+
+    def show_frame(self, running_time: float) -> None:
+        """
+        Record that the last reply had this running time, which stands within a frame.
+
+        If that of a request does which was sent after the frame's first reply, the frame lasts.
+        """
+        if running_time != self._frame:
+            self._frame = running_time
+            self._is_long = False
+            self._frame_from = self._last_shown
+            self._sent_before = self._polls + self._commands
+        elif self._answered > self._sent_before:
+            self._is_long = True
+        self._last_shown = max(self._last_shown, self._answered)
 
     def forget(self, channel: str) -> None:
         """Record that ``channel`` is closed."""
@@ -202,6 +231,7 @@ class Flow:
         self._read_polls, self._read_commands = self._polls, self._commands
         self._past_polls, self._past_commands = self._polls, self._commands
         self._asked = 0
+        self._frame, self._is_long = None, False
         self._requests.clear()
         self._under_way.clear()
 
@@ -218,6 +248,8 @@ class Flow:
 
     def _next_frame(self, now: float) -> float | None:
         """Return when what was answered no longer counts, None if it does not any more."""
+        if self._is_long:
+            return self._answered_at + _LONG_FRAME
         self._settle(now)
         if (self._past_polls, self._past_commands) == (self._read_polls, self._read_commands):
             return None
@@ -226,11 +258,24 @@ class Flow:
     def _is_full(self, count: int, now: float) -> bool:
         self._settle(now)
         most = _REPEATED_POLLS if self.stalled else _WAITING_POLLS
+        if self._is_long and self._lasts(count, now):
+            return True
         return self._arrived(now)[0] - self._past_polls + count > most
 
     def _is_full_of_commands(self, count: int, now: float) -> bool:
         self._settle(now)
+        if self._is_long and self._lasts(count, now):
+            return True
         return self._arrived(now)[1] - self._past_commands + count > self._waiting_commands
+
+    def _lasts(self, count: int, now: float) -> bool:
+        """Return whether the frame that lasts would read too much with so many more."""
+        if self._polls + self._commands + count - self._frame_from <= _MOST_IN_FRAME:
+            return False
+        if now < self._answered_at + _LONG_FRAME:
+            return True
+        self._frame, self._is_long = None, False
+        return False
 
     def _arrived(self, now: float) -> tuple[int, int]:
         """Return how many polls and commands may have reached the plugin."""

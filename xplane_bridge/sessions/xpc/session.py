@@ -350,6 +350,9 @@ class XpcSession(Session):
         said = self._requests.said(channel, reply)
         running_time = None if said is None else said.running_time
         is_old = self._peer.identity.is_old(running_time)
+        if said is not None and running_time is not None and not (
+                is_old or said.is_paused or self._lockstep):
+            self._flow.show_frame(running_time)
         events = self._happen(self._peer.hear(
             reply, said is not None, running_time, now, unanswered=self._flow.unanswered,
             channels_since=self._requests.channels_since(channel)), now)

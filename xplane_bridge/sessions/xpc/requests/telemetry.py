@@ -31,6 +31,7 @@ from xplane_bridge.sessions.xpc.requests.watch import patient_leases
 _DISAGREEMENTS = 60
 
 _RUNNING_TIME = 'sim/time/total_running_time_sec'
+_PAUSED = 'sim/time/paused'
 
 
 class _State(dict[str, float]):
@@ -44,10 +45,11 @@ class Said:
     """
     What a reply says of X-Plane itself: its running time, if there is one, and the other reports.
 
-    ``asked_at`` is when that was asked.
+    ``asked_at`` is when that was asked; ``is_paused`` if the running time stands.
     """
 
     running_time: float | None
+    is_paused: bool
     reported: Mapping[str, tuple[float, ...]]
     asked_at: float
 
@@ -83,6 +85,7 @@ class AircraftPoll(StatePoll):
         self._count = len(names) + len(reported)
         self._disagreements = 0
         self._arrays = tuple((name, names.index(name)) for name in polled.arrays)
+        self._paused_row = names.index(_PAUSED) if _PAUSED in names else None
         self._time_row = names.index(_RUNNING_TIME) if _RUNNING_TIME in names else None
 
     def begin(self, now: float) -> None:
@@ -102,9 +105,10 @@ class AircraftPoll(StatePoll):
         if poll is None or poll.has_timed_out:
             return None
         if not isinstance(reply, xpc.Datarefs) or len(reply.rows) != self._count:
-            return Said(None, {}, poll.sent_at)
+            return Said(None, False, {}, poll.sent_at)
         time = () if self._time_row is None else reply.rows[self._time_row]
-        return Said(time[0] if time else None, dict(
+        is_paused = self._paused_row is not None and reply.rows[self._paused_row] == (1.0,)
+        return Said(time[0] if time else None, is_paused, dict(
             zip(self._reported, reply.rows[len(self.names):], strict=True)), poll.sent_at)
 
     def suspend(self, due: float) -> None:
