@@ -47,6 +47,8 @@ _REPEATED_POLLS = 4
 # has come for so long, in seconds.
 _MOST_IN_FRAME = 16
 _LONG_FRAME = 0.2
+# X-Plane's running time is a float32: after three days frames have the same one.
+_COARSE = 2.0 ** 18
 # What watched datarefs leave of the first to telemetry.
 _LARGEST_ROOM = 8
 
@@ -218,7 +220,7 @@ class Flow:
             self._is_long = False
             self._frame_from = self._last_shown
             self._sent_before = self._polls + self._commands
-        elif self._answered > self._sent_before:
+        elif self._answered > self._sent_before and running_time < _COARSE:
             self._is_long = True
         self._last_shown = max(self._last_shown, self._answered)
 

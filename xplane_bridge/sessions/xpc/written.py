@@ -58,8 +58,8 @@ class Written:
 
     def may_be_ours(self, key: Key, row: Values, aim: Values) -> bool:
         """Return whether values were sent, or nothing is known to have been but the ``aim``."""
-        others = self._sent.get(key, {}).keys() - {_as_read(aim)}
-        return not others or row[:len(aim)] in others
+        sent, row, aim = self._sent.get(key, {}), row[:len(aim)], _as_read(aim)
+        return row in sent and row != aim or all(values == aim for values in sent)
 
     def was_sent(self, key: Key, row: Values) -> bool:
         """Return whether these values were sent."""
