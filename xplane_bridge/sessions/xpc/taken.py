@@ -227,13 +227,13 @@ class Taken:
             else:
                 self._ledger.owe(key[0], (key[1],))
                 self._wanted.pop(key, None)
-                if self._is_owed(key) or key[1] == PAUSE:
+                is_owed = self._is_owed(key)
+                if is_owed:
+                    self._written.note(key, values, now)
+                if is_owed or key[1] == PAUSE:
                     self._wish(key, values, now)
             if key in self.wishes:
                 self.wishes[key].sent(now, serial, patience)
-            if self._is_known(key):
-                # A text has no value.
-                self._written.note(key, values if values or not takes else (1.0,), now)
         return pauses
 
     def wants_joystick(self) -> bool:
@@ -290,9 +290,11 @@ class Taken:
         self._taken_at[key] = serial
         self._wanted[key] = values
         self._seen.discard(key)
-        self._doubtful.pop(key, None)
-        self._returned.pop(key, None)
-        self._otherwise.pop(key, None)
+        # A text has no value.
+        self._written.note(key, values or (1.0,), now)
+        for part in (self._doubtful, self._returned, self._otherwise):
+            if part:
+                part.pop(key, None)
         if repeats and values:
             self._wish(key, values, now)
         else:

@@ -27,6 +27,8 @@ from xplane_bridge.sessions.xpc.items import Key, NO_OVERRIDE, Values
 _MOST = 1024
 # Anybody may write these: they are ours only as long as a datagram of ours may be on its way.
 _COMMON = {(-1.0,), (0.0,), (1.0,), NO_OVERRIDE}
+# Most items have one value.
+_ONE = struct.Struct('f')
 
 
 class Written:
@@ -44,13 +46,13 @@ class Written:
 
     def note(self, key: Key, values: Values, now: float) -> None:
         """Record that values were sent."""
-        sent = self._sent.setdefault(key, {})
-        values = _as_read(values)
-        # The newest last.
-        sent.pop(values, None)
-        sent[values] = now
+        # This is done for each control of each command.
+        sent = self._sent.get(key)
+        if sent is None:
+            sent = self._sent[key] = {}
+        sent[_as_read(values)] = now
         if len(sent) > _MOST:
-            del sent[next(iter(sent))]
+            del sent[min(sent, key=lambda one: sent[one])]
 
     def show(self, key: Key, asked_at: float) -> None:
         """Record that X-Plane, asked at that time, did not have a late value."""
@@ -76,9 +78,9 @@ class Written:
     def until(self, key: Key, aim: Values, timeout: float) -> float:
         """Return until when values other than the ``aim`` may come late."""
         aim = _as_read(aim)
-        return next((
-            at + timeout for values, at in reversed(self._sent.get(key, {}).items())
-            if values != aim), -math.inf)
+        return timeout + max((
+            at for values, at in self._sent.get(key, {}).items() if values != aim),
+            default=-math.inf)
 
     def is_settled(self, key: Key, aim: Values, timeout: float) -> bool:
         """Return whether X-Plane was asked after that, and had none of them."""
@@ -101,5 +103,5 @@ class Written:
 
 def _as_read(values: Values) -> Values:
     """Return values as X-Plane keeps and reports them: float32."""
-    form = f'{len(values)}f'
-    return struct.unpack(form, struct.pack(form, *values))
+    form = _ONE if len(values) == 1 else struct.Struct(f'{len(values)}f')
+    return form.unpack(form.pack(*values))
