@@ -63,7 +63,7 @@ _SMALLEST_BUDGET = 10.0
 # How often X-Plane is asked for what was given back and is not polled, as long as a datagram may
 # come late that takes it; and how much longer than that it is waited for the last reply.
 _GUARD_PERIOD = 0.3
-_SETTLING, _LONGEST_SETTLING = 0.4, 1.0
+_SETTLING, _LONGEST_SETTLING = 0.4, 0.8
 
 
 class XpcSession(Session):
