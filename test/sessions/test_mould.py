@@ -65,10 +65,6 @@ def test_a_session_is_true_or_expires(protocol, incidents, away_at_end, seed):
 VARIANTS = {**ADAPTERS, 'xplane_udp 12, paused': Xplane12PausedAdapter}
 
 
-# Those that only answer: each datagram of theirs belongs to a request.
-ANSWERING = 'xpc', 'fdmdata'
-
-
 each_must = pytest.mark.parametrize(('protocol', 'must'), [
     (protocol, must) for protocol, adapter in VARIANTS.items() for must in adapter.musts])
 
@@ -125,8 +121,7 @@ def test_old_datagrams_after_an_outage_change_no_belief(protocol, must):
 
 
 @pytest.mark.parametrize('burst', BURSTS)
-@pytest.mark.parametrize(('protocol', 'must'), [
-    (protocol, must) for protocol in ANSWERING for must in VARIANTS[protocol].musts])
+@each_must
 def test_bursts_of_old_replies_change_no_belief(protocol, must, burst):
     repeat(VARIANTS[protocol](), must, *burst)
 
