@@ -759,7 +759,7 @@ def test_diving_into_the_ground_leaves_a_finite_aircraft_above_it() -> None:
         assert aircraft.state.altitude_agl > -100.0
 
 
-def test_broken_model_is_put_back_on_the_ground_with_its_engine_stopped() -> None:
+def test_a_model_that_diverged_lies_on_the_ground_with_its_engine_stopped() -> None:
     aircraft = Aircraft()
     aircraft.advance(1.0)
     before = aircraft.state
@@ -767,7 +767,7 @@ def test_broken_model_is_put_back_on_the_ground_with_its_engine_stopped() -> Non
     aircraft._model.set('fcs/elevator-cmd-norm', math.nan)
     aircraft.advance(0.5)
     s = aircraft.state
-    assert aircraft.crashes == 1
+    assert aircraft.crash is not None
     assert finite(s)
     assert all(s.wheels_on_ground)
     assert not s.engines[0].running

@@ -49,6 +49,20 @@ def test_what_was_not_measured_has_no_panel(tmp_path, monkeypatch):
     assert (tmp_path / 'flight.svg').read_text().startswith('<?xml')
 
 
+def test_a_crash_is_marked_where_and_when_it_was(tmp_path, monkeypatch):
+    found = []
+    monkeypatch.setattr(drawing, 'save', lambda figure, files: found.append(figure))
+    names = ('east', 'north', 'altitude', 'heading', 'roll', 'command_elevator')
+    draw_flight(make_flight('/uav', 0.0, {
+        name: Series(TIMES, TIMES / 10.0) for name in names}, {}), str(tmp_path / 'a.png'),
+        'a flight', crash=8.4)
+    path, *others = [axes for axes in found[0].axes if axes.get_xlabel()]
+    assert [line.get_label() for line in path.lines] == ['start', 'crash']
+    assert path.lines[-1].get_xydata().tolist() == [[0.9, 0.9]]
+    assert len(others) == 4
+    assert all(8.4 in axes.lines[-1].get_xdata() for axes in others)
+
+
 def test_in_a_column_of_a_paper_panels_are_below_one_another(tmp_path, monkeypatch):
     figure = drawn(monkeypatch, tmp_path / 'flight.png', 'east', 'north', 'altitude', 'roll',
                    'command_elevator', 'command_aileron', 'command_rudder', 'command_throttle',

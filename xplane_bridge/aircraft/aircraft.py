@@ -20,6 +20,7 @@ protocol. Time advances only in ``advance`` and ``step``, so not calling them pa
 same seed with the same commands at the same steps gives the same flight. It is not thread-safe.
 
 For the wheels the ground is level, at the terrain's elevation below the centre of gravity.
+What has crashed flies no more, until it is placed anew.
 """
 
 from __future__ import annotations
@@ -28,15 +29,17 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 import math
 
-from xplane_bridge.aircraft import limits, steady
+from xplane_bridge.aircraft import hangar, limits, steady
+from xplane_bridge.aircraft.airframe.crashing import Crashing
+from xplane_bridge.aircraft.airframe.events import Kind
 from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.geometry import matrix_ned_body, transform, transpose
-from xplane_bridge.aircraft.hangar import Kind
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.limits import check_finite, clamp, value_or
 from xplane_bridge.aircraft.loading.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler, Seen
 from xplane_bridge.aircraft.state import AircraftState, KNOT
+from xplane_bridge.aircraft.terrain import is_wet
 from xplane_bridge.aircraft.trims import Wanted
 from xplane_bridge.aircraft.weather import calm, FlownInAir, Weather
 from xplane_bridge.common.fields import LARGEST_SEED
@@ -47,7 +50,7 @@ _SETTLING_TIME = 20.0
 _STEP_TOLERANCE = 1e-9
 
 
-class Aircraft(FlownInAir):
+class Aircraft(Crashing, FlownInAir):
     """
     One JSBSim aircraft.
 
@@ -71,7 +74,7 @@ class Aircraft(FlownInAir):
         if not 0 <= seed <= LARGEST_SEED:
             raise ValueError(f'seed is {seed}, must be in 0..2**31 - 1')
         self.model, self.aircraft_path, self.outputs = model, aircraft_path, outputs
-        self.dt, self.seed, self.crashes = dt, seed, 0
+        self.dt, self.seed = dt, seed
         self.initial, self.settings = initial or Initial(), dict(settings or {})
         # Names of the controls that were set; callers clear it to see what is new.
         self.commanded: set[str] = set()
@@ -92,8 +95,9 @@ class Aircraft(FlownInAir):
 
     def _begin(self) -> None:
         self._steps, self._remainder, self._weather = 0, 0.0, Weather()
-        self._gusts = ()
+        self._gusts, self._lies = (), False
         self._build()
+        self._be_whole(self._model)
         if self.initial.parked:
             self._park(self.initial.lat_deg, self.initial.lon_deg, self.initial.heading_deg)
         else:
@@ -121,13 +125,19 @@ class Aircraft(FlownInAir):
         return steps
 
     def step(self, steps: int = 1) -> None:
-        """Run steps of dt."""
-        self._steps += steps
+        """Run steps of dt; of what has crashed, only the time goes on."""
         self._state = None
+        if self.crash is not None:
+            self._lie()
+            self._steps += steps
+            return
         flown = self._model.fly(steps)
-        while flown < steps:
-            self._recover(*self._model.place)
-            flown += 1 + self._model.fly(steps - flown - 1)
+        if self._model.event is not None or self._has_limits:
+            self._note(self._model, (self._steps + min(flown + 1, steps)) * self.dt)
+        self._steps += steps
+        if self.crash is not None and self.crash.kind is Kind.DIVERGED:
+            # Nobody is shown what is not a number.
+            self._lie()
 
     # Reading
 
@@ -260,10 +270,12 @@ class Aircraft(FlownInAir):
         is parked. Engine (unless settled: then as its throttle leaves it), fuel, controls and
         weather are unchanged. Latitude and pitch beyond 89.9, altitude above 25 km are clamped.
         """
-        now, (p, q, r) = self.state, rates
+        p, q, r = rates
         check_finite(
             latitude=lat_deg, longitude=lon_deg, altitude_msl=altitude_msl, pitch=pitch_deg,
             roll=roll_deg, heading=heading_deg, speed=speed, p=p, q=q, r=r)
+        self._mend()
+        now = self.state
         lat = clamp(value_or(lat_deg, now.lat_deg), -limits.MAX_LAT_DEG, limits.MAX_LAT_DEG)
         lon = math.remainder(value_or(lon_deg, now.lon_deg), 360.0)
         ground = self._model.elevation_m(lat, lon)
@@ -302,6 +314,7 @@ class Aircraft(FlownInAir):
         """
         check_finite(latitude=lat_deg, longitude=lon_deg, altitude_msl=altitude_msl,
                      heading=heading_deg, speed=speed)
+        self._mend()
         if not all(engine.running for engine in self.state.engines):
             raise ValueError(f'{self.model} cannot be trimmed with an engine stopped')
         how = ((lat_deg, lon_deg, altitude_msl, heading_deg), self._rest_height, 'ic/vt-kts',
@@ -327,8 +340,8 @@ class Aircraft(FlownInAir):
 
     def _build(self) -> None:
         """Take a new model, or one as good as new, not placed yet."""
-        self._kind = Kind.of(self.model, self.dt, self.aircraft_path, self.settings,
-                             self.initial)
+        self._kind = hangar.Kind.of(
+            self.model, self.dt, self.aircraft_path, self.settings, self.initial)
         self._model = self._kind.load(self.seed, outputs=self.outputs)
         # Reads a few values of the current state.
         self.sampler: Sampler = self._model.sampler
@@ -380,10 +393,25 @@ class Aircraft(FlownInAir):
         self._rest_height = self._model.height
         self._state = None
 
-    def _recover(self, lat_deg: float, lon_deg: float) -> None:
-        """Put a model that broke on impact back on the ground there, engines stopped."""
-        self.crashes += 1
+    def _is_wet(self, lat_deg: float, lon_deg: float) -> bool:
+        return is_wet(lat_deg, lon_deg, self.initial.airfield)
+
+    def _lie(self) -> None:
+        """Put what has crashed to rest where it did, with its engines stopped."""
+        if self._lies:
+            return
+        self._lies = True
+        heading = self._model.get('attitude/psi-deg')
+        place = self._model.place
         self._build()
-        self._park(lat_deg, lon_deg, self.initial.heading_deg, engines=False)
+        self._park(*place, heading if math.isfinite(heading) else self.initial.heading_deg,
+                   engines=False)
         self.fail_engine()
         self._apply_weather()
+
+    def _mend(self) -> None:
+        """Let what has crashed fly again, as it is placed anew."""
+        if self.crash is not None:
+            self._lie()
+            self.crash, self._lies = None, False
+            self.restore_engine()

@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.aircraft.airframe.events import AirframeEvent, DIVERGED
+from xplane_bridge.aircraft.airframe.watch import AirframeWatch, MOST_LOAD, MOST_SPEED
 from xplane_bridge.aircraft.geometry import Vector
 from xplane_bridge.aircraft.limits import clamp, MAX_SPEED
 from xplane_bridge.aircraft.loading.files import AircraftFiles, find, Origin
@@ -50,9 +52,6 @@ _ENGINE_AT_REST = 1e-4
 # (m/s2, rad/s2) below which they have.
 _PASSES = 50
 _AT_REST = 1e-10
-# Beyond these the model has broken on impact and will yield NaN within a few steps.
-_MAX_MODEL_SPEED_FPS = 5_000.0
-_MAX_MODEL_DEPTH_FT = 300.0
 
 
 class TrimError(Exception):
@@ -98,7 +97,8 @@ class Model:
         self._flown = (
             self._fdm.run, jsbsim.BaseError, *(node(name).get_double_value for name in (
                 'position/lat-geod-deg', 'position/long-gc-deg', 'velocities/vt-fps',
-                'attitude/phi-rad', 'position/h-sl-ft')),
+                'position/h-sl-ft', 'velocities/p-rad_sec', 'velocities/q-rad_sec',
+                'velocities/r-rad_sec', 'accelerations/Nz')),
             node('position/terrain-elevation-asl-ft').set_double_value)
         self.reader = StateReader(self._fdm, self._text.partition('<aerodynamics')[2])
         self.sampler = Sampler(self._fdm, self.reader)
@@ -116,6 +116,9 @@ class Model:
             self.initialise()
         except (jsbsim.BaseError, RuntimeError) as error:
             raise ValueError(f'JSBSim cannot run {name}: {one_line(str(error))}') from error
+        self.watch = AirframeWatch(self._fdm, dt)
+        # What ended the last fly(), if something did.
+        self.event: AirframeEvent | None = None
         self.properties = Properties(self._fdm)
         if values:
             try:
@@ -195,30 +198,33 @@ class Model:
 
     def fly(self, steps: int) -> int:
         """
-        Run steps over the terrain; return how many: fewer if the model broke in the next one.
+        Run steps over the terrain; return how many: fewer if something ended it, see ``event``.
 
-        ``place`` is then where it was before that one (deg).
+        ``place`` is then where it was before the step in which that happened (deg).
         """
-        run, broken, lat_deg, lon_deg, speed, phi, altitude, set_terrain = self._flown
-        elevation_m = self.elevation_m
+        run, broken, lat_deg, lon_deg, speed, altitude, p, q, r, load, set_terrain = self._flown
+        elevation_m, watch = self.elevation_m, self.watch
+        reach, turn = watch.reach, watch.most_turn
         lat, lon = lat_deg(), lon_deg()
         before_step = self.before_step
         for flown in range(steps):
-            before = lat, lon
+            self.place = lat, lon
             if before_step is not None:
                 before_step()
             try:
                 run()
             except broken:
-                self.place = before
+                self.event = DIVERGED
                 return flown
             lat, lon = lat_deg(), lon_deg()
             ground = elevation_m(lat, lon) / FOOT
             set_terrain(ground)
-            if not (speed() < _MAX_MODEL_SPEED_FPS and -math.tau < phi() < math.tau
-                    and altitude() > ground - _MAX_MODEL_DEPTH_FT):
-                self.place = before
-                return flown
+            if not (altitude() > ground + reach and speed() < MOST_SPEED
+                    and -turn < p() < turn and -turn < q() < turn and -turn < r() < turn
+                    and -MOST_LOAD < load() < MOST_LOAD):
+                self.event = watch.look(altitude() - ground)
+                if self.event is not None:
+                    return flown
         return steps
 
     def settle(self, steps: int) -> None:

@@ -25,6 +25,7 @@ import numpy as np
 
 from xplane_bridge.common import drawing
 from xplane_bridge.common.drawing import (
+    CRASH,
     GREY,
     MEASURED,
     PITCH,
@@ -53,7 +54,7 @@ _RESPONSES = {'pitch_rate': PITCH, 'roll_rate': ROLL, 'yaw_rate': YAW, 'airspeed
 
 def draw_flight(
     flight: History, path: str, title: str, route: RouteFlight | None = None,
-    inputs: Sequence[Window] = (), width: float = 0.0,
+    inputs: Sequence[Window] = (), width: float = 0.0, crash: float = math.nan,
 ) -> None:
     """
     Plot a flight to a file, as its name ends: PNG, PDF or SVG.
@@ -61,6 +62,7 @@ def draw_flight(
     With the path and the waypoints of its route if it had one. Of what was not measured there is
     no panel. The frequency responses to its test inputs, where there are any, and the loops that
     these show, have a column of their own. ``width`` is in inches, 0: as wide as its columns need.
+    The time of a ``crash`` (s) is marked, and its place.
 
     Raises ImportError if matplotlib is missing.
     """
@@ -102,6 +104,8 @@ def draw_flight(
                                alpha=0.12, linewidth=0)
     if swept:
         _draw_bode(axes, inputs)
+    if math.isfinite(crash):
+        _mark(axes, flight, crash)
     drawing.save(figure, [path])
 
 
@@ -173,6 +177,18 @@ def _draw_response(axes: Any, flight: History, name: str, factor: float, label: 
     axes.ticklabel_format(useOffset=False)
     axes.grid(alpha=0.3)
     drawing.legend_above(axes)
+
+
+def _mark(axes: Mapping[str, Any], flight: History, crash: float) -> None:
+    """Mark a crash in the path, and its time in what is drawn over time."""
+    for name, panel in axes.items():
+        if name in ('altitude', 'heading', 'airspeed', 'attitude', 'controls'):
+            panel.axvline(crash, color=CRASH, linewidth=1.2)
+    east, north = flight.series['east'].values, flight.series['north'].values
+    if 'path' in axes and len(east):
+        axes['path'].plot(
+            east[-1], north[-1], 'X', color=CRASH, markersize=11, label='crash')
+        drawing.legend_above(axes['path'])
 
 
 def _draw_lines(axes: Any, lines: Lines, label: str) -> None:

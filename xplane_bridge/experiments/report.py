@@ -46,6 +46,7 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
         print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN if code == PASSED else code
     code = code_if_whole(flown, code)
+    crash = None if run.scenario.expect_crash else flown.crash
     try:
         steps, inputs, figures, judgements = flown.result()
     except KeyError as error:
@@ -62,11 +63,15 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
     if files.recording:
         print(f'  recording: {files.recording}, {_recorded(files, flight)}')
     if files.figures:
-        _write(experiment, run, code == PASSED, judgements, figures, flown_with)
+        _write(experiment, run, code == PASSED and crash is None, judgements, figures,
+               flown_with)
         print(f'  figures: {files.figures}')
     if files.picture:
         _draw(flight, experiment, run, inputs)
-    return code if code not in (PASSED, MISSED) else max(code, tell_judgements(judgements))
+    if code not in (PASSED, MISSED):
+        return code
+    return max(code, tell_judgements(
+        judgements, '' if crash is None else crash.outcome, warnings_of(run)))
 
 
 def code_if_whole(flown: Flight, code: int) -> int:
@@ -101,13 +106,32 @@ def _summarise(run: Script, inputs: Sequence[Window], lines: list[str]) -> None:
         print(*(f'  {line}' for line in window.lines()), sep='\n')
 
 
-def tell_judgements(judgements: Sequence[Judgement]) -> int:
-    """Print the judgements, last what was missed; return the exit code that follows."""
+def warnings_of(run: Script) -> list[str]:
+    """Return what was beyond the envelope of the airframe, a sentence each."""
+    return [f'beyond the envelope at {event.at:.1f} s: {event}'
+            for event in run.exceedances.values()]
+
+
+def tell_judgements(
+    judgements: Sequence[Judgement], crash: str = '', warnings: Sequence[str] = (),
+) -> int:
+    """
+    Print the judgements, last what was missed; return the exit code that follows.
+
+    A ``crash`` that nobody expected is the verdict, whatever else was met until then.
+    """
+    for warning in warnings:
+        print(f'  warning: {warning}')
     for judgement in judgements:
-        print(f'  {"met   " if judgement.passed else "MISSED"}  {judgement}')
-    if missed := [str(judgement) for judgement in judgements if not judgement.passed]:
+        print(f'  {"met   " if judgement.passed else "MISSED" if judgement.reached else "------"}'
+              f'  {judgement}')
+    missed = [str(one) for one in judgements if one.reached and not one.passed]
+    if missed:
         print(f'  missed {len(missed)} of {len(judgements)} criteria: {"; ".join(missed)}',
               flush=True)
+    if crash:
+        print(f'  {crash}', flush=True)
+    if crash or not all(one.passed for one in judgements):
         return MISSED
     print('  all criteria are met', flush=True)
     return PASSED
@@ -180,9 +204,12 @@ def _draw(
     path, title = experiment.files.picture, experiment.title
     if run.account is not None and (wrong := run.account.wrong(run.begin)):
         title += f'\ncontroller: {wrong}'
+    if run.crash is not None:
+        title += f'\n{run.crash.outcome}'
     try:
         from xplane_bridge.experiments.picture import draw_flight
-        draw_flight(flight, path, title, run.route, inputs)
+        draw_flight(flight, path, title, run.route, inputs,
+                    crash=math.nan if run.crash is None else run.crash.at)
         print(f'  picture: {path}')
     except Exception as error:
         # The results are there: no picture is worth losing them.
@@ -199,14 +226,15 @@ def _write(
         'gains': flown_with,
         'begin': run.begin, 'flown': run.flown, 'complete': complete,
         'passed': complete and all(judgement.passed for judgement in judgements),
+        'crash': None if run.crash is None else run.crash.plain(),
         'criteria': criteria_found(judgements), 'events': events_of(run), 'figures': figures}
     write_plain(experiment.files.figures, content)
 
 
 def criteria_found(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
     """Return judgements as plain data."""
-    return [{'criterion': one.criterion, 'value': one.value, 'passed': one.passed}
-            for one in judgements]
+    return [{'criterion': one.criterion, 'value': one.value, 'passed': one.passed,
+             'reached': one.reached} for one in judgements]
 
 
 def events_of(run: Script) -> list[dict[str, Any]]:

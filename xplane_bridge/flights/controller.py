@@ -22,6 +22,7 @@ from collections.abc import Mapping
 import math
 from typing import Protocol
 
+from xplane_bridge.aircraft.airframe.events import AirframeEvent
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.measurement import Measurement
@@ -54,6 +55,8 @@ class FlownByLaw(ABC):
     """
 
     law: ControlLaw
+    # What has ended its flight, if something has.
+    crash: AirframeEvent | None = None
     _engaged = False
     _standing: Mapping[str, float] = {}
     _observed_at = math.nan

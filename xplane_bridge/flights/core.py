@@ -122,7 +122,7 @@ class CoreFlight(Flight):
         if order.keep.recording or scenario.needs_more():
             vehicle.collector = Collector(vehicle.aircraft)
         script = self.script = Script(scenario, vehicle, vehicle, self._display)
-        script.begin = 0.0
+        script.begin, script.exceedances = 0.0, vehicle.aircraft.exceedances
         self._frames = Frames(
             script, vehicle,
             '' if isinstance(law, Cascade | ActionLaw | None) else type(law).__name__)
@@ -132,15 +132,15 @@ class CoreFlight(Flight):
         if order.flown_by.actions:
             while going and not script.engaged:
                 going = self._frames.fly(1)
-            if not going:
+            if not going and script.crash is None:
                 raise never_engaged(scenario.name)
-        return State.READY if going else State.OVER
+        return self._after(going)
 
     def _step(self, action: Sequence[float] | None, frames: int) -> State:
         if action is not None and self._actions is not None:
             self._actions.given = tuple(action)
         self._truth = None
-        return State.READY if self._frames.fly(frames) else State.OVER
+        return self._after(self._frames.fly(frames))
 
     def _end(self) -> None:
         if self.state is not State.CLOSED and self.flown and not self._used:
@@ -157,7 +157,8 @@ class CoreFlight(Flight):
         try:
             written.write(
                 order.keep.recording, self.vehicle.collected(), order.link.namespace,
-                {**order.facts(), 'flown': self.flown})
+                {**order.facts(), 'flown': self.flown,
+                 'crash': None if self.crash is None else self.crash.outcome})
         except OSError as error:
             if self.error is None:
                 self.state, self.error = State.FAILED, ExperimentError(

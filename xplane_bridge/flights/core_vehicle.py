@@ -59,7 +59,12 @@ from xplane_bridge.flights.analysis.measured import (
 )
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.controller import ControlLaw, FlownByLaw
-from xplane_bridge.flights.laws import ActionLaw, autopilot_of, fly_procedure
+from xplane_bridge.flights.laws import (
+    ActionLaw,
+    airframe_limits_of,
+    autopilot_of,
+    fly_procedure,
+)
 from xplane_bridge.flights.observed import Observed
 from xplane_bridge.flights.recordings.collected import Collected, Collector
 from xplane_bridge.flights.recordings.rows import Rows
@@ -109,6 +114,7 @@ class CoreVehicle(FlownByLaw):
         """
         self.aircraft = Aircraft(
             model, initial, 1.0 / physics_rate, seed, aircraft_path=aircraft_path)
+        self.aircraft.bear(airframe_limits_of(model, aircraft_path, gains_named))
         autopilot = partial(
             autopilot_of, model, aircraft_path, gains_named, initial.plant.gains)
         self.law: ControlLaw = law or autopilot()
@@ -264,7 +270,7 @@ class CoreVehicle(FlownByLaw):
             self.collector is None)
 
     def fly_on(self, command: Controls, frames: int = 1) -> None:
-        """Fly frames with a command; all but the last are measured, and not looked at."""
+        """Fly frames with a command; all but the last are measured, and a crash ends them."""
         aircraft, commanded, measure = self.aircraft, self._commanded.add, self._measured.add
         elevator, aileron, rudder, throttle = command[:len(FLOWN)]
         usual: tuple[float, float, float, float] | None = None
@@ -274,21 +280,21 @@ class CoreVehicle(FlownByLaw):
         elif self.collector is not None:
             self.collector.command(command[len(FLOWN):])
         known = usual or [math.nan if value is None else value for value in command[:len(FLOWN)]]
-        crashes = -1
+        if self._rounding is None:
+            if usual:
+                aircraft.fly_by(*usual)
+            else:
+                aircraft.set_controls(**by_cockpit(command))
         for left in range(frames - 1, -1, -1):
             commanded(self.time, known)
             if self._rounding is not None:
                 self._rounding.fly_on(command, FRAME)
             else:
-                # An aircraft that was put back on the ground has controls of its own.
-                if crashes != aircraft.crashes:
-                    crashes = aircraft.crashes
-                    if usual:
-                        aircraft.fly_by(*usual)
-                    else:
-                        aircraft.set_controls(**by_cockpit(command))
                 aircraft.advance(FRAME)
             self.time += FRAME
+            if aircraft.crash is not None:
+                self.crash = aircraft.crash
+                return
             if left:
                 measure(self.time, aircraft.sampler.sample())
 

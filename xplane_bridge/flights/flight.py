@@ -29,6 +29,7 @@ import math
 from types import TracebackType
 from typing import Protocol, Self
 
+from xplane_bridge.aircraft.airframe.events import AirframeEvent
 from xplane_bridge.control.policy.observation import Numbers, Vector
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.order import Order
@@ -47,6 +48,7 @@ class State(StrEnum):
     NEW = 'new'
     READY = 'ready'
     OVER = 'over'
+    CRASHED = 'crashed'
     FAILED = 'failed'
     CLOSED = 'closed'
 
@@ -89,9 +91,9 @@ class Flight(ABC):
     """
     An order being flown: NEW, by start() READY, by step() at last OVER, by close() CLOSED.
 
-    It is FAILED where it cannot go on: ``error`` says why, ``fault`` by whom. ``script`` has what
-    has happened so far, ``telemetry`` the newest of what was measured. One thread owns it. Use it
-    as a context manager.
+    It is CRASHED where the airframe ended it: ``crash`` says how. It is FAILED where it cannot go
+    on: ``error`` says why, ``fault`` by whom. ``script`` has what has happened so far,
+    ``telemetry`` the newest of what was measured. One thread owns it. Use it as a context manager.
     """
 
     script: Script
@@ -127,6 +129,11 @@ class Flight(ABC):
         return Fault.ORDER if isinstance(self.error, ScenarioError) else Fault.FLIGHT
 
     @property
+    def crash(self) -> AirframeEvent | None:
+        """Return what the airframe ended it by, None if it did not; see State.CRASHED."""
+        return self.script.crash if hasattr(self, 'script') else None
+
+    @property
     @abstractmethod
     def time(self) -> float:
         """Return the time of the scenario in s."""
@@ -152,7 +159,7 @@ class Flight(ABC):
 
     def step(self, action: Sequence[float] | None = None, frames: int = 1) -> State:
         """
-        Fly on, at least so many frames unless it ends before: READY, OVER or FAILED.
+        Fly on, at least so many frames unless it ends before: READY, OVER, CRASHED or FAILED.
 
         ``action`` is in the order of its level's fields; without one the last is held.
         """
@@ -161,7 +168,7 @@ class Flight(ABC):
         return self._go(self._step, action, frames)
 
     def fly(self) -> State:
-        """Fly it to its end: OVER or FAILED."""
+        """Fly it to its end: OVER, CRASHED or FAILED."""
         if self.state is State.NEW:
             self.start()
         while self.state is State.READY:
@@ -218,15 +225,19 @@ class Flight(ABC):
 
     @abstractmethod
     def _start(self) -> State:
-        """Begin; return whether it is READY or OVER."""
+        """Begin; return whether it is READY, OVER or CRASHED."""
 
     @abstractmethod
     def _step(self, action: Sequence[float] | None, frames: int) -> State:
-        """Fly on so many frames; return whether it is READY or OVER."""
+        """Fly on so many frames; return whether it is READY, OVER or CRASHED."""
 
     @abstractmethod
     def _end(self) -> None:
         """Give back what it holds, of whichever state; more than once is fine."""
+
+    def _after(self, going: bool) -> State:
+        """Return the state by whether something is left to be flown."""
+        return State.READY if going else State.OVER if self.crash is None else State.CRASHED
 
     def _go(self, do: Callable[..., State], *arguments: object) -> State:
         try:

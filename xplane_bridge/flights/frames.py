@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
+from xplane_bridge.aircraft.airframe.events import AirframeEvent
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.flights.conduct.conduct import Account, Conduct
@@ -30,6 +31,7 @@ class SteppedVehicle(Flown, Protocol):
     """A vehicle that flies one frame at a time."""
 
     time: float
+    crash: AirframeEvent | None
 
     def observe(self) -> None:
         """Measure the current state."""
@@ -81,6 +83,9 @@ class Frames:
             together = self._together(frames) if is_open_loop else 1
             self._fly_on(together)
             frames -= together
+            if (crash := self._vehicle.crash) is not None:
+                self._script.end_by(crash)
+                return False
             if not self.look():
                 return False
         return True

@@ -25,6 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from xplane_bridge.aircraft.airframe.events import EnvelopeLimits
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.control import envelope, gains
 from xplane_bridge.control.cascade import Cascade
@@ -40,6 +41,8 @@ from xplane_bridge.control.runway.runway import Runway
 from xplane_bridge.control.targets import Attitude, Target
 from xplane_bridge.conversions.vehicle import Controls
 
+# What an airframe bears, in the file with the gains of its autopilot.
+_AIRFRAME = 'airframe'
 # What no action of this level commands.
 _NO_OTHERS = (None,) * (len(Controls._fields) - len(FLOWN))
 
@@ -144,8 +147,19 @@ def autopilot_of(model: str, aircraft_path: str = '', named: str = '',
     if file is None:
         return Autopilot(gains.scaled(Gains(), factors))
     known = file.stat()
-    own, limits, runway = _read(file, known.st_mtime_ns, known.st_size)
+    own, limits, runway, _ = _read(file, known.st_mtime_ns, known.st_size)
     return Autopilot(gains.scaled(own, factors), limits, runway)
+
+
+def airframe_limits_of(
+    model: str, aircraft_path: str = '', named: str = ''
+) -> EnvelopeLimits:
+    """Return what the airframe of a model bears, as far as the file of its gains says so."""
+    file = _file_of(model, aircraft_path, named)
+    if file is None:
+        return EnvelopeLimits()
+    known = file.stat()
+    return _read(file, known.st_mtime_ns, known.st_size)[3]
 
 
 def fly_procedure(
@@ -174,6 +188,9 @@ def _file_of(model: str, aircraft_path: str, named: str) -> Path | None:
 
 
 @cache
-def _read(file: Path, changed: int, size: int) -> tuple[Gains, Envelope, Performance | None]:
+def _read(
+    file: Path, changed: int, size: int
+) -> tuple[Gains, Envelope, Performance | None, EnvelopeLimits]:
     """Return what is in a file as it was ``changed`` last."""
-    return gains.load(file), envelope.load(file), performance.load(file)
+    return gains.load(file), envelope.load(file), performance.load(file), EnvelopeLimits(
+        **gains.numbers(gains.read(file), _AIRFRAME, EnvelopeLimits._fields))

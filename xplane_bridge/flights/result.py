@@ -22,6 +22,7 @@ import math
 import os
 from typing import Any, NamedTuple
 
+from xplane_bridge.aircraft.airframe.events import EnvelopeLimits
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.analysis import verdict
 from xplane_bridge.flights.analysis.broken_loop import disk_of_all
@@ -54,7 +55,8 @@ def evaluate(script: Script, history: History) -> Result:
     loops = [window.loop for window in inputs if window.loop is not None]
     if loops:
         figures['loops'] = {'disk': disk_of_all(loops)}
-    judgements = verdict.judge(script.scenario, history, figures, script.flown, steps)
+    judgements = verdict.judge(
+        script.scenario, history, figures, script.flown, steps, script.crash)
     if script.account is not None:
         judgements += script.account.judgements(script.begin)
     return Result(flown, inputs, figures, judgements)
@@ -83,6 +85,10 @@ def _figures(
         }
     if script.scenario.runway is not None:
         figures['runway'] = runway_figures(history, script.scenario.runway, script.flown)
+    figures['airframe'] = {
+        'crashes': int(script.crash is not None), 'exceedances': len(script.exceedances),
+        **dict.fromkeys(EnvelopeLimits._fields, math.nan),
+        **{name: event.value for name, event in script.exceedances.items()}}
     figures |= linear_figures(script.scenario, autopilot_of)
     if script.account is not None:
         figures['controller'] = script.account.figures(script.begin)

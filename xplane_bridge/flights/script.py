@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from xplane_bridge.aircraft.airframe.events import AirframeEvent
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.common.text import known
 from xplane_bridge.common.timing import ROUNDED_TIME
@@ -105,7 +106,8 @@ class Script:
 
     ``begin`` is the time of the scenario's time 0, ``flown`` how far it got (s), and
     ``occurrences`` the events that have happened; ``route`` is its route once it has begun.
-    ``account`` is of a foreign controller.
+    ``account`` is of a foreign controller. ``crash`` is what ended it before its end, and
+    ``exceedances`` what was beyond the envelope of the airframe, by the name of the limit.
     """
 
     def __init__(
@@ -117,6 +119,8 @@ class Script:
         self.occurrences: list[Occurrence] = []
         self.route: RouteFlight | None = None
         self.account: Account | None = None
+        self.crash: AirframeEvent | None = None
+        self.exceedances: Mapping[str, AirframeEvent] = {}
         self.engaged = False
         self.silence_wanted = False
         # Those in progress and their start; over ones are removed by the next.
@@ -165,6 +169,11 @@ class Script:
                 self._follow_at += _ROUTE_PERIOD
             self._follow(now)
         self.show(self.flown)
+
+    def end_by(self, crash: AirframeEvent) -> None:
+        """Take it that the flight has ended by a crash."""
+        self.crash, self.flown = crash, min(crash.at, self.scenario.duration)
+        self._display.say(f'{crash.at:5.1f} s  {crash}')
 
     def show(self, flown: float) -> None:
         """Show how far it has been flown, and how the steps that are over were."""

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.aircraft.airframe.events import AirframeEvent
 from xplane_bridge.common.text import known
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import DEGREE
@@ -50,15 +51,21 @@ class Judgement:
     """
     One criterion: the requirement, the value found (NaN: it never happened), and the result.
 
-    ``form`` formats the value.
+    ``form`` formats the value. What was not ``reached``, since a crash ended the flight before,
+    is not passed; its value is that until then.
     """
 
     criterion: str
     value: float
     passed: bool
     form: str = '{:.4g}'
+    reached: bool = True
 
     def __str__(self) -> str:
+        if not self.reached:
+            return f'{self.criterion}: not reached' + (
+                f'; until the crash {self.form}'.format(self.value)
+                if math.isfinite(self.value) else '')
         unknown = 'never' if math.isnan(self.value) else 'without limit'
         return f'{self.criterion}: {known(self.value, self.form, unknown)}'
 
@@ -144,40 +151,52 @@ def judge_step(event: Event, step: FlownStep) -> list[Judgement]:
 
 def judge(
     scenario: Scenario, flight: History, figures: Mapping[str, Any], flown: float,
-    steps: Sequence[tuple[Event, FlownStep]],
+    steps: Sequence[tuple[Event, FlownStep]], crash: AirframeEvent | None = None,
 ) -> list[Judgement]:
     """
     Return all criteria of a scenario, evaluated on a flight that got to ``flown`` (s).
 
-    Anything beyond that is missed.
+    Anything beyond that is missed, or, where a ``crash`` ended it, not reached: then also what is
+    about the whole flight, unless the scenario expects that.
     """
     found = [judgement for event, step in steps for judgement in judge_step(event, step)]
     done = [event for event, _ in steps]
     found += [
-        Judgement(f'{event}: is flown', math.nan, False)
+        Judgement(f'{event}: is flown', math.nan, False, reached=crash is None)
         for event in scenario.events if event.expect is not None and event not in done]
-    return found + [_judge(criterion, flight, figures, flown) for criterion in scenario.criteria]
+    if scenario.expect_crash:
+        found.append(Judgement(
+            'ends by a crash', math.nan if crash is None else crash.at, crash is not None,
+            '{:.1f} s'))
+    return found + [
+        _judge(criterion, flight, figures, flown, crash is not None, scenario.expect_crash)
+        for criterion in scenario.criteria]
 
 
 def _judge(
-    criterion: Criterion, flight: History, figures: Mapping[str, Any], flown: float
+    criterion: Criterion, flight: History, figures: Mapping[str, Any], flown: float,
+    crashed: bool, is_expected: bool,
 ) -> Judgement:
+    # The end of a flight that was to be longer is not the one that was meant.
+    reached = not crashed or is_expected
     if criterion.statistic:
         begin = 0.0 if math.isnan(criterion.begin) else criterion.begin
         # What happens at the end does not belong to what was before, however that is rounded.
         end = flown if math.isnan(criterion.end) else criterion.end - ROUNDED_TIME
         series = (expressed(flight, criterion.expression) if criterion.expression
                   else quantity(flight, criterion.name))
-        value = (statistic(series.between(begin, end), criterion.statistic) if end <= flown
-                 else math.nan)
+        value = (statistic(series.between(begin, end), criterion.statistic)
+                 if end <= flown or crashed else math.nan)
+        if crashed and (begin > flown or not math.isnan(criterion.end)):
+            reached = end <= flown and not math.isnan(criterion.end)
     else:
         value = figure(figures, criterion.name)
     # NaN satisfies no limit.
     passed = (
-        not math.isnan(value)
+        reached and not math.isnan(value)
         and (math.isnan(criterion.at_least) or value >= criterion.at_least)
         and (math.isnan(criterion.at_most) or value <= criterion.at_most))
-    return Judgement(describe(criterion), value, passed)
+    return Judgement(describe(criterion), value, passed, reached=reached)
 
 
 def figure(figures: Mapping[str, Any], name: str) -> float:

@@ -40,7 +40,7 @@ STATISTICS = ('min', 'max', 'mean', 'max_abs', 'rms', 'std', 'rise', 'first', 'l
 _RATIO = 'dimensionless'
 FIGURES = (
     'duration', 'tracking', 'activity', 'rates', 'latency', 'link', 'route', 'controller', 'load',
-    'steps', 'windows', 'loops', 'runway', 'margins', 'handling')
+    'steps', 'windows', 'loops', 'runway', 'margins', 'handling', 'airframe')
 """How the names of figures begin."""
 
 

@@ -81,7 +81,7 @@ class Scenario:
 
     One for several aircraft has a whole scenario for each of them in ``vehicles``, whose names
     are those of the aircraft. Its events happen to each, and are in theirs; its criteria are over
-    two. ``fleet`` is what binds them.
+    two. ``fleet`` is what binds them. ``expect_crash``: it is to end by one.
     """
 
     name: str
@@ -96,6 +96,7 @@ class Scenario:
     runway: ChartedRunway | None = None
     vehicles: tuple[Scenario, ...] = ()
     fleet: Fleet | None = None
+    expect_crash: bool = False
 
     def with_initial(self, given: Mapping[str, Any]) -> Scenario:
         """Return it with some of the initial state replaced, of each aircraft."""
@@ -188,7 +189,7 @@ def parse(name: str, content: Any, judged: bool = True) -> Scenario:
     if isinstance(content, Mapping) and 'vehicles' in content:
         return _fleet(name, content)
     found = _alone(name, content)
-    if judged and not found.criteria and not _expects(found):
+    if judged and not (found.criteria or _expects(found) or found.expect_crash):
         raise ScenarioError('criteria: a scenario without any proves nothing; state at least one')
     return found
 
@@ -200,7 +201,8 @@ def _expects(scenario: Scenario) -> bool:
 def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
     """Return the scenario of one aircraft; ``common`` events happen to others too."""
     top = fields.mapping(content, 'the file', required=('duration', 'events', 'criteria'),
-                   optional=('description', 'initial', 'route', 'controller', 'sensors', 'runway'))
+                   optional=('description', 'initial', 'route', 'controller', 'sensors', 'runway',
+                             'expect_crash'))
     duration = _duration(top)
     events = _in_time((*common, *_events(top, duration)))
     check_order(events)
@@ -225,7 +227,8 @@ def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
     found = Scenario(
         name, str(top.get('description', '')).strip(), duration, initial, events, judged, route,
         controller.parse(top['controller']) if 'controller' in top else {},
-        fields.text(top.get('sensors', ''), 'sensors'), runway)
+        fields.text(top.get('sensors', ''), 'sensors'), runway,
+        expect_crash=fields.boolean(top.get('expect_crash', False), 'expect_crash'))
     if runway is None and (needed := found.needs_runway()):
         raise ScenarioError(
             f'{", ".join(needed)} needs a runway: state heading_deg, length, width and '
@@ -254,7 +257,8 @@ def _fleet(name: str, content: Any) -> Scenario:
         _check_one_of_many(vehicle, common, fleet)
     judged = [criteria.over_two(item, f'criteria[{n}]', duration, names, fleet)
               for n, item in enumerate(fields.items(top['criteria'], 'criteria'))]
-    if not judged and not any(one.criteria or _expects(one) for one in vehicles):
+    if not judged and not any(
+            one.criteria or _expects(one) or one.expect_crash for one in vehicles):
         raise ScenarioError('criteria: a scenario without any proves nothing; state at least one')
     if len(names) > 1:
         judged.append(criteria.apart(fleet.midair.radius))
