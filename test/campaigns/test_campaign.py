@@ -15,6 +15,7 @@
 """A campaign from its file to its exit code, flown in core."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -251,3 +252,36 @@ def test_what_cannot_be_recorded_so_is_said_of_the_plan(plan, record, sentence):
     with pytest.raises(PlanError, match='plan.yaml: ') as raised:
         load(str(plan))
     assert sentence in str(raised.value)
+
+
+def test_flights_that_crash_are_rows_that_say_so(tmp_path, capsys):
+    (tmp_path / 'dive.yaml').write_text("""
+duration: 20.0
+initial: {altitude: 700.0, airspeed: 51.4}
+events:
+  - {at: 0.2, controls: {elevator: -0.7}, for: 19.0}
+criteria:
+  - {quantity: airspeed, statistic: max, at_most: 500.0}
+  - {quantity: airspeed, statistic: max, to: 3.0, at_most: 500.0}
+  - {figure: airframe.crashes, at_most: 1}
+""")
+    path = tmp_path / 'plan.yaml'
+    path.write_text('scenarios: [dive.yaml]\ncontrollers: [autopilot]\nseeds: {count: 2}\n')
+    assert main.main([str(path), '--workers', '1', '--output', str(tmp_path / 'out'),
+                      '--require', '0.5']) == MISSED
+    said = capsys.readouterr().out
+    assert '2 of 2 flights (2 crashed)' in said
+    assert '2 of 2 were not flown to their end: crashed at 6.' in said
+    for row in parquet.read_table(tmp_path / 'out' / 'table.parquet').to_pylist():
+        assert (row['outcome'], row['exit']) == ('crashed', MISSED)
+        assert row['reason'].startswith('crashed at ')
+        assert 'struck the ground with ' in row['reason']
+        judged = {name.removeprefix('passed.'): passed for name, passed in row.items()
+                  if name.startswith('passed.')}
+        assert [name for name, passed in judged.items() if passed] == [
+            'max of airspeed to 3 s at most 500']
+        assert len(judged) == 3
+        # What was not reached has no value either.
+        assert math.isnan(row['value.airframe.crashes at most 1'])
+        assert row['figure.airframe.crashes'] == 1.0
+        assert row['trajectory']

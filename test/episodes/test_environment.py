@@ -409,3 +409,34 @@ def test_what_your_functions_return_is_checked(short, given, said):
     env.reset(seed=1)
     with pytest.raises(ValueError, match=said):
         env.step(LEVEL_ACTIONS['controls'])
+
+
+DIVE = {
+    'duration': 30.0,
+    'initial': {'altitude': 800.0, 'heading_deg': 90.0, 'airspeed': 51.444},
+    'events': [{'at': 0.0, 'engage': True}],
+    'criteria': [{'quantity': 'airspeed', 'statistic': 'max', 'at_most': 500.0}]}
+
+
+@pytest.mark.parametrize('is_expected', [False, True])
+def test_a_crash_terminates_it_and_says_what_happened(is_expected):
+    env = FlightEnv(scenario.parse('dive', {**DIVE, 'expect_crash': is_expected}),
+                    level='controls', frames_per_step=20, termination=lambda step: '')
+    env.reset(seed=1)
+    terminated = truncated = False
+    dive = np.array((-0.6, 0.0, 0.0, 0.7))
+    while not (terminated or truncated):
+        observation, reward, terminated, truncated, info = env.step(dive)
+        assert np.isfinite(observation).all()
+        assert math.isfinite(reward)
+    assert (terminated, truncated) == (True, False)
+    assert info['reason'].startswith('crashed at ')
+    assert (info['crash']['kind'], info['crash']['quantity']) == ('struck', 'sink_rate')
+    assert info['crash']['value'] > 50.0
+    assert info['passed'] is is_expected
+    with pytest.raises(ValueError, match='no episode has begun, or it is over'):
+        env.step(np.zeros(4))
+    # The next one begins with an aircraft that is whole.
+    _, info = env.reset(seed=1)
+    assert 'crash' not in env.step(np.array((0.0, 0.0, 0.0, 0.7)))[4]
+    env.close()

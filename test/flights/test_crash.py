@@ -230,3 +230,65 @@ def test_beyond_its_envelope_it_is_warned_of(tmp_path, capsys):
                          str(tmp_path / 'flight'), '--no-picture']) == 0
     assert ('warning: beyond the envelope at 0.0 s: airspeed 53.6 m/s, beyond 41.2 m/s'
             in capsys.readouterr().out)
+
+
+# Several aircraft.
+
+TWO = {
+    'duration': 30.0,
+    'initial': {'altitude': 800.0, 'heading_deg': 90.0, 'airspeed': 51.444},
+    'events': [],
+    'criteria': [{'separation': ['high', 'low'], 'at_least': 20.0}],
+    'vehicles': [
+        {'name': 'high', 'initial': {'altitude': 1500.0}, 'events': [{'at': 0.0, 'engage': True}],
+         'criteria': [{'quantity': 'roll_deg', 'statistic': 'max_abs', 'at_most': 40.0},
+                      {'quantity': 'roll_deg', 'statistic': 'max_abs', 'to': 5.0,
+                       'at_most': 40.0}]},
+        {'name': 'low', 'events': [
+            {'at': 1.0, 'controls': {'elevator': -0.6, 'throttle': 0.7}, 'for': 29.0}],
+         'criteria': [{'quantity': 'airspeed', 'statistic': 'max', 'at_most': 500.0}]}]}
+
+
+def test_a_fleet_says_who_has_crashed(tmp_path, capsys, dive):
+    file = tmp_path / 'two.json'
+    file.write_text(json.dumps(TWO))
+    assert command.main(['--sim', 'core', '--scenario', str(file), '--output',
+                         str(tmp_path / 'flight'), '--no-picture']) == 1
+    said = capsys.readouterr().out
+    assert said.splitlines()[-1].startswith(
+        '  crashed at 8.4 s: vehicle low: struck the ground with 83 m/s, ')
+    assert 'met     high: max_abs of roll_deg to 5 s at most 40' in said
+    assert '------  high: max_abs of roll_deg at most 40: not reached' in said
+    assert '------  min of separation of high and low at least 20: not reached' in said
+    found = json.loads((tmp_path / 'flight.json').read_text())
+    assert (found['passed'], found['complete']) == (False, False)
+    assert found['crash']['vehicle'] == 'low'
+    assert found['crash']['at'] == found['flown'] == pytest.approx(dive.flown, abs=0.02)
+
+
+@pytest.mark.parametrize('frames', [1, 7, 500])
+def test_a_fleet_is_the_same_however_many_frames_are_flown_at_once(frames):
+    with open_flight(Order(parse('two', TWO))) as flight:
+        flight.start()
+        while flight.state is State.READY:
+            flight.step(frames=frames)
+        assert flight.state is State.CRASHED
+        assert (flight.crashed, flight.flown) == ('low', flight.crash.at)
+        assert flight.flights['high'].flown == flight.flown
+        found = [(one.criterion, one.value, one.passed, one.reached)
+                 for one in flight.result().judgements]
+        last = {name: history.series['altitude'].times[-1]
+                for name, history in flight.histories().items()}
+    assert flight.flown - 1.0 / 60.0 <= last['high'] <= flight.flown
+    assert found == test_a_fleet_is_the_same_however_many_frames_are_flown_at_once.__dict__\
+        .setdefault('first', found)
+
+
+def test_a_fleet_whose_target_is_to_crash_passes_by_that(tmp_path):
+    target = {**TWO['vehicles'][1], 'expect_crash': True}
+    one = {**TWO['vehicles'][0], 'criteria': TWO['vehicles'][0]['criteria'][1:]}
+    flight = flown(parse('two', {
+        **TWO, 'criteria': [], 'vehicles': [one, target], 'midair': {'ends': False}}))
+    assert flight.state is State.CRASHED
+    assert flight.crash_verdict == ''
+    assert all(judgement.passed for judgement in flight.result().judgements)

@@ -140,6 +140,7 @@ class Model:
         be equal to a renewed model calls it once after loading.
         """
         self.before_step = None
+        self.watch.begin()
         if self._renewal is None:
             self._renewal = Renewal(self._fdm)
         is_new = self._renewal.run(self._forget)
@@ -206,7 +207,7 @@ class Model:
         elevation_m, watch = self.elevation_m, self.watch
         reach, turn = watch.reach, watch.most_turn
         lat, lon = lat_deg(), lon_deg()
-        before_step = self.before_step
+        self.event, before_step = None, self.before_step
         for flown in range(steps):
             self.place = lat, lon
             if before_step is not None:

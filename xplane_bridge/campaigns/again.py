@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 import sys
 
@@ -79,8 +80,11 @@ def draw(task: Task, path: Path) -> None:
         if flight.fly() is State.FAILED:
             raise ValueError(flight.why)
         title = f'{task.scenario}, flown by {without_folders(task.controller)}, seed {task.seed}'
+        if flight.crash_verdict:
+            title += f'\n{flight.crash_verdict}'
         if isinstance(flight, Several):
             draw_fleet(flight, str(path), title)
         else:
             draw_flight(flight.history(), str(path), title, flight.script.route,
-                        flight.result().windows)
+                        flight.result().windows,
+                        crash=math.nan if flight.crash is None else flight.crash.at)

@@ -108,10 +108,16 @@ def row_of(task: Task, flight: Flight) -> Row:
         return task.row(rows.FAILED, f'{at}{said(error)}', NOT_FLOWN, trajectory=flown)
     missed = [one.criterion for one in result.judgements if not one.passed]
     passed = error is None and not missed
+    outcome, reason = rows.PASSED if passed else rows.MISSED, '; '.join(missed)
+    if error is not None:
+        reason = said(error)
+    elif flight.crash_verdict:
+        outcome, reason = rows.CRASHED, flight.crash_verdict
     return task.row(
-        rows.PASSED if passed else rows.MISSED,
-        '; '.join(missed) if error is None else said(error), PASSED if passed else MISSED,
-        **rows.judged((one.criterion, one.value, one.passed) for one in result.judgements),
+        outcome, reason, PASSED if outcome == rows.PASSED else MISSED,
+        **rows.judged(
+            (one.criterion, one.value if one.reached else math.nan, one.passed)
+            for one in result.judgements),
         **rows.figures_of(result.figures), trajectory=flown)
 
 

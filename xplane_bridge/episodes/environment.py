@@ -186,6 +186,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
 
         It is terminated where the flight is lost, truncated at the scenario's end. Then ``info``
         has ``reason``, ``passed``, and ``judgements``: criterion, value and whether it is met.
+        After a crash, which terminates it, ``crash`` says what happened.
         Raises ValueError for an action of a wrong shape or with a number that is not finite.
         """
         values = self._action.checked(action)
@@ -197,17 +198,22 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         after = self._truth = flight.truth()
         info = _info(flight)
         step = Step(flight.order.scenario, info['time'], before, values, after)
-        reason = checked_reason(self._termination(step))
+        crash = flight.crash
+        reason = (checked_reason(self._termination(step)) if crash is None
+                  else crash.outcome)
         reward = checked_reward(self._reward(step))
         if reason or over:
             self._goes_on = False
             judgements = flight.result().judgements
             info |= {
                 'reason': reason or 'the scenario is flown to its end',
-                'passed': over and all(one.passed for one in judgements),
+                'passed': (over or crash is not None and not flight.crash_verdict) and all(
+                    one.passed for one in judgements),
                 'judgements': [
                     {'criterion': one.criterion, 'value': one.value, 'passed': one.passed}
                     for one in judgements]}
+            if crash is not None:
+                info['crash'] = crash.plain()
         return observation, reward, bool(reason), over and not reason, info
 
     def snapshot(self) -> Snapshot:
@@ -268,6 +274,8 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         if flight.start() is State.FAILED:
             assert flight.error is not None
             raise flight.error
+        if flight.crash is not None:
+            raise ValueError(f'it {flight.crash.outcome}, before an action counted')
         self._reward = self._given_reward or TrackingReward(scenario)
         self._termination = self._given_termination or EnvelopeLeft(scenario)
         self._start, self._flown = start, array('d')

@@ -188,7 +188,8 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         Fly on with an action of each agent, limited to its bounds.
 
         One is terminated where its flight is lost, or in a mid-air that ends the flight; then its
-        aircraft flies on with its last action. All others are truncated at the flight's end.
+        aircraft flies on with its last action. One that crashes is terminated, and the flight
+        ends; its ``infos`` have ``crash``. All others are truncated at the flight's end.
         ``infos`` have then ``reason``, ``passed`` and ``judgements``, those of the agent and those
         over two. Raises ValueError for agents that are not there, and as FlightEnv for an action.
         """
@@ -212,9 +213,12 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
             judge = self._judges[name]
             step = Step(judge.scenario, flight.time, before[name], self._held[name],
                         self._truths[name])
-            reasons[name] = 'mid-air' if name in met else checked_reason(judge.termination(step))
+            crash = flight.flights[name].crash
+            reasons[name] = (
+                crash.outcome if crash is not None else 'mid-air' if name in met
+                else checked_reason(judge.termination(step)))
             rewards[name] = checked_reward(judge.reward(step))
-        over = flight.state is State.OVER
+        over = flight.state in (State.OVER, State.CRASHED)
         infos = {name: _info(flight, name) for name in agents}
         for name in agents:
             if reasons[name] or over:
@@ -249,6 +253,8 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         if flight.start() is State.FAILED:
             assert flight.error is not None
             raise flight.error
+        if flight.crash is not None:
+            raise ValueError(f'{flight.crashed} {flight.crash.outcome}, before an action counted')
         self._judges = {one.name: _Agent(
             one, self._make_reward(one), self._make_termination(one))
             for one in order.scenario.vehicles}
@@ -292,9 +298,12 @@ def _ending(flight: FleetFlight, name: str, reason: str) -> dict[str, Any]:
     judgements = [one for one in flight.result().judgements
                   if not one.criterion.startswith(others)]
     at_end = flight.flown == flight.order.scenario.duration
-    return {
-        'reason': reason or ('the scenario is flown to its end' if at_end else
-                             'others have met in the air'),
+    own = flight.flights[name].crash
+    return ({} if own is None else {'crash': own.plain()}) | {
+        'reason': reason or (
+            'the scenario is flown to its end' if at_end else
+            'others have met in the air' if flight.crash is None else
+            f'{flight.crashed} has crashed'),
         'passed': at_end and all(one.passed for one in judgements),
         'judgements': [
             {'criterion': one.criterion, 'value': one.value, 'passed': one.passed}

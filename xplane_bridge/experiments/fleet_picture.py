@@ -24,6 +24,7 @@ from typing import Any
 from xplane_bridge.common import drawing
 from xplane_bridge.common.drawing import (
     BLUE,
+    CRASH,
     GREEN,
     GREY,
     LIMIT,
@@ -86,6 +87,8 @@ def _draw_paths(
         east, north, _ = tracks.positions(name).T
         axes.plot(east, north, color=colour, linewidth=1.2, label=name)
         axes.plot(east[:1], north[:1], 'o', color=colour, markersize=4)
+        if flown.flights[name].crash is not None:
+            axes.plot(east[-1:], north[-1:], 'X', color=CRASH, markersize=11, label='crash')
         for meeting in flown.meetings:
             if meeting.first == name:
                 at = int(abs(tracks.times - meeting.at).argmin())

@@ -27,6 +27,7 @@ from xplane_bridge.experiments.report import (
     gains_flown,
     summary_lines,
     tell_judgements,
+    warnings_of,
     write_plain,
 )
 from xplane_bridge.experiments.settings import Experiment, MISSED, NOT_FLOWN, PASSED
@@ -60,11 +61,16 @@ def report_fleet(experiment: Experiment, flown: Flight, code: int) -> int:
     if files.recording:
         print(f'  recording: {files.recording}, all of {", ".join(flown.flights)}')
     if files.figures:
-        _write(experiment, flown, result, code == PASSED)
+        _write(experiment, flown, result, code == PASSED and not flown.crash_verdict)
         print(f'  figures: {files.figures}')
     if files.picture:
         _draw(flown, files.picture, experiment.title)
-    return code if code not in (PASSED, MISSED) else max(code, tell_judgements(result.judgements))
+    if code not in (PASSED, MISSED):
+        return code
+    return max(code, tell_judgements(
+        result.judgements, flown.crash_verdict,
+        [f'vehicle {name}: {warning}' for name, one in flown.flights.items()
+         for warning in warnings_of(one.script)]))
 
 
 def _summarise(flown: Several[Any], result: Result, results: dict[str, Result]) -> None:
@@ -101,6 +107,8 @@ def _write(experiment: Experiment, flown: Several[Any], result: Result, complete
         'scenario': flown.order.scenario.name, 'settings': experiment.order.figures(),
         'flown': flown.flown, 'complete': complete,
         'passed': complete and all(one.passed for one in result.judgements),
+        'crash': None if flown.crash is None else {
+            'vehicle': flown.crashed, **flown.crash.plain()},
         'criteria': criteria_found(result.judgements),
         'midairs': [{'at': one.at, 'vehicles': [one.first, one.second],
                      'distance': one.distance} for one in flown.meetings],
@@ -113,7 +121,7 @@ def _write(experiment: Experiment, flown: Several[Any], result: Result, complete
 def _draw(flown: Several[Any], path: str, title: str) -> None:
     try:
         from xplane_bridge.experiments.fleet_picture import draw_fleet
-        draw_fleet(flown, path, title)
+        draw_fleet(flown, path, '\n'.join(filter(None, (title, flown.crash_verdict))))
         print(f'  picture: {path}')
     except Exception as error:
         # The results are there: no picture is worth losing them.

@@ -46,7 +46,6 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
         print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN if code == PASSED else code
     code = code_if_whole(flown, code)
-    crash = None if run.scenario.expect_crash else flown.crash
     try:
         steps, inputs, figures, judgements = flown.result()
     except KeyError as error:
@@ -63,15 +62,14 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
     if files.recording:
         print(f'  recording: {files.recording}, {_recorded(files, flight)}')
     if files.figures:
-        _write(experiment, run, code == PASSED and crash is None, judgements, figures,
+        _write(experiment, run, code == PASSED and not flown.crash_verdict, judgements, figures,
                flown_with)
         print(f'  figures: {files.figures}')
     if files.picture:
         _draw(flight, experiment, run, inputs)
     if code not in (PASSED, MISSED):
         return code
-    return max(code, tell_judgements(
-        judgements, '' if crash is None else crash.outcome, warnings_of(run)))
+    return max(code, tell_judgements(judgements, flown.crash_verdict, warnings_of(run)))
 
 
 def code_if_whole(flown: Flight, code: int) -> int:

@@ -134,6 +134,11 @@ class Flight(ABC):
         return self.script.crash if hasattr(self, 'script') else None
 
     @property
+    def crash_verdict(self) -> str:
+        """Return the sentence of a crash that its scenario does not expect, or ''."""
+        return '' if self.crash is None or self.order.scenario.expect_crash else self.crash.outcome
+
+    @property
     @abstractmethod
     def time(self) -> float:
         """Return the time of the scenario in s."""

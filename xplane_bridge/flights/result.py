@@ -56,7 +56,7 @@ def evaluate(script: Script, history: History) -> Result:
     if loops:
         figures['loops'] = {'disk': disk_of_all(loops)}
     judgements = verdict.judge(
-        script.scenario, history, figures, script.flown, steps, script.crash)
+        script.scenario, history, figures, script.flown, steps, script.crash, script.is_cut)
     if script.account is not None:
         judgements += script.account.judgements(script.begin)
     return Result(flown, inputs, figures, judgements)

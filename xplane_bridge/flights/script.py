@@ -107,7 +107,8 @@ class Script:
     ``begin`` is the time of the scenario's time 0, ``flown`` how far it got (s), and
     ``occurrences`` the events that have happened; ``route`` is its route once it has begun.
     ``account`` is of a foreign controller. ``crash`` is what ended it before its end, and
-    ``exceedances`` what was beyond the envelope of the airframe, by the name of the limit.
+    ``exceedances`` what was beyond the envelope of the airframe, by the name of the limit. It
+    ``is_cut`` if a crash ended it, be it that of another aircraft.
     """
 
     def __init__(
@@ -120,6 +121,7 @@ class Script:
         self.route: RouteFlight | None = None
         self.account: Account | None = None
         self.crash: AirframeEvent | None = None
+        self.is_cut = False
         self.exceedances: Mapping[str, AirframeEvent] = {}
         self.engaged = False
         self.silence_wanted = False
@@ -172,8 +174,13 @@ class Script:
 
     def end_by(self, crash: AirframeEvent) -> None:
         """Take it that the flight has ended by a crash."""
-        self.crash, self.flown = crash, min(crash.at, self.scenario.duration)
+        self.crash = crash
+        self.cut(crash.at)
         self._display.say(f'{crash.at:5.1f} s  {crash}')
+
+    def cut(self, at: float) -> None:
+        """Take it that nothing was flown after a time (s)."""
+        self.is_cut, self.flown = True, min(at, self.scenario.duration)
 
     def show(self, flown: float) -> None:
         """Show how far it has been flown, and how the steps that are over were."""

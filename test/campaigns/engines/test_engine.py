@@ -21,7 +21,7 @@ import pytest
 
 from xplane_bridge.campaigns.engines.local import Local
 from xplane_bridge.campaigns.plan.task import Task
-from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, PASSED
+from xplane_bridge.campaigns.table.rows import DIED, FAILED, HUNG, PASSED
 
 
 def tasks(folder, *scenarios):
@@ -36,7 +36,7 @@ def test_a_flight_that_hangs_or_kills_its_process_costs_no_other_one(tmp_path):
     given = tasks(tmp_path, 'ends', 'dies', 'hangs', 'ends', 'crashes', 'ends', 'raises')
     Local(2, flying_badly.fly).run(iter(given), lambda row: flown.update({row['flight']: row}))
     assert [flown[n]['outcome'] for n in range(len(given))] == [
-        PASSED, PASSED, HUNG, PASSED, CRASHED, PASSED, FAILED]
+        PASSED, PASSED, HUNG, PASSED, DIED, PASSED, FAILED]
     assert flown[1]['reason'] == 'the second time'
     assert flown[2]['reason'] == 'it took longer than its time limit, 0.5 s'
     assert flown[4]['reason'] == 'its process died 2 times'

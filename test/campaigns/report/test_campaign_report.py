@@ -101,8 +101,8 @@ def write_table(folder, flown):
 
 
 def draw(worst, file):
-    """Draw a flight in a colour that nothing else has; a crashed one cannot be drawn."""
-    if worst.row['outcome'] == 'crashed':
+    """Draw a flight in a colour that nothing else has; one that died cannot be drawn."""
+    if worst.row['outcome'] == 'died':
         raise ValueError('it crashed again')
     Image.new('RGB', (400, 100), (0, 200, 0)).save(file)
 
@@ -116,7 +116,7 @@ def folder(tmp_path_factory):
     for row in flown:
         if row['outcome'] == 'missed':
             row['reason'] = 'a criterion'
-    crashed = next(row for row in flown if row['outcome'] == 'crashed')
+    crashed = next(row for row in flown if row['outcome'] == 'died')
     crashed['reason'] = HOSTILE
     own = left_by(crashed, folder)
     own.mkdir(parents=True)

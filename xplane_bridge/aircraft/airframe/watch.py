@@ -109,12 +109,16 @@ class AirframeWatch:
             for one in (*wheels, *stands_on)]
         self._structure = [
             bind(f'{one.name}/WOW') for one in structure if one not in stands_on]
-        self._is_touching = True
+        self.begin()
         self.reach = _MARGIN + max((
             math.dist((one.x, one.y, one.z), balance) / 12.0
             for one in (*wheels, *structure)), default=0.0)
         self.limits = EnvelopeLimits(**{
             name: value(node) * unit for name, (node, unit) in _LIMITS.items()})
+
+    def begin(self) -> None:
+        """Take it as it is: what touches the ground then has not struck it."""
+        self._is_touching = True
 
     @property
     def bears(self) -> float:

@@ -35,7 +35,7 @@ from xplane_bridge.campaigns.engines import inspection, worker
 from xplane_bridge.campaigns.engines.local import Do, EngineError, Job
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.plan.versions import installed, question
-from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, Row
+from xplane_bridge.campaigns.table.rows import DIED, FAILED, Row
 from xplane_bridge.common import optional
 
 # For each thread of a worker: one job is done, one waits, so that it is never idle.
@@ -138,7 +138,7 @@ class Cluster:
         if isinstance(error, EngineError):
             raise error
         if isinstance(error, KilledWorker):
-            row = job.row(CRASHED, 'each worker that had it died')
+            row = job.row(DIED, 'each worker that had it died')
         elif error is not None:
             row = job.row(FAILED, f'{type(error).__name__}: {error}')
         else:

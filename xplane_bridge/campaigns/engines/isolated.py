@@ -34,7 +34,7 @@ from typing import Any
 from xplane_bridge.campaigns.engines import domain
 from xplane_bridge.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.campaigns.table import rows
-from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, Row
+from xplane_bridge.campaigns.table.rows import DIED, FAILED, HUNG, Row
 from xplane_bridge.common import supervised
 
 _COMMAND = (sys.executable, '-P', '-m', 'xplane_bridge', 'fly-task')
@@ -67,7 +67,7 @@ def fly(task: Task, keep_recording: bool = True) -> Row:
             suffixes = (() if passed else _KEPT) + (('.mcap',) if recorded else ())
             kept = _keep(Path(scratch), Path(task.folder), suffixes)
             # That of one that was killed is cut short.
-            if '.mcap' in kept and row['outcome'] not in (HUNG, CRASHED):
+            if '.mcap' in kept and row['outcome'] not in (HUNG, DIED):
                 row['recording'] = task.recorded('mcap')
     return row
 
@@ -89,7 +89,7 @@ def _once(task: Task, scratch: Path) -> Row | None:
         found: dict[str, Any] = json.loads(written.read_text(encoding='utf-8'))
     except (OSError, ValueError):
         return task.row(
-            CRASHED, f'the flight ended with code {code}: {_last_line(output, scratch)}', code)
+            DIED, f'the flight ended with code {code}: {_last_line(output, scratch)}', code)
     row: Row | None = found['row']
     return None if row is None else row | {
         'reason': str(row['reason']).replace(f'{scratch}{os.sep}', '')}

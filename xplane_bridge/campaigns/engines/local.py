@@ -33,11 +33,11 @@ import signal
 import time
 from typing import Any, Protocol
 
-from xplane_bridge.campaigns.table.rows import CRASHED, FAILED, HUNG, Row
+from xplane_bridge.campaigns.table.rows import DIED, FAILED, HUNG, Row
 from xplane_bridge.common.supervised import end_with_parent
 
 MOST_DEATHS = 2
-"""A job whose worker dies is done again; if that one dies as well, it is a row 'crashed'."""
+"""A job whose worker dies is done again; if that one dies as well, it is a row 'died'."""
 
 
 class Job(Protocol):
@@ -147,7 +147,7 @@ class Local:
                 return
             else:
                 row = job.row(
-                    CRASHED, f'its process died {MOST_DEATHS} times', seconds=elapsed)
+                    DIED, f'its process died {MOST_DEATHS} times', seconds=elapsed)
         on_row(row)
 
 

@@ -147,8 +147,8 @@ def _rates(columns: Columns, found: Sequence[Group], to: _Pictures) -> list[str]
         table([*names, 'criterion', 'passed', 'of', 'pass rate, %', '95% interval, %'], [
             [*line.group, line.criterion, str(line.rate.passed), str(line.rate.flights),
              *_share(line.rate)] for line in lines]),
-        paragraph('Intervals are Wilson score intervals. A flight that failed, hung or crashed '
-                  'has met no criterion.', 'note')]
+        paragraph('Intervals are Wilson score intervals. A flight that failed, hung or died has '
+                  'met no criterion, one that crashed only what was over by then.', 'note')]
 
 
 def _distributions(columns: Columns, found: Sequence[Group], to: _Pictures) -> list[str]:

@@ -202,7 +202,7 @@ class Columns:
         return smallest
 
     def not_flown(self) -> NDArray[np.bool_]:
-        """Return which flights failed, hung or crashed, shape (flights,)."""
+        """Return which flights crashed, died, hung or failed, shape (flights,)."""
         codes, values = self.labels('outcome')
         return np.asarray([value in NOT_FLOWN for value in values], dtype=bool)[codes]
 

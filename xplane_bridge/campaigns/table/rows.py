@@ -45,17 +45,18 @@ from xplane_bridge.common import optional
 
 Row = dict[str, Any]
 
-PASSED, MISSED, FAILED, HUNG, CRASHED = OUTCOMES = (
-    'passed', 'missed', 'failed', 'hung', 'crashed')
+PASSED, MISSED, CRASHED, FAILED, HUNG, DIED = OUTCOMES = (
+    'passed', 'missed', 'crashed', 'failed', 'hung', 'died')
 """
 What became of a flight.
 
-passed and missed: it was flown, and all its criteria were met, or not. failed: it could not be
-flown to its end. hung: it took longer than its time limit. crashed: its process died, twice.
+passed and missed: it was flown, and all its criteria were met, or not. crashed: its aircraft did,
+or its model diverged, and its scenario does not expect that. failed: it could not be flown to its
+end. hung: it took longer than its time limit. died: its process did, twice.
 """
 
-# Those that came to no verdict, the worst first.
-NOT_FLOWN = (CRASHED, HUNG, FAILED)
+# Those that were not flown to their end, the worst first.
+NOT_FLOWN = (CRASHED, DIED, HUNG, FAILED)
 
 FIGURE, VALUE, JUDGED = 'figure.', 'value.', 'passed.'
 GROUPS = (PARAMETER, FIGURE, VALUE, JUDGED)
@@ -158,7 +159,7 @@ def synthetic(
     Yield rows as a campaign has them, none of which was flown.
 
     Each controller flies the same seeds and parameters, one after the other; the first meets its
-    criteria less often, above all at low airspeed in strong wind. Some fail, hang and crash.
+    criteria less often, above all at low airspeed in strong wind. Some fail, hang and die.
     """
     each = math.ceil(count / len(controllers))
     for flight in range(count):
@@ -181,7 +182,7 @@ def _synthetic(flight: int, seed: int, controller: str, skill: float) -> Row:
     if lot < 0.01:
         outcome, reason = drawn.choice((
             (FAILED, 'the aircraft cannot be trimmed'), (HUNG, 'it took longer than 60 s'),
-            (CRASHED, 'its process died twice')))
+            (DIED, 'its process died twice')))
         return row | {'outcome': outcome, 'reason': reason, 'exit': 2, 'trajectory': ''}
     rough = (60.0 - airspeed) / 20.0 + wind / 15.0
     altitude = rough * 5.0 + drawn.gauss(1.0 - skill, 1.0) ** 2

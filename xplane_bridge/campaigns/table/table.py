@@ -57,9 +57,9 @@ class Summary:
 
     @property
     def flown(self) -> int:
-        """Return the number of flights that were flown to their end."""
+        """Return the number of flights that came to a verdict."""
         return sum(count for (_, outcome), count in self.outcomes.items()
-                   if outcome in (rows.PASSED, rows.MISSED))
+                   if outcome in (rows.PASSED, rows.MISSED, rows.CRASHED))
 
     @property
     def by_controller(self) -> dict[str, Counter[str]]:

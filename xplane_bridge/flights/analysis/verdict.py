@@ -152,33 +152,34 @@ def judge_step(event: Event, step: FlownStep) -> list[Judgement]:
 def judge(
     scenario: Scenario, flight: History, figures: Mapping[str, Any], flown: float,
     steps: Sequence[tuple[Event, FlownStep]], crash: AirframeEvent | None = None,
+    is_cut: bool = False,
 ) -> list[Judgement]:
     """
     Return all criteria of a scenario, evaluated on a flight that got to ``flown`` (s).
 
-    Anything beyond that is missed, or, where a ``crash`` ended it, not reached: then also what is
-    about the whole flight, unless the scenario expects that.
+    Anything beyond that is missed, or, where a crash has cut it, not reached: then also what is
+    about the whole flight, unless the scenario expects its own ``crash``.
     """
     found = [judgement for event, step in steps for judgement in judge_step(event, step)]
     done = [event for event, _ in steps]
     found += [
-        Judgement(f'{event}: is flown', math.nan, False, reached=crash is None)
+        Judgement(f'{event}: is flown', math.nan, False, reached=not is_cut)
         for event in scenario.events if event.expect is not None and event not in done]
     if scenario.expect_crash:
         found.append(Judgement(
             'ends by a crash', math.nan if crash is None else crash.at, crash is not None,
             '{:.1f} s'))
-    return found + [
-        _judge(criterion, flight, figures, flown, crash is not None, scenario.expect_crash)
-        for criterion in scenario.criteria]
+    is_expected = scenario.expect_crash and crash is not None
+    return found + [_judge(criterion, flight, figures, flown, is_cut, is_expected)
+                    for criterion in scenario.criteria]
 
 
 def _judge(
     criterion: Criterion, flight: History, figures: Mapping[str, Any], flown: float,
-    crashed: bool, is_expected: bool,
+    is_cut: bool, is_expected: bool,
 ) -> Judgement:
     # The end of a flight that was to be longer is not the one that was meant.
-    reached = not crashed or is_expected
+    reached = not is_cut or is_expected
     if criterion.statistic:
         begin = 0.0 if math.isnan(criterion.begin) else criterion.begin
         # What happens at the end does not belong to what was before, however that is rounded.
@@ -186,8 +187,8 @@ def _judge(
         series = (expressed(flight, criterion.expression) if criterion.expression
                   else quantity(flight, criterion.name))
         value = (statistic(series.between(begin, end), criterion.statistic)
-                 if end <= flown or crashed else math.nan)
-        if crashed and (begin > flown or not math.isnan(criterion.end)):
+                 if end <= flown or is_cut else math.nan)
+        if is_cut and (begin > flown or not math.isnan(criterion.end)):
             reached = end <= flown and not math.isnan(criterion.end)
     else:
         value = figure(figures, criterion.name)

@@ -95,16 +95,16 @@ class FleetFlight(Several[CoreFlight]):
         if self.order.flown_by.actions:
             while going and not all(one.script.engaged for one in self.flights.values()):
                 going = self._fly((), 1)
-            if not going:
+            if not going and self.crash is None:
                 raise never_engaged(scenario.name)
-        return State.READY if going else State.OVER
+        return self._after(going)
 
     def _step(self, action: Sequence[float] | None, frames: int) -> State:
         given = self._shares(action)
         while frames > 0:
             apart = min(frames, self._frames_apart())
             if not self._fly(given, apart):
-                return State.OVER
+                return self._after(going=False)
             given = ()
             frames -= apart
         return State.READY

@@ -22,8 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+import math
 from typing import Any, Generic, TypeVar
 
+from xplane_bridge.aircraft.airframe.events import AirframeEvent
 from xplane_bridge.flights.analysis import verdict
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.analysis.together import Tracks
@@ -59,9 +61,33 @@ class Several(Flight, Generic[One]):
         said = super().why
         return f'vehicle {self._whose}: {said}' if said and self._whose else said
 
+    @property
+    def crash(self) -> AirframeEvent | None:
+        """Return the first crash of all, None if there is none."""
+        return self.flights[who].crash if (who := self.crashed) else None
+
+    @property
+    def crashed(self) -> str:
+        """Return who crashed first, '' if nobody has."""
+        crashes = [(one.crash.at, name) for name, one in self.flights.items()
+                   if one.crash is not None]
+        return min(crashes)[1] if crashes else ''
+
+    @property
+    def crash_verdict(self) -> str:
+        """Return the sentence of a crash that nobody expects of that aircraft, or ''."""
+        who = self.crashed
+        said = self.flights[who].crash_verdict if who else ''
+        return said.replace(' s: ', f' s: vehicle {who}: ', 1)
+
     def histories(self) -> dict[str, History]:
-        """Return the history of each aircraft by its name."""
-        return {name: one.history() for name, one in self.flights.items()}
+        """Return the history of each aircraft by its name, until one of them crashed."""
+        found = {name: one.history() for name, one in self.flights.items()}
+        if (crash := self.crash) is None:
+            return found
+        return {name: replace(history, series={
+            key: series.between(-math.inf, crash.at) for key, series in history.series.items()})
+            for name, history in found.items()}
 
     def results(self) -> dict[str, Result]:
         """Return the result of each aircraft by its name; KeyError for unknown figures."""
@@ -104,8 +130,10 @@ class Several(Flight, Generic[One]):
             judgements + self._over_two(over_two, figures))
 
     def _over_two(self, history: History, figures: Mapping[str, Any]) -> list[Judgement]:
-        scenario = replace(self.order.scenario, events=())
-        return verdict.judge(scenario, history, figures, self.flown, ())
+        # That it ends by a crash is expected of one of them.
+        scenario = replace(self.order.scenario, events=(), expect_crash=False)
+        return verdict.judge(
+            scenario, history, figures, self.flown, (), is_cut=bool(self.crash_verdict))
 
     @property
     def _first(self) -> One:
@@ -119,7 +147,12 @@ class Several(Flight, Generic[One]):
         self._watch = Watch(members, fleet.midair)
 
     def _look(self, is_over: bool) -> bool:
-        """See who meets, and tell followers their targets; return whether it goes on."""
+        """See who crashed or meets, and lead followers; return whether it goes on."""
+        if (crash := self.crash) is not None:
+            # Others have flown on meanwhile, each by itself.
+            for one in self.flights.values():
+                one.script.cut(crash.at)
+            return False
         for meeting in self._watch.look(self.time):
             self.meetings.append(meeting)
             self._display.say(str(meeting))

@@ -114,7 +114,8 @@ def contents_of(items: Sequence[Any], initial: Any, duration: float) -> list[dic
     for number, item in enumerate(items):
         where = f'vehicles[{number}]'
         given = dict(fields.mapping(item, where, required=('name',), optional=(
-            'initial', 'events', 'criteria', 'route', 'sensors', 'formation')))
+            'initial', 'events', 'criteria', 'route', 'sensors', 'formation',
+            'expect_crash')))
         own = given.get('initial', {})
         if not isinstance(own, Mapping):
             raise ScenarioError(f'{where}.initial: expected names with values, got {shown(own)}')
