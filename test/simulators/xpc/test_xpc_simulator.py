@@ -446,6 +446,23 @@ def test_omitted_figures_stay(bench):
     assert expected_place(bench) == near(before[0], before[1], 2500.0, abs=1e-6)
 
 
+@pytest.mark.parametrize('given', [{'heading': 0.0}, {'lat': 47.6, 'pitch': 10.0}])
+def test_a_pose_leaves_velocity_and_rates_as_they_are(bench, given):
+    bench.aircraft.set_controls(aileron=0.3)
+    bench.aircraft.advance(1.0)
+    before = bench.aircraft.state
+    assert before.v_east > 40.0
+    assert abs(before.p) > 0.05
+    bench.ask(posi(**given))
+    after = bench.aircraft.state
+    # Along the earth's axes, as X-Plane's local_vx, _vy and _vz.
+    assert (after.v_north, after.v_east, after.v_down) == near(
+        before.v_north, before.v_east, before.v_down, abs=0.05)
+    assert (after.p, after.q, after.r) == near(before.p, before.q, before.r, abs=1e-3)
+    if 'heading' in given:
+        assert abs(after.beta) > math.radians(70.0)
+
+
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize('field', ['lat', 'lon', 'alt'])
 def test_one_nan_in_the_place_drops_the_place_only(bench, field, bad):

@@ -227,7 +227,7 @@ class Flight:
         if rounds:
             given = [_FLOAT32.unpack(_FLOAT32.pack(value))[0] for value in given]
         lat, lon, alt = given
-        self._world.teleport(number % AIRCRAFT_COUNT, lat, lon, alt)
+        self._move(number, (lat, lon, alt, None, None, None))
 
     def set_attitude(self, attitude: Sequence[float], number: int = 0) -> None:
         """
@@ -243,9 +243,19 @@ class Flight:
         lat, lon, _ = map(self._read, _aircraft(number).place)
         ned_frame = transpose(self._world.frame.matrix_from_ned(lat, lon))
         phi, theta, psi = euler_angles(multiply(ned_frame, matrix_ned_body(phi, theta, psi)))
-        self._world.teleport(
-            number % AIRCRAFT_COUNT, pitch_deg=math.degrees(theta), roll_deg=math.degrees(phi),
-            heading_deg=math.degrees(psi))
+        self._move(number, (None, None, None, *map(math.degrees, (theta, phi, psi))))
+
+    def _move(self, number: int, to: Sequence[float | None]) -> None:
+        """Move an aircraft; velocity over ground and rates stay (docs/wire/xpc.md, section 10)."""
+        world, number = self._world, number % AIRCRAFT_COUNT
+        lat_deg, lon_deg, altitude, pitch, roll, heading = to
+        if number >= len(world.flown):
+            world.teleport(number, lat_deg, lon_deg, altitude, pitch, roll, heading)
+            return
+        now = world.flown[number].state
+        world.teleport(
+            number, lat_deg, lon_deg, altitude, pitch, roll, heading,
+            (now.v_north, now.v_east, now.v_down), (now.p, now.q, now.r))
 
     # Terrain, and freezing
 
