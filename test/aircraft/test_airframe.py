@@ -15,6 +15,7 @@
 
 """What ends a flight: an airframe that strikes the ground, or a model that diverges."""
 
+from dataclasses import replace
 import math
 from pathlib import Path
 
@@ -26,6 +27,7 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.airframe.events import Kind
 from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.studies.physics_rate import HIGHEST, physics_rate, rate_for
 from xplane_bridge.aircraft.terrain import Airfield, elevation_m, HOME_ELEVATION
 from xplane_bridge.common.units import KNOT
 
@@ -159,6 +161,33 @@ def test_a_mode_that_is_too_fast_for_its_steps_diverges(tmp_path, rate):
     assert (aircraft.crash.kind, aircraft.crash.quantity) == (Kind.DIVERGED, 'pitch_rate')
     assert aircraft.crash.at < 0.5
     assert 'diverged: its pitch rate was' in str(aircraft.crash)
+
+
+@pytest.mark.parametrize(('inertia', 'rate'), [
+    (3000.0, 120), (40.0, 240), (25.0, 480), (12.0, 960)])
+def test_so_many_steps_are_chosen_that_the_fastest_mode_is_followed(tmp_path, inertia, rate):
+    start = Initial(airspeed_kt=104.0)
+    path = write(tmp_path, inertia=inertia)
+    assert physics_rate('sick', start, path) == rate
+    assert physics_rate('sick', replace(start, parked=True), path) == rate
+    aircraft = Aircraft('sick', start, 1.0 / rate, aircraft_path=path)
+    aircraft.set_controls(elevator=0.1)
+    aircraft.advance(3.0)
+    assert aircraft.crash is None
+    # Another aircraft by the same name is another one.
+    write(tmp_path / 'new', inertia=3000.0)
+    (tmp_path / 'sick' / 'sick.xml').write_text(
+        (tmp_path / 'new' / 'sick' / 'sick.xml').read_text())
+    assert physics_rate('sick', start, path) == 120
+
+
+def test_an_aircraft_of_jsbsims_keeps_its_steps():
+    assert physics_rate('F450', Initial()) == 120
+    assert rate_for(5000.0) == HIGHEST
+
+
+def test_what_cannot_be_trimmed_is_left_to_its_flight(tmp_path):
+    assert physics_rate('sick', Initial(airspeed_kt=400.0), write(tmp_path)) == 120
 
 
 def test_what_has_crashed_stays_until_it_is_placed_anew():

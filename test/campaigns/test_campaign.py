@@ -254,6 +254,18 @@ def test_what_cannot_be_recorded_so_is_said_of_the_plan(plan, record, sentence):
     assert sentence in str(raised.value)
 
 
+def test_steps_per_second_are_part_of_what_a_flight_is(plan):
+    usual = load(str(plan)).task(0)
+    plan.write_text(plan.read_text() + 'physics_rate: 240\n')
+    finer = load(str(plan)).task(0)
+    assert finer.key != usual.key
+    assert fly(usual)['figure.airframe.physics_rate'] == 120.0
+    assert fly(finer)['figure.airframe.physics_rate'] == 240.0
+    plan.write_text(plan.read_text().replace('240', '250'))
+    with pytest.raises(PlanError, match='physics_rate: got 250, expected a multiple of 60'):
+        load(str(plan))
+
+
 def test_flights_that_crash_are_rows_that_say_so(tmp_path, capsys):
     (tmp_path / 'dive.yaml').write_text("""
 duration: 20.0

@@ -129,13 +129,45 @@ def test_one_that_crashes_before_anybody_is_engaged_has_crashed():
 
 
 def test_what_diverges_is_told_with_what_diverged(tmp_path):
-    flight = flown(sick(tmp_path))
+    flight = flown(sick(tmp_path, physics_rate=120))
     assert flight.state is State.CRASHED
     assert flight.crash.outcome.startswith('crashed at 0.')
     assert 'diverged: its pitch rate was ' in flight.crash.outcome
+    assert flight.crash.outcome.endswith(
+        'needs 960 steps per second instead of 120: physics_rate')
     assert not any(judgement.passed for judgement in flight.result().judgements)
     for name, (_, values) in flight.history().series.items():
         assert all(map(math.isfinite, values)), name
+
+
+@pytest.mark.parametrize('given', [{}, {'physics_rate': 1200}])
+def test_with_enough_steps_it_flies(tmp_path, capsys, given):
+    # By default they are chosen by the model, and said once.
+    file = tmp_path / 'sick.json'
+    file.write_text(json.dumps({
+        'duration': 2.0, 'initial': {
+            'airspeed': 53.6, 'altitude': 1500.0, 'model': 'sick',
+            'aircraft_path': write(tmp_path)},
+        'events': [{'at': 0.1, 'controls': {'elevator': 0.1}, 'for': 1.0}],
+        'criteria': [{'quantity': 'airspeed', 'statistic': 'max', 'at_most': 500.0}], **given}))
+    arguments = ['--sim', 'core', '--scenario', str(file), '--no-picture', '--force', '--output',
+                 str(tmp_path / 'flight')]
+    assert command.main(arguments) == 0
+    said = capsys.readouterr().out
+    assert said.count('sick is computed 960 times per second: its fastest mode has') == (not given)
+    found = json.loads((tmp_path / 'flight.json').read_text())
+    assert found['figures']['airframe']['physics_rate'] == given.get('physics_rate', 960)
+    # What the command line says counts.
+    assert command.main([*arguments, '--physics-rate', '120']) == 1
+    assert 'diverged: ' in capsys.readouterr().out.splitlines()[-1]
+    assert command.main([*arguments, '--physics-rate', '100']) == 2
+    assert 'physics_rate: got 100, expected a multiple of 60 in 60..1200' in (
+        capsys.readouterr().err)
+
+
+def test_a_bad_rate_in_a_scenario_is_refused():
+    with pytest.raises(ScenarioError, match='physics_rate: got 130, expected a multiple of 60'):
+        parse('dive', {**DIVE, 'physics_rate': 130})
 
 
 def test_a_crash_may_be_expected(dive):

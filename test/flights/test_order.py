@@ -80,8 +80,9 @@ def test_every_sentence_is_said_at_once(monkeypatch):
         "rounding: there is no simulator 'dcs': expected one of xpc"]),
     (Order(STEPS, physics_rate=90), [
         'physics_rate: got 90, expected a multiple of 60 in 60..1200']),
-    (Order(STEPS, 'xpc', physics_rate=60), [
-        'physics_rate belongs to core: a simulator has its own']),
+    (Order(STEPS, 'xpc', physics_rate=60, link=Link(host='10.0.0.1')), [
+        'physics_rate: a real simulator (10.0.0.1) has its own; omit --host to fly a simulator of '
+        'this package']),
     (Order(STEPS, 'msfs', seed=-1), ["there is no simulator 'msfs': expected one of xpc"]),
     (Order(STEPS, 'xplane12', link=Link(host='10.0.0.2', port=99999, web='here')), [
         '--port: 99999 is not a port', "--web: 'here' is not an address and a port"]),

@@ -30,6 +30,7 @@ def write(path: Path, name: str = 'sick', inertia: float = 12.0, **properties: f
     written as two underscores) are in its file.
     """
     source = Path(str(folder('aircraft'))) / 'navion'
+    path.mkdir(exist_ok=True)
     shutil.copytree(source, path / name)
     (path / name / 'navion.yaml').rename(path / name / f'{name}.yaml')
     text = (path / name / 'navion.xml').read_text()

@@ -20,7 +20,6 @@ protocol. Time advances only in ``advance`` and ``step``, so not calling them pa
 same seed with the same commands at the same steps gives the same flight. It is not thread-safe.
 
 For the wheels the ground is level, at the terrain's elevation below the centre of gravity.
-What has crashed flies no more, until it is placed anew.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.geometry import matrix_ned_body, transform, transpose
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.limits import check_finite, clamp, value_or
+from xplane_bridge.aircraft.loading.files import Origin
 from xplane_bridge.aircraft.loading.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler, Seen
 from xplane_bridge.aircraft.state import AircraftState, KNOT
@@ -133,7 +133,8 @@ class Aircraft(Crashing, FlownInAir):
             return
         flown = self._model.fly(steps)
         if self._model.event is not None or self._has_limits:
-            self._note(self._model, (self._steps + min(flown + 1, steps)) * self.dt)
+            self._note(self._model, (self._steps + min(flown + 1, steps)) * self.dt,
+                       lambda lat, lon: is_wet(lat, lon, self.initial.airfield))
         self._steps += steps
         if self.crash is not None and self.crash.kind is Kind.DIVERGED:
             # Nobody is shown what is not a number.
@@ -166,6 +167,11 @@ class Aircraft(Crashing, FlownInAir):
     def failed_engines(self) -> frozenset[int]:
         """Return the numbers of the engines that fail_engine has stopped."""
         return frozenset(self._cockpit.failed)
+
+    @property
+    def origin(self) -> Origin:
+        """Return the files that it was loaded from, as they were then."""
+        return self._model.origin
 
     def property_value(self, name: str) -> float:
         """Return a JSBSim property in JSBSim's unit (0.0 for an unknown name)."""
@@ -392,9 +398,6 @@ class Aircraft(Crashing, FlownInAir):
         self._model.settle(round(_SETTLING_TIME / self.dt))
         self._rest_height = self._model.height
         self._state = None
-
-    def _is_wet(self, lat_deg: float, lon_deg: float) -> bool:
-        return is_wet(lat_deg, lon_deg, self.initial.airfield)
 
     def _lie(self) -> None:
         """Put what has crashed to rest where it did, with its engines stopped."""

@@ -55,6 +55,9 @@ def add_options(parser: ArgumentParser) -> None:
                         'same flight, as fast as possible')
     parser.add_argument('--seed', type=int, default=0,
                         help='random seed of turbulence and link faults')
+    parser.add_argument('--physics-rate', type=int, default=0, metavar='N',
+                        help='steps per second of the simulated aircraft (default: those of the '
+                        'scenario; else 120, or as many as an aircraft of your own needs)')
     parser.add_argument('--model', default='',
                         help="JSBSim aircraft (default: the scenario's, or c172p)")
     parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
@@ -120,7 +123,7 @@ def order_of(arguments: Namespace, scenario: Scenario) -> Order:
         arguments.controller_timeout, arguments.guidance, not arguments.no_target)
     return Order(
         scenario if flown_by.targets else untargeted(scenario), arguments.sim, flown_by,
-        arguments.seed, arguments.sensors, link=Link(**{
+        arguments.seed, arguments.sensors, physics_rate=arguments.physics_rate, link=Link(**{
             name: getattr(arguments, name) for name in Link.__slots__}))
 
 

@@ -31,6 +31,7 @@ import time
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
+from xplane_bridge.aircraft.studies.physics_rate import physics_rate as chosen_rate
 from xplane_bridge.common.command_line import (
     program,
     refuse_old_option,
@@ -129,8 +130,10 @@ def _make_server(arguments: Namespace) -> Server:
     frame_rate = arguments.frame_rate or max(
         frontend.frame_rate or FRAME_RATE for frontend in frontends)
     make, make_other, initial = _flown(arguments, initial, chosen)
+    rate = arguments.physics_rate or max(physics_rate(frame_rate), chosen_rate(
+        arguments.model, initial, arguments.aircraft_path))
     loaded = {'aircraft_path': arguments.aircraft_path, 'outputs': arguments.aircraft_outputs,
-              'dt': 1.0 / (arguments.physics_rate or physics_rate(frame_rate))}
+              'dt': 1.0 / rate}
 
     def make_world() -> World:
         return World(

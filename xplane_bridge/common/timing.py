@@ -25,6 +25,9 @@ FRAME = 1.0 / FRAME_RATE
 PHYSICS_RATE = 120
 """Steps per second of simulated aircraft, by default: two in each frame."""
 
+PHYSICS_RATES = range(60, 1201, 60)
+"""What may be asked for instead: whole steps in each frame; more than these gain nothing."""
+
 SECOND_NS = 1_000_000_000
 """A second in nanoseconds."""
 
@@ -38,6 +41,12 @@ Seconds by which the time of a frame may be rounded.
 X-Plane's is single precision: after a day it is rounded to 8 ms; and a sum of frames is not exact
 either. Rounding must not decide in which frame something happens, nor which frame is judged.
 """
+
+
+def one_of_physics_rates() -> str:
+    """Return what PHYSICS_RATES are, as a phrase."""
+    return (f'a multiple of {PHYSICS_RATES.step} in {PHYSICS_RATES.start}..'
+            f'{PHYSICS_RATES.stop - 1}')
 
 
 def physics_rate(frame_rate: float) -> float:

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.optional import missing
-from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE
+from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import (
     Field,
@@ -103,10 +103,11 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
     ``rounding`` names a simulator as whose protocol it rounds), or a simulator: through ROS and
     its bridge, in lockstep where its protocol has time.
     ``level`` is that of control.action. A step is ``frames_per_step`` frames of 1/60 s with one
-    action; in core the aircraft is computed ``physics_rate`` times per second. ``fields`` names
-    what is observed, in its order (default: all of control.observation). ``reward`` and
-    ``termination`` take the place of the scenario's (reward.py), and ``sensors`` and
-    ``aircraft`` that of its own. Raises ValueError with a sentence for what cannot be flown.
+    action; ``physics_rate`` is how many times per second the aircraft is computed, 0: as often as
+    its model needs. ``fields`` names what is observed, in its order (default: all of
+    control.observation). ``reward`` and ``termination`` take the place of the scenario's
+    (reward.py), and ``sensors`` and ``aircraft`` that of its own. Raises ValueError with a
+    sentence for what cannot be flown.
 
     An episode begins when the scenario engages its controller; until then, and whenever it is
     not engaged, the scenario's own controls fly, and actions do not count (``info['engaged']``).
@@ -119,7 +120,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         level: str = 'controls', rounding: str = '', frames_per_step: int = 1,
         reward: Reward | None = None, termination: Termination | None = None,
         sensors: str | None = None, aircraft: str | None = None,
-        physics_rate: int = PHYSICS_RATE, fields: Sequence[str] | None = None,
+        physics_rate: int = 0, fields: Sequence[str] | None = None,
         render_mode: str | None = None, **given: object,
     ) -> None:
         refuse_names(given, signature(FlightEnv).parameters)

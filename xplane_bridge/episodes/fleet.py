@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.optional import missing
-from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE
+from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import Field, FIELDS, INDEX, Numbers, Vector
 from xplane_bridge.conversions import frames
@@ -109,7 +109,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         self, scenario: str | Scenario = 'crossing', level: str = 'target', rounding: str = '',
         frames_per_step: int = 6, reward: Made | None = None, termination: Made | None = None,
         sensors: str | None = None, aircraft: str | None = None,
-        physics_rate: int = PHYSICS_RATE, render_mode: str | None = None,
+        physics_rate: int = 0, render_mode: str | None = None,
     ) -> None:
         check_arguments(
             scenario=scenario, frames_per_step=frames_per_step, reward=reward,

@@ -29,9 +29,12 @@ import time
 from typing import Any
 
 from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.airframe.events import Kind
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.plant import Plant
+from xplane_bridge.aircraft.studies.physics_rate import fastest_mode, physics_rate, rate_for
 from xplane_bridge.aircraft.terrain import Airfield, elevation_m
+from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.policy.action import LEVELS
@@ -112,16 +115,23 @@ class CoreFlight(Flight):
         initial = scenario.initial
         rounding: Callable[[Aircraft], Rounding] | None = (
             partial(rounding_of, order.rounding) if order.rounding else None)
+        start = start_of(initial, scenario.runway)
+        path = initial.get('aircraft_path', '')
+        rate = order.given_physics_rate or physics_rate(order.model, start, path)
+        if rate != PHYSICS_RATE and not order.given_physics_rate:
+            self._display.say(
+                f'{order.model} is computed {rate} times per second: its fastest mode has '
+                f'{fastest_mode(order.model, start, path):.0f} rad/s')
         vehicle = self.telemetry = self.vehicle = CoreVehicle(
-            start_of(initial, scenario.runway), order.seed, law, order.model,
-            initial.get('aircraft_path', ''),
+            start, order.seed, law, order.model, path,
             figures_of(order.sensed_by).later(order.plant.sensor_delay) if order.sensed_by
             else None, rounding,
-            initial.get('gains', ''), order.physics_rate, order.sensor_seed,
+            initial.get('gains', ''), rate, order.sensor_seed,
             scenario.runway is not None)
         if order.keep.recording or scenario.needs_more():
             vehicle.collector = Collector(vehicle.aircraft)
         script = self.script = Script(scenario, vehicle, vehicle, self._display)
+        script.physics_rate = rate
         script.begin, script.exceedances = 0.0, vehicle.aircraft.exceedances
         self._frames = Frames(
             script, vehicle,
@@ -141,6 +151,22 @@ class CoreFlight(Flight):
             self._actions.given = tuple(action)
         self._truth = None
         return self._after(self._frames.fly(frames))
+
+    def _after(self, going: bool) -> State:
+        script = self.script
+        if script.crash is not None and script.crash.kind is Kind.DIVERGED:
+            script.crash = replace(script.crash, hint=self._finer())
+        return super()._after(going)
+
+    def _finer(self) -> str:
+        """Return how many steps per second would do, if more would."""
+        initial = self.order.scenario.initial
+        mode = fastest_mode(
+            self.order.model, self.vehicle.aircraft.initial, initial.get('aircraft_path', ''))
+        needed = rate_for(mode)
+        return '' if needed <= self.script.physics_rate else (
+            f'its fastest mode of {mode:.0f} rad/s needs {needed} steps per second instead of '
+            f'{self.script.physics_rate}: physics_rate')
 
     def _end(self) -> None:
         if self.state is not State.CLOSED and self.flown and not self._used:

@@ -32,7 +32,6 @@ from typing import Any
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL
 from xplane_bridge.aircraft.plant import Plant
 from xplane_bridge.common.fields import LARGEST_SEED
-from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.control import gains
 from xplane_bridge.control.policy.action import CONTROLS, LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
@@ -149,9 +148,10 @@ class Order:
     ``scenario`` has every change in it already. ``sim`` is CORE, or else it is flown through ROS:
     DIRECT, or a simulator of the registry behind its bridge. ``sensors`` is a name or file,
     NO_SENSORS, or empty for those of the scenario. ``rounding`` is the simulator whose protocol
-    rounds what is measured and commanded, and ``physics_rate`` the aircraft's steps per second,
-    whole ones in each frame: both in core only. ``link`` and ``keep`` belong to flights through
-    ROS. ``vehicle`` is the number of the aircraft, of several that fly together.
+    rounds what is measured and commanded, in core only. ``physics_rate`` is the aircraft's steps
+    per second, whole ones in each frame; 0: those of the scenario, or as many as its model needs.
+    ``link`` and ``keep`` belong to flights through ROS. ``vehicle`` is the number of the aircraft,
+    of several that fly together.
     """
 
     scenario: Scenario
@@ -160,7 +160,7 @@ class Order:
     seed: int = 0
     sensors: str = ''
     rounding: str = ''
-    physics_rate: int = PHYSICS_RATE
+    physics_rate: int = 0
     link: Link = field(default_factory=Link)
     keep: Keep = field(default_factory=Keep)
     vehicle: int = 0
@@ -198,6 +198,11 @@ class Order:
     def model(self) -> str:
         """Return the JSBSim aircraft."""
         return model_of(self.scenario.initial)
+
+    @property
+    def given_physics_rate(self) -> int:
+        """Return the steps per second that are asked for, 0 for those that its model needs."""
+        return self.physics_rate or self.scenario.physics_rate
 
     @property
     def plant(self) -> Plant:
@@ -238,7 +243,8 @@ class Order:
             'guidance': flown_by.guidance, 'no_target': not flown_by.targets,
             'policy': flown_by.policy,
             **{name: initial.get(name, '') for name in ('model', 'aircraft_path', 'gains')},
-            'plant': self.plant.values(), 'sensors': self.sensors}
+            'plant': self.plant.values(), 'sensors': self.sensors,
+            'physics_rate': self.given_physics_rate}
 
 
 def model_of(initial: Mapping[str, Any]) -> str:

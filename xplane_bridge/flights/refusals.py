@@ -22,7 +22,7 @@ import math
 from xplane_bridge.aircraft.model import check_plant
 from xplane_bridge.aircraft.plant import AS_IN_ITS_FILE
 from xplane_bridge.common.fields import LARGEST_SEED
-from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE
+from xplane_bridge.common.timing import one_of_physics_rates, PHYSICS_RATE, PHYSICS_RATES
 from xplane_bridge.control.gains import Gains, scaled
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
@@ -48,8 +48,6 @@ from xplane_bridge.sensors.specification import FiguresError, load
 from xplane_bridge.simulators.registry import no_simulator, SIMULATORS
 from xplane_bridge.simulators.world import AIRCRAFT_COUNT
 
-# Whole steps in each frame; more than these gain nothing.
-_PHYSICS_RATES = range(round(FRAME_RATE), 1201, round(FRAME_RATE))
 _FAULTS = ('loss', 'delay', 'jitter')
 
 
@@ -89,6 +87,7 @@ def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
         own_law or order.flown_by.foreign or order.flown_by.actions))
     if not own_law and not broken and (strange or not order.flown_by.policy):
         yield from _of_gains(order)
+    yield from _of_physics_rate(order)
     if not 0 <= order.seed <= LARGEST_SEED:
         yield f'--seed: {order.seed} is not in 0..{LARGEST_SEED}'
     if order.sim == CORE:
@@ -97,14 +96,20 @@ def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
     if order.rounding:
         yield (f'rounding {order.rounding!r} belongs to {CORE}: through ROS what is measured and '
                f'commanded is rounded by {order.sim}')
-    if order.physics_rate != PHYSICS_RATE:
-        yield f'physics_rate belongs to {CORE}: a simulator has its own'
     yield from _of_actions(order)
     if order.sim == DIRECT:
         yield from _of_direct(order)
     else:
         yield from _of_link(order)
     yield from _of_time(order)
+
+
+def _of_physics_rate(order: Order) -> Iterator[str]:
+    if order.physics_rate and order.physics_rate not in PHYSICS_RATES:
+        yield f'physics_rate: got {order.physics_rate!r}, expected {one_of_physics_rates()}'
+    if order.given_physics_rate and order.link.host:
+        yield (f'physics_rate: a real simulator ({order.link.host}) has its own; omit --host to '
+               'fly a simulator of this package')
 
 
 def _of_fleet(order: Order, strange: bool) -> Iterator[str]:
@@ -218,7 +223,7 @@ def _of_plant(order: Order, own_law: bool) -> Iterator[str]:
         return
     try:
         check_plant(order.model, order.scenario.initial.get('aircraft_path', ''), own,
-                    1.0 / order.physics_rate)
+                    1.0 / (order.given_physics_rate or PHYSICS_RATE))
     except ImportError:
         # Where it is flown, JSBSim is missing too, or it is another machine.
         return
@@ -318,9 +323,6 @@ def _in_core(order: Order) -> Iterator[str]:
                f'{", ".join(needed)}: {CORE} has no link to lose and no process to stop')
     if order.rounding and order.rounding not in SIMULATORS:
         yield f'rounding: {no_simulator(order.rounding)}'
-    if order.physics_rate not in _PHYSICS_RATES:
-        yield (f'physics_rate: got {order.physics_rate!r}, expected a multiple of '
-               f'{_PHYSICS_RATES.step} in {_PHYSICS_RATES.step}..{_PHYSICS_RATES.stop - 1}')
 
 
 def _of_recording(order: Order) -> Iterator[str]:

@@ -86,6 +86,7 @@ def _figures(
     if script.scenario.runway is not None:
         figures['runway'] = runway_figures(history, script.scenario.runway, script.flown)
     figures['airframe'] = {
+        'physics_rate': script.physics_rate,
         'crashes': int(script.crash is not None), 'exceedances': len(script.exceedances),
         **dict.fromkeys(EnvelopeLimits._fields, math.nan),
         **{name: event.value for name, event in script.exceedances.items()}}

@@ -122,6 +122,8 @@ class Script:
         self.account: Account | None = None
         self.crash: AirframeEvent | None = None
         self.is_cut = False
+        # Steps per second of the simulated aircraft, NaN if that is not known.
+        self.physics_rate = math.nan
         self.exceedances: Mapping[str, AirframeEvent] = {}
         self.engaged = False
         self.silence_wanted = False

@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 import math
 from typing import Protocol
@@ -58,17 +59,15 @@ class Crashing:
         self.envelope_limits = model.watch.limits
         self._has_limits = self.envelope_limits.are_known
 
-    def _note(self, model: WatchedModel, time: float) -> None:
-        """Note what has happened until a time (s)."""
+    def _note(
+        self, model: WatchedModel, time: float, is_wet: Callable[[float, float], bool]
+    ) -> None:
+        """Note what has happened until a time (s); ``is_wet`` tells of a place (deg)."""
         if model.event is not None:
             self.crash = replace(
-                model.event, at=time, surface='sea' if self._is_wet(*model.place) else 'ground')
+                model.event, at=time, surface='sea' if is_wet(*model.place) else 'ground')
             return
         for event in model.watch.beyond(self.envelope_limits):
             worst = self.exceedances.get(event.limit_name)
             if worst is None or abs(event.value) > abs(worst.value):
                 self.exceedances[event.limit_name] = replace(event, at=time)
-
-    def _is_wet(self, lat_deg: float, lon_deg: float) -> bool:
-        """Return whether a place is on the sea."""
-        raise NotImplementedError

@@ -58,6 +58,7 @@ from xplane_bridge.flights.recordings import written
 from xplane_bridge.flights.refusals import OrderError, refusals
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT
+from xplane_bridge.flights.scenario.scenario import physics_rate_of
 from xplane_bridge.flights.scenario.untargeted import untargeted
 
 # A flight in one process takes a second or two; through ROS, half a minute.
@@ -68,7 +69,7 @@ _MOST_DRAWN = 20_000_000
 _LIBRARIES = ('jsbsim', 'numpy', 'onnxruntime')
 _SECTIONS = (
     'description', 'simulators', 'controllers', 'aircraft', 'parameters', 'sampling', 'seeds',
-    'time_limit', 'require', 'record')
+    'time_limit', 'require', 'record', 'physics_rate')
 
 class PlanError(ValueError):
     """A plan cannot be used; the text says why."""
@@ -81,8 +82,9 @@ class Plan:
 
     A point is one of the parameters' values, crossed with each sample and each seed; controllers
     fly the same points, so that they can be compared. ``require`` is the pass rate that the
-    campaign is held to, ``time_limit`` a flight's (s); ``record`` changes no flight. ``file`` is
-    how the plan was named, ``origin`` its file and ``source`` that file's bytes.
+    campaign is held to, ``time_limit`` a flight's (s); ``record`` changes no flight.
+    ``physics_rate`` is that of Scenario; 0 leaves it to the scenarios. ``file`` is how the plan
+    was named, ``origin`` its file and ``source`` that file's bytes.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Plan:
     time_limit: float
     require: float
     record: Recorded = Recorded()
+    physics_rate: int = 0
 
     def __len__(self) -> int:
         """Return the number of flights."""
@@ -248,7 +251,8 @@ class Plan:
         self, flight: int, flown: Scenario, simulator: str, aircraft: Aircraft,
         controller: Controller, given: dict[str, Value], seed: int, folder: str,
     ) -> Task:
-        content = with_aircraft(parameters.apply(flown.content, given), aircraft)
+        content = with_aircraft(parameters.apply(flown.content, given), aircraft) | (
+            {'physics_rate': self.physics_rate} if self.physics_rate else {})
         files = self._contents.of_scenario(content)
         inputs = [flown.name, content, simulator, controller.name, controller.digest, seed, files,
                   *self._versions]
@@ -348,7 +352,8 @@ def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
         time_limit=fields.number(
             top.get('time_limit', _TIME_LIMIT), 'time_limit', above=0.0, at_most=DAY),
         require=fields.number(top.get('require', 0.0), 'require', at_least=0.0, at_most=1.0),
-        record=sections.recorded_of(top['record']) if 'record' in top else Recorded())
+        record=sections.recorded_of(top['record']) if 'record' in top else Recorded(),
+        physics_rate=physics_rate_of(top))
 
 
 def _parameters(given: Mapping[str, Any], seeds: int) -> tuple[Parameter, ...]:

@@ -31,6 +31,7 @@ from xplane_bridge.common import fields, plain_yaml
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import ScenarioError as ScenarioError
 from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.timing import one_of_physics_rates, PHYSICS_RATES
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.flights.scenario import criteria
@@ -82,6 +83,7 @@ class Scenario:
     One for several aircraft has a whole scenario for each of them in ``vehicles``, whose names
     are those of the aircraft. Its events happen to each, and are in theirs; its criteria are over
     two. ``fleet`` is what binds them. ``expect_crash``: it is to end by one.
+    ``physics_rate`` is how many steps per second are flown, 0 as many as the model needs.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Scenario:
     vehicles: tuple[Scenario, ...] = ()
     fleet: Fleet | None = None
     expect_crash: bool = False
+    physics_rate: int = 0
 
     def with_initial(self, given: Mapping[str, Any]) -> Scenario:
         """Return it with some of the initial state replaced, of each aircraft."""
@@ -202,7 +205,7 @@ def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
     """Return the scenario of one aircraft; ``common`` events happen to others too."""
     top = fields.mapping(content, 'the file', required=('duration', 'events', 'criteria'),
                    optional=('description', 'initial', 'route', 'controller', 'sensors', 'runway',
-                             'expect_crash'))
+                             'expect_crash', 'physics_rate'))
     duration = _duration(top)
     events = _in_time((*common, *_events(top, duration)))
     check_order(events)
@@ -228,7 +231,8 @@ def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
         name, str(top.get('description', '')).strip(), duration, initial, events, judged, route,
         controller.parse(top['controller']) if 'controller' in top else {},
         fields.text(top.get('sensors', ''), 'sensors'), runway,
-        expect_crash=fields.boolean(top.get('expect_crash', False), 'expect_crash'))
+        expect_crash=fields.boolean(top.get('expect_crash', False), 'expect_crash'),
+        physics_rate=physics_rate_of(top))
     if runway is None and (needed := found.needs_runway()):
         raise ScenarioError(
             f'{", ".join(needed)} needs a runway: state heading_deg, length, width and '
@@ -236,11 +240,19 @@ def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
     return found
 
 
+def physics_rate_of(given: Mapping[str, Any]) -> int:
+    """Return the steps per second in a file, 0 if it has none; ScenarioError for a bad one."""
+    rate = fields.number(given.get('physics_rate', 0), 'physics_rate')
+    if rate and rate not in PHYSICS_RATES:
+        raise ScenarioError(f'physics_rate: got {rate:g}, expected {one_of_physics_rates()}')
+    return int(rate)
+
+
 def _fleet(name: str, content: Any) -> Scenario:
     """Return the scenario of several aircraft."""
     top = fields.mapping(
         content, 'the file', required=('duration', 'events', 'criteria', 'vehicles'),
-        optional=('description', 'initial', 'sensors', 'midair'))
+        optional=('description', 'initial', 'sensors', 'midair', 'physics_rate'))
     duration = _duration(top)
     items = fields.items(top['vehicles'], 'vehicles')
     names = names_of(items)
@@ -265,7 +277,8 @@ def _fleet(name: str, content: Any) -> Scenario:
     return Scenario(
         name, str(top.get('description', '')).strip(), duration, initial, common,
         tuple(judged), sensors=fields.text(top.get('sensors', ''), 'sensors'),
-        vehicles=tuple(vehicles), fleet=fleet)
+        vehicles=tuple(replace(one, physics_rate=physics_rate_of(top)) for one in vehicles),
+        fleet=fleet, physics_rate=physics_rate_of(top))
 
 
 def _check_one_of_many(vehicle: Scenario, common: tuple[Event, ...], fleet: Fleet) -> None:

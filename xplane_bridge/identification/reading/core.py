@@ -67,7 +67,7 @@ def of_core(flight: CoreFlight) -> tuple[Flight, float]:
         _signals(np.array(observed), flight.vehicle.has_sensors) | dict(zip(
             (*FLOWN, *DEFLECTIONS.values()),
             np.array(controls, dtype=np.float64).T, strict=True)),
-        manoeuvres, flight.order.model, flight.order.plant), 1.0 / flight.order.physics_rate
+        manoeuvres, flight.order.model, flight.order.plant), 1.0 / flight.script.physics_rate
 
 
 def _signals(observed: Array, sensed: bool) -> dict[str, Array]:

@@ -183,7 +183,8 @@ def _initial_of(order: Order) -> dict[str, Any]:
     """Return simulator_node's parameters of the initial state, and of what a runway needs."""
     runway = order.scenario.runway
     topics = [AIRFRAME_TOPIC, *([] if runway is None else [CONTACTS_TOPIC])]
-    return (simulated_start(order.scenario.initial, runway)
+    return ({'physics_rate': order.given_physics_rate}
+            | simulated_start(order.scenario.initial, runway)
             | peers.kept_messages(order.link.namespace, topics))
 
 
@@ -200,6 +201,7 @@ def start_fleet(processes: Processes, order: Order, orders: Mapping[str, Order])
     processes.start('simulator_node', peers.ros_arguments(namespace, {
         'telemetry': 'direct', 'lockstep': True, 'seed': order.seed, 'publish_clock': False,
         'command_timeout': 0.0, 'namespaces': list(orders), **kept,
+        'physics_rate': order.given_physics_rate,
         **fleet_start([one.initial for one in order.scenario.vehicles])}, moved), is_last=True)
     _wait_until_open(processes)
     for name, one in orders.items():

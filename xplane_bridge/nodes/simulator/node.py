@@ -29,8 +29,9 @@ from std_srvs.srv import SetBool, Trigger
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.state import AircraftState
+from xplane_bridge.aircraft.studies.physics_rate import physics_rate as chosen_rate
 from xplane_bridge.aircraft.terrain import Airfield, HOME
-from xplane_bridge.common.timing import physics_rate, SECOND_NS
+from xplane_bridge.common.timing import PHYSICS_RATE, physics_rate, SECOND_NS
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.links.udp import resolve
 from xplane_bridge.nodes.common.base import BridgeNode
@@ -221,7 +222,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             airfield=Airfield(*given.airfield) if given.airfield else HOME,
             plant=given.differs())
         loaded: dict[str, Any] = {'aircraft_path': given.aircraft_path,
-                                  'dt': 1.0 / physics_rate(given.frame_rate)}
+                                  'dt': 1.0 / self._physics_rate(given, initial)}
         world = World(
             Aircraft(given.model, initial, seed=given.seed, settings=given.values(), **loaded),
             fleet=fly_beside(given.fleet, _starts(given, initial), given.seed, **loaded))
@@ -229,6 +230,15 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._disturb(world)
         world.total_running_time = self._elapsed
         return world
+
+    def _physics_rate(self, given: SimulatorParameters, initial: Initial) -> float:
+        if given.physics_rate:
+            return given.physics_rate
+        chosen = max(chosen_rate(model, initial, given.aircraft_path)
+                     for model in (given.model, *given.fleet))
+        if chosen != PHYSICS_RATE:
+            self.get_logger().info(f'{chosen} steps per second, as the fastest mode needs')
+        return max(physics_rate(given.frame_rate), chosen)
 
     def _disturb(self, world: World) -> None:
         set_weather(world, self.parameters)
@@ -315,6 +325,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._seen = (now, simulated)
         simulation = self.server.simulation
         level, sentence = self._state(simulation, simulated == seen)
+        if (crash := simulation.world.aircraft.crash) is not None and level != ERROR:
+            level, sentence = ERROR, crash.outcome
         clocks = self.count_publishers('/clock')
         return (
             *(diagnose(self._direct) if self._direct else (self._diagnose_link(),)),

@@ -105,6 +105,10 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
     frame_rate: float = parameter(
         FRAME_RATE, 'Frames per simulated second: in each it moves, reads and answers.',
         minimum=20.0, maximum=1000.0)
+    physics_rate: int = parameter(
+        0, 'Steps per second of the flight model, of all aircraft, 60 and more; 0: 120, or as '
+        'many as an aircraft of your own (aircraft_path) or the frame rate needs.', minimum=0,
+        maximum=1200)
     speed: float = parameter(
         1.0, 'Real-time factor, as far as the machine can follow.',
         minimum=0.01, maximum=100.0)

@@ -31,7 +31,6 @@ from simulation_interfaces.srv import DeleteEntity, GetSpawnables, SpawnEntity
 
 from xplane_bridge.aircraft.geometry import Vector
 from xplane_bridge.common.text import counted, printable
-from xplane_bridge.common.timing import physics_rate
 from xplane_bridge.nodes.simulator.direct import Direct
 from xplane_bridge.simulators.standard.control import (
     Feature,
@@ -124,7 +123,7 @@ class Spawner:
             asked, [vehicle.name for vehicle in node.vehicles]))
         # While the flight goes on.
         given = node.parameters
-        aircraft = joining.load(given.seed, 1.0 / physics_rate(given.frame_rate))
+        aircraft = joining.load(given.seed, node.server.simulation.world.aircraft.dt)
         vehicle = node.make_vehicle(self._flown, joining.namespace)
         vehicle.listen(node.server, aircraft)
         self._flown += 1
