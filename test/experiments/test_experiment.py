@@ -42,6 +42,7 @@ from std_srvs.srv import SetBool
 
 from harness import process
 from xplane_bridge.commands import experiment as main
+from xplane_bridge.common import plain_yaml
 from xplane_bridge.common.units import DEGREE, KNOT
 from xplane_bridge.experiments import report
 from xplane_bridge.experiments.settings import Experiment, Files, NOT_FLOWN, PASSED
@@ -161,6 +162,39 @@ def test_a_missed_criterion_fails(tmp_path):
     assert not figures['passed']
     # An event due at the very end is executed too.
     assert figures['events'][-1]['event'] == 'altitude by +10 m'
+
+
+DIVE = """
+duration: {duration}
+initial: {{altitude: 700.0, heading_deg: 90.0, airspeed: 51.4}}
+events:
+  - {{at: 0.5, controls: {{elevator: -0.7, throttle: 0.7}}, for: 9.0}}
+criteria:
+  - {{quantity: airspeed, statistic: max, at_most: 500.0}}
+  - {{quantity: airspeed, statistic: max, to: 3.0, at_most: 500.0}}
+"""
+
+
+@pytest.mark.parametrize(('sim', 'options'), [
+    ('xpc', ('--lockstep',)), ('direct', ('--lockstep',)), ('xplane12', ())])
+def test_a_crash_ends_it_and_is_the_verdict(tmp_path, sim, options):
+    code, output = fly(tmp_path, '--sim', sim, *options, scenario=DIVE, duration=20.0)
+    assert code == 1, output
+    alone = flown(scenario.parse('flight', plain_yaml.load_file(tmp_path / 'flight.yaml')))
+    found = json.loads((tmp_path / 'flight.json').read_text())
+    assert output.splitlines()[-1].startswith(
+        f'  crashed at {found["crash"]["at"]:.1f} s: struck the ground with ')
+    assert '  ------  max of airspeed at most 500: not reached; until the crash' in output
+    assert '  met     max of airspeed to 3 s at most 500' in output
+    assert (found['passed'], found['complete']) == (False, False)
+    if options:
+        # As in one process, but for what the wire rounds.
+        assert found['crash']['at'] == pytest.approx(alone.crash.at, abs=0.02)
+        assert found['crash']['value'] == pytest.approx(alone.crash.value, abs=0.5)
+    else:
+        assert found['crash']['at'] == pytest.approx(alone.crash.at, abs=1.5)
+    assert found['crash']['kind'] == 'struck'
+    assert found['flown'] == found['crash']['at']
 
 
 def test_in_lockstep_the_same_seed_gives_the_same_flight(tmp_path, capsys):

@@ -25,11 +25,15 @@ from sick_aircraft import write
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.commands import experiment as command
 from xplane_bridge.flights.flight import State
 from xplane_bridge.flights.order import FlownBy, Order
 from xplane_bridge.flights.scenario.scenario import parse, ScenarioError
 from xplane_bridge.places import open_flight
+from xplane_bridge.simulators.world import World
+from xplane_bridge.simulators.xplane.datarefs import DatarefStore
 
 DIVE = {
     'duration': 40.0,
@@ -106,6 +110,25 @@ def test_it_ends_behind_a_protocol_too(rounding, dive):
     assert flight.state is State.CRASHED
     assert flight.crash.kind == dive.crash.kind
     assert flight.flown == pytest.approx(dive.flown, abs=0.2)
+
+
+def test_simulated_peers_say_it_by_x_planes_dataref():
+    aircraft = Aircraft(initial=Initial(altitude_msl=520.0))
+    world = World(aircraft)
+    stores = [DatarefStore(world, version) for version in (10, 11, 12)]
+
+    def told():
+        return {store.read('sim/flightmodel2/misc/has_crashed').values for store in stores}
+
+    assert DatarefStore(world, 9).read('sim/flightmodel2/misc/has_crashed') is None
+    aircraft.set_controls(elevator=-1.0)
+    assert told() == {(0,)}
+    for _ in range(600):
+        world.advance(1.0 / 60.0)
+    assert told() == {(1,)}
+    assert aircraft.state.ground_speed < 0.5
+    world.reset_flight()
+    assert told() == {(0,)}
 
 
 def test_it_ends_while_somebody_gives_the_actions(dive):

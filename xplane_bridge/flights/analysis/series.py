@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import math
 from typing import NamedTuple
 
@@ -82,6 +82,11 @@ class History:
     counts: Mapping[str, int]
     diagnostics: Mapping[str, str] = field(default_factory=dict)
     log_time: str = ''
+
+    def until(self, time: float) -> History:
+        """Return what it has of all series until a time (s)."""
+        return replace(self, series={
+            name: series.between(-math.inf, time) for name, series in self.series.items()})
 
 
 def make_flight(

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-import math
 from typing import Any, Generic, TypeVar
 
 from xplane_bridge.aircraft.airframe.events import AirframeEvent
@@ -85,9 +84,7 @@ class Several(Flight, Generic[One]):
         found = {name: one.history() for name, one in self.flights.items()}
         if (crash := self.crash) is None:
             return found
-        return {name: replace(history, series={
-            key: series.between(-math.inf, crash.at) for key, series in history.series.items()})
-            for name, history in found.items()}
+        return {name: history.until(crash.at) for name, history in found.items()}
 
     def results(self) -> dict[str, Result]:
         """Return the result of each aircraft by its name; KeyError for unknown figures."""

@@ -105,6 +105,7 @@ class LawVehicle(FlownByLaw, Vehicle):
         if not self.monitor.wait_for(lambda: 'odom' in stamps, _START_TIMEOUT):
             raise ExperimentError(f'no message on odom; {self.why()}')
         self._wait(-math.inf)
+        self._first = self._stamp
         self.began = self.time = 0.0 if self.lockstep else self._stamp
 
     def _wait_for_controller(self) -> None:
@@ -149,6 +150,7 @@ class LawVehicle(FlownByLaw, Vehicle):
             self.command(self.make_command(given))
         self._wait(self._stamp + HALF_STAMP)
         self.time = self.time + FRAME if self.lockstep else self._stamp
+        self.crash = self.monitor.crashed(self._first, self._stamp)
 
     def _wait(self, due: float) -> None:
         if self._lockstep is not None:

@@ -119,17 +119,23 @@ class RosFlight(Flight):
         If it is recorded, and ended, that is read from the recording, and has its namespace;
         otherwise it is what was heard here, and its namespace is 'ros'.
         """
-        if self._history is not None:
-            return self._history
-        self._check_began()
-        order = self.order
-        if order.keep.recording and self._is_ended:
-            self._history = self._load() if self._loading is None else self._loading.result()
-            return self._history
+        if self._history is None:
+            self._check_began()
+            if not (self.order.keep.recording and self._is_ended):
+                return self._flown_part(self._heard_here())
+            self._history = self._flown_part(
+                self._load() if self._loading is None else self._loading.result())
+        return self._history
+
+    def _heard_here(self) -> History:
         if isinstance(self._vehicle, LawVehicle):
             return self._vehicle.history()
         assert self._monitor is not None
         return self._monitor.history(self.script.begin)
+
+    def _flown_part(self, history: History) -> History:
+        """Return a history without the wreck, which goes on to be simulated."""
+        return history if self.crash is None else history.until(self.crash.at)
 
     def _load(self) -> History:
         return analysis.load(
@@ -173,17 +179,17 @@ class RosFlight(Flight):
         if order.flown_by.actions:
             while going and not self.script.engaged:
                 going = way.go_on()
-            if not going:
+            if not going and self.crash is None:
                 from xplane_bridge.flights.core import never_engaged
                 raise never_engaged(order.scenario.name)
-        return State.READY if going else State.OVER
+        return self._after(going)
 
     def _step(self, action: Sequence[float] | None, frames: int) -> State:
         assert self._way is not None
         if action is not None and isinstance(self._vehicle, LawVehicle):
             self._law.given = tuple(action)
         going = all(self._way.go_on() for _ in range(frames))
-        return State.READY if going else State.OVER
+        return self._after(going)
 
     def _end(self) -> None:
         if self._is_ended:

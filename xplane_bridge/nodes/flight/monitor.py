@@ -19,19 +19,21 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 import math
 import struct
 import threading
 import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from nav_msgs.msg import Odometry
 import numpy as np
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 
+from xplane_bridge.aircraft.airframe.events import AirframeEvent
 from xplane_bridge.common.text import printable
 from xplane_bridge.conversions import frames
 from xplane_bridge.flights.analysis import series as past
@@ -40,6 +42,7 @@ from xplane_bridge.flights.analysis.series import make_flight
 from xplane_bridge.flights.scenario.quantities import QUANTITIES
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.latched import LATCHED
+from xplane_bridge.nodes.vehicle import crash as crashes
 from xplane_bridge.sensors.topics import SENSED, TRUTH
 
 _DEPTH = 50
@@ -95,7 +98,7 @@ class Monitor:
     ``series`` holds a Series for each of quantities.QUANTITIES (SI units, radians; heading is
     continuous); ``counts`` the messages by topic; ``stamps`` the newest stamp by topic;
     ``latency`` the newest time from a fix's stamp to here, NaN where stamps are simulated time;
-    ``diagnostics`` the newest sentence by name.
+    ``diagnostics`` the newest sentence by name; ``crash`` that of the simulated aircraft.
     Hold ``arrived`` for every access from another thread.
 
     In ``lockstep`` telemetry is deserialised only ten times per simulated second until the stamps
@@ -134,6 +137,9 @@ class Monitor:
         if sensors:
             node.create_subscription(
                 Imu, f'{namespace}/imu/data', self._on_sensed, _DEPTH, raw=True)
+        self.crash: AirframeEvent | None = None
+        node.create_subscription(
+            DiagnosticStatus, f'{namespace}/{crashes.TOPIC}', self._on_crash, LATCHED)
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def full_name(self, topic: str) -> str:
@@ -263,6 +269,18 @@ class Monitor:
         """Return times and values of a quantity from ``start`` on."""
         with self.arrived:
             return self.series[name].since(start)
+
+    def _on_crash(self, message: DiagnosticStatus) -> None:
+        with self.arrived:
+            self.crash = crashes.event_of(message)
+
+    def crashed(self, begin: float, now: float) -> AirframeEvent | None:
+        """Return a crash, at the time (s) after ``begin``; it may be of another clock."""
+        crash = self.crash
+        if crash is None:
+            return None
+        at = crash.at if abs(crash.at - now) < _SAME_CLOCK else now
+        return replace(crash, at=max(at - begin, 0.0))
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         with self.arrived:

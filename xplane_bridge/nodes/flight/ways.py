@@ -80,6 +80,14 @@ class _Scripted:
         """Return the time of the scenario in s."""
         return self._script.flown
 
+    def _has_crashed(self, now: float) -> bool:
+        """Return whether the simulated aircraft has, which ends the flight."""
+        script = self._script
+        crash = self._vehicle.monitor.crashed(script.begin, now)
+        if crash is not None:
+            script.end_by(crash)
+        return crash is not None
+
     def _act(self, now: float) -> None:
         # Other publishers may appear, or be discovered, later than this started.
         self._vehicle.check_alone()
@@ -147,6 +155,8 @@ class InLockstep(_Scripted):
         """Do what is due in the frame that waits; return whether something is left."""
         script, lockstep = self._script, self._lockstep
         stamp, done = lockstep.stamp, len(script.occurrences)
+        if self._has_crashed(stamp):
+            return False
         self._act(stamp)
         if any(one.event.action == 'trim' for one in script.occurrences[done:]):
             # The trimmed state is sent too, and it is that which waits for a command.
@@ -181,6 +191,8 @@ class ByTheClock(_Scripted):
         """Do what is due, and wait for the next message, or a moment."""
         script, vehicle, monitor = self._script, self._vehicle, self._vehicle.monitor
         now = vehicle.now()
+        if self._has_crashed(now):
+            return False
         if now >= script.begin + script.scenario.duration:
             # Events due at the very end.
             self._act(now)

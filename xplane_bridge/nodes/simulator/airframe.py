@@ -17,27 +17,58 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticStatus
+
+from xplane_bridge.aircraft.airframe.events import AirframeEvent
 from xplane_bridge.aircraft.sample import Airframe, ENGINE
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid
 from xplane_bridge.flights.analysis.quantities import AIRFRAME_TOPIC
 from xplane_bridge.msg import Airframe as Message
 from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.common.stamps import write_stamp
+from xplane_bridge.nodes.vehicle.crash import status_of, TOPIC
 from xplane_bridge.nodes.vehicle.publisher import make_undulation, TopicParameters
 from xplane_bridge.simulators.world import World
+
+
+class CrashTopics:
+    """Publishes ``crash`` of each aircraft when it crashes, and when it flies again; latched."""
+
+    def __init__(self, node: BridgeNode[Any], names: Sequence[str]) -> None:
+        self._publishers = [
+            node.make_publisher(DiagnosticStatus, f'{name}/{TOPIC}' if name else TOPIC, LATCHED)
+            for name in names]
+        self._told: list[AirframeEvent | None] = [None] * len(names)
+
+    def publish(self, world: World) -> None:
+        """Publish what has changed."""
+        for number, aircraft in enumerate(world.flown[:len(self._told)]):
+            crash = aircraft.crash
+            if crash is self._told[number]:
+                continue
+            self._told[number] = crash
+            # The simulator's time goes on where a flight is begun anew.
+            self._publishers[number].publish(status_of(None if crash is None else replace(
+                crash, at=world.total_running_time - aircraft.time + crash.at)))
 
 
 class AirframeTopic:
     """
     Publishes ``airframe`` for each new state of the first aircraft, stamped with its time.
 
-    Only while somebody subscribes.
+    Only while somebody subscribes. ``names`` are those of all aircraft, whose crashes it tells.
     """
 
-    def __init__(self, node: BridgeNode[Any], given: TopicParameters) -> None:
+    def __init__(
+        self, node: BridgeNode[Any], given: TopicParameters, names: Sequence[str],
+    ) -> None:
+        self._crashes = CrashTopics(node, names)
         self._publisher = node.make_publisher(Message, AIRFRAME_TOPIC, 10)
         self._undulation = make_undulation(given)
         self._message = Message()
@@ -45,7 +76,8 @@ class AirframeTopic:
         self._told_at = -1.0
 
     def publish(self, world: World) -> None:
-        """Publish the state, unless no time has passed."""
+        """Publish the state, unless no time has passed; and who has crashed."""
+        self._crashes.publish(world)
         now = world.total_running_time
         if now == self._told_at or not self._publisher.get_subscription_count():
             return

@@ -96,7 +96,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._message = Clock()
         self._properties = PropertyTopics(self, given.topics())
         self._contacts = ContactsTopic(self) if given.contacts else None
-        self._airframe = AirframeTopic(self, given)
+        self._airframe = AirframeTopic(self, given, given.vehicles())
         self._seen = (time.monotonic(), self._elapsed)
         try:
             self.server.start()

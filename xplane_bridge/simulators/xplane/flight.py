@@ -228,7 +228,7 @@ def _weather(t: Table, world: World) -> None:
 
 
 def _time(t: Table, world: World) -> None:
-    """Add time (section 3), the version and the aircraft's name."""
+    """Add time and crashes (section 3), the version and the aircraft's name."""
     def set_zulu(value: float) -> None:
         world.zulu_time = value % DAY
 
@@ -246,6 +246,8 @@ def _time(t: Table, world: World) -> None:
     t.int_('sim/time/ground_speed', lambda: 1)
     t.float_('sim/time/ground_speed_flt', lambda: 1.0, since=11)
     t.int_('sim/time/is_in_replay', lambda: 0, since=11)
+    t.int_('sim/flightmodel2/misc/has_crashed', lambda: int(world.aircraft.crash is not None),
+           since=10)
     t.float_('sim/operation/misc/frame_rate_period', lambda: world.frame_period)
     t.int_('sim/version/xplane_internal_version', lambda: _INTERNAL_VERSION[t.version], since=11)
     model = world.aircraft.model

@@ -177,7 +177,7 @@ class RosFleetFlight(Several['OneOfFleet']):
         if not going:
             for line in self._first.way.how_fast():
                 self._display.say(line)
-        return State.READY if going else State.OVER
+        return self._after(going)
 
     def _end(self) -> None:
         try:

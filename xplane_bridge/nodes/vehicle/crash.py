@@ -1,0 +1,53 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+That a simulated aircraft has crashed, as a message: the topic crash, kept for who comes later.
+
+A flight through ROS ends by it. Its level is OK while the aircraft flies, also again.
+"""
+
+from __future__ import annotations
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+
+from xplane_bridge.aircraft.airframe.events import AirframeEvent, Kind
+
+TOPIC = 'crash'
+_NUMBERS = ('value', 'limit', 'at', 'pitch')
+
+
+def status_of(event: AirframeEvent | None) -> DiagnosticStatus:
+    """Return the message of a crash, whose ``at`` is simulated time, or that there is none."""
+    status = DiagnosticStatus(name='airframe', level=DiagnosticStatus.OK, message='whole')
+    if event is not None:
+        status.level, status.message = DiagnosticStatus.ERROR, str(event)
+        status.values = [
+            KeyValue(key='kind', value=event.kind.value),
+            KeyValue(key='quantity', value=event.quantity),
+            KeyValue(key='surface', value=event.surface),
+            *(KeyValue(key=name, value=repr(getattr(event, name))) for name in _NUMBERS)]
+    return status
+
+
+def event_of(status: DiagnosticStatus) -> AirframeEvent | None:
+    """Return the crash of a message; None if it is that there is none."""
+    given = {one.key: one.value for one in status.values}
+    try:
+        value, limit, at, pitch = (float(given[name]) for name in _NUMBERS)
+        return AirframeEvent(
+            Kind(given['kind']), given['quantity'], value, limit, at, pitch, given['surface'])
+    except (KeyError, ValueError):
+        return None
