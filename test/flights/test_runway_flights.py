@@ -56,6 +56,9 @@ def test_the_shipped_circuit_meets_its_criteria(sensors):
     assert 190.0 < height.max() - height[0] < 215.0
     # It stands where it has stopped.
     assert np.ptp(flight.history().series['east'].between(590.0, 600.0).values) < 0.1
+    # And holds no surface against the wind that it does not move in.
+    for axis in ('aileron', 'rudder', 'elevator'):
+        assert not flight.history().series[f'command_{axis}'].between(520.0, 600.0).values.any()
 
 
 @pytest.mark.parametrize(('model', 'elevation', 'length', 'height'), [

@@ -251,6 +251,11 @@ class Autopilot(Cascade):
         return self._last
 
     def _flown(self, now: Measurement, wanted: Wanted, dt: float) -> Controls:
+        if self.has_stopped:
+            # No surface moves an aircraft that stands: laws would integrate for nothing.
+            return Controls(
+                wanted.elevator or 0.0, 0.0, 0.0, wanted.throttle, wanted.flaps, wanted.gear,
+                wanted.speedbrake, brake_left=wanted.brake, brake_right=wanted.brake)
         replaced = (wanted.elevator is not None, wanted.rudder is not None)
         if replaced != self._replaced:
             # What did not act has integrated for nothing.
