@@ -98,9 +98,10 @@ class VehicleState:
     Geodetic position in degrees and metres above mean sea level, NaN if unknown;
     orientation (w, x, y, z) from body FLU to local ENU; angular velocity (rad/s) and specific
     force (m/s^2) in body FLU; velocity over ground in ENU, m/s. ``time`` is the simulator's own,
-    in seconds. ``impossible`` lists name and value of reported values that were left out
-    because they are impossible. ``derived_stddev`` are the standard deviations of angular velocity
-    and specific force where these are not reported, but derived.
+    in seconds; it says whether it is ``paused``, and the aircraft ``crashed``. ``impossible``
+    lists name and value of reported values that were left out because they are impossible.
+    ``derived_stddev`` are the standard deviations of angular velocity and specific force where
+    these are not reported, but derived.
     """
 
     latitude_deg: float
@@ -115,6 +116,7 @@ class VehicleState:
     engines: EngineControls | None = None
     time: float | None = None
     paused: bool = False
+    crashed: bool = False
     impossible: tuple[tuple[str, float], ...] = ()
     derived_stddev: tuple[float, float] | None = None
 

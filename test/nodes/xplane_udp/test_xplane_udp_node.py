@@ -291,6 +291,26 @@ def test_acceleration_as_specific_force(ros):
         assert float(ros.diagnostics('telemetry')[2]['g loads against acceleration, m/s^2']) < 0.1
 
 
+@pytest.mark.parametrize('node', ['xplane_udp', 'xpc'])
+def test_that_the_aircraft_has_crashed_is_in_diagnostics_until_it_flies_again(ros, node):
+    xpc = XpcFrontend(kept_endpoint())
+    with flying(12, xpc) as server:
+        if node == 'xpc':
+            made = ros.start(XpcNode, port=xpc.endpoint.address[1])
+        else:
+            made = ros.start(XplaneUdpNode, version='12', **server.parameters)
+        ros.wait_for(lambda: made.last_update, 'the first state')
+        assert not [one for one in made.diagnose() if one.name == 'airframe']
+        server.call(lambda world: world.aircraft.teleport(
+            altitude_msl=440.0, velocity_ned=(0.0, 30.0, 15.0)))
+        level, message, _ = ros.diagnosed('airframe')
+        assert level == DiagnosticStatus.ERROR
+        assert message.endswith('reports that the aircraft has crashed')
+        server.call(lambda world: world.reset_flight())
+        ros.wait_for(lambda: not made.has_crashed, 'it to fly again')
+        assert not [one for one in made.diagnose() if one.name == 'airframe']
+
+
 def test_simulator_time_stands_still_in_a_pause(ros):
     with flying(12) as server:
         ros.subscribe(Clock, '/clock')

@@ -16,7 +16,8 @@
 """
 Events of the airframe: what ends a flight, or takes it beyond what the aircraft is built for.
 
-DIVERGED and STRUCK end a flight: watch.py says how they are found. BEYOND is a warning.
+DIVERGED and STRUCK end a flight: watch.py says how they are found. BEYOND is a warning. REPORTED
+is what another program says of its aircraft, that it has crashed.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Kind(StrEnum):
     DIVERGED = 'diverged'
     STRUCK = 'struck'
     BEYOND = 'beyond its envelope'
+    REPORTED = 'reported'
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class AirframeEvent:
             nose = f'{abs(self.pitch) / DEGREE:.0f} deg nose {"down" if self.pitch < 0 else "up"}'
             speed = f'{self.value:.0f}' if self.value >= 9.95 else f'{self.value:.1f}'
             said = f'struck the {self.surface} with {speed} m/s, {nose}'
+        elif self.kind is Kind.REPORTED:
+            said = 'reported by the simulator'
         elif self.kind is Kind.DIVERGED:
             said = 'diverged: its state is no longer finite' if math.isnan(self.value) else (
                 f'diverged: its {self.quantity.replace("_", " ")} was {self._shown(self.value)}')

@@ -41,6 +41,8 @@ LONGITUDE = OWN_PREFIX + 'longitude'
 ELEVATION = OWN_PREFIX + 'elevation'
 TIME = 'sim/time/total_running_time_sec'
 PAUSED = 'sim/time/paused'
+# 3.14
+CRASHED = 'sim/flightmodel2/misc/has_crashed'
 
 # Names are built once: most of them are looked up for each update.
 _TRUE_ATTITUDE = tuple(OWN_PREFIX + f'true_{angle}' for angle in ('psi', 'theta', 'phi'))
@@ -86,6 +88,7 @@ OWN_DATAREFS: tuple[str, ...] = (
     *xplane_levers.DATAREFS,
     TIME,
     PAUSED,
+    CRASHED,
 )
 
 # The weather datarefs were renamed in 12, which warns about the old names in its log (2.13, 2.14).
@@ -109,7 +112,8 @@ def observed_datarefs(version: int) -> tuple[str, ...]:
     """
     needless = {
         *OWN_PLACE, *_ATTITUDE, *_ACCELERATION, *xplane_levers.LEVERS.values(),
-        *xplane_levers.ENGINES.values(), xplane_levers.ENGINE_COUNT, TIME, PAUSED}
+        *xplane_levers.ENGINES.values(), xplane_levers.ENGINE_COUNT, TIME, PAUSED,
+        CRASHED}
     needed = (name for name in own_datarefs(version) if name not in needless)
     return (*needed, xplane_levers.THROTTLE)
 
@@ -125,7 +129,8 @@ _ALTERNATIVES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 
 def missed(absent: Collection[str]) -> list[str]:
     """Return those of the missing datarefs without which a field of a state is empty."""
-    spared = {
+    # Without it no field is empty.
+    spared = {CRASHED} | {
         name
         for one, other in _ALTERNATIVES
         for group, instead in ((one, other), (other, one))
@@ -216,6 +221,7 @@ def own_state(
             values[xplane_levers.ENGINE_COUNT], arrays) if arrays else None,
         time=values[TIME],
         paused=bool(values[PAUSED]),
+        crashed=values[CRASHED] == 1.0,
         impossible=(*values.not_finite, *attitude_fault(attitude)),
     )
 

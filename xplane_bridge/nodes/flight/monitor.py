@@ -286,6 +286,10 @@ class Monitor:
         with self.arrived:
             for status in message.status:
                 name = printable(status.name)
+                if self.crash is None and status.level == DiagnosticStatus.ERROR and (
+                        name.startswith(f'{self._namespace}/')
+                        and name.endswith(f': {crashes.STATUS}')):
+                    self.crash = crashes.reported()
                 # Anybody in the ROS domain may publish there, under any name.
                 if name in self.diagnostics or len(self.diagnostics) < _MOST_DIAGNOSTICS:
                     self.diagnostics[name] = printable(status.message, _LONGEST_SENTENCE)

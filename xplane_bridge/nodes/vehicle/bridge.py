@@ -39,6 +39,7 @@ from xplane_bridge.nodes.common.lists import named
 from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.vehicle.clock import SimulatorClock
 from xplane_bridge.nodes.vehicle.controls import CommandGate
+from xplane_bridge.nodes.vehicle.crash import STATUS as CRASHED
 from xplane_bridge.nodes.vehicle.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle.watchdog import CommandWatchdog
 from xplane_bridge.sessions.base import (
@@ -106,6 +107,8 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         self.gates: dict[str, CommandGate] = {}
         self.plausibilities: dict[str, Plausibility] = {}
         self.last_update = 0.0
+        # Whether the simulator says that its aircraft has.
+        self.has_crashed = False
         self._report = LinkReport()
         self._rates = Rates()
         try:
@@ -397,6 +400,8 @@ class Bridge(BridgeNode[P], Generic[P, S]):
 
     def diagnose_more(self, now: float) -> Iterable[Status]:
         """Return additional statuses."""
+        if self.has_crashed:
+            yield Status(CRASHED, ERROR, f'{self.peer} reports that the aircraft has crashed')
         if self.plausibilities:
             yield plausibility_status(self.plausibilities)
         if self.simulator_clock is not None:

@@ -21,17 +21,22 @@ A flight through ROS ends by it. Its level is OK while the aircraft flies, also 
 
 from __future__ import annotations
 
+import math
+
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from xplane_bridge.aircraft.airframe.events import AirframeEvent, Kind
 
 TOPIC = 'crash'
+STATUS = 'airframe'
+"""The status of a bridge whose simulator says so."""
+
 _NUMBERS = ('value', 'limit', 'at', 'pitch')
 
 
 def status_of(event: AirframeEvent | None) -> DiagnosticStatus:
     """Return the message of a crash, whose ``at`` is simulated time, or that there is none."""
-    status = DiagnosticStatus(name='airframe', level=DiagnosticStatus.OK, message='whole')
+    status = DiagnosticStatus(name=STATUS, level=DiagnosticStatus.OK, message='whole')
     if event is not None:
         status.level, status.message = DiagnosticStatus.ERROR, str(event)
         status.values = [
@@ -40,6 +45,11 @@ def status_of(event: AirframeEvent | None) -> DiagnosticStatus:
             KeyValue(key='surface', value=event.surface),
             *(KeyValue(key=name, value=repr(getattr(event, name))) for name in _NUMBERS)]
     return status
+
+
+def reported() -> AirframeEvent:
+    """Return a crash that a simulator reports, nobody knows how, at a time that is not known."""
+    return AirframeEvent(Kind.REPORTED, 'has_crashed', math.nan)
 
 
 def event_of(status: DiagnosticStatus) -> AirframeEvent | None:

@@ -128,6 +128,7 @@ class Publisher:
                 position, attitude, event.values,
                 by_acceleration=node.parameters.specific_force == 'acceleration',
                 arrays=event.arrays)
+            node.has_crashed = state.crashed
         else:
             state = others.other_state(event.vehicle, position, attitude, event.values)
             if event.vehicle in self._derivations:

@@ -93,6 +93,7 @@ class Publisher:
 
     def _publish(self, state: VehicleState, stamp_ns: int) -> None:
         node = self._node
+        node.has_crashed = state.crashed
         clock = node.simulator_clock
         stamp = node.stamps.received(stamp_ns) if clock is None else clock.stamp(
             state.time, state.paused, (
