@@ -136,9 +136,13 @@ def is_complete(flight: Flight) -> bool:
     if flight.lacking():
         return False
     frames = round(flight.flown * FRAME_RATE)
-    figures = flight.result().figures
+    figures, states = flight.result().figures, {frames + 1}
+    if flight.crash is not None:
+        # It ends between two frames.
+        frames = int(flight.flown * FRAME_RATE)
+        states = {frames, frames + 1, frames + 2}
     return all(
-        all(rates[topic]['messages'] == frames + 1 for topic in EACH_FRAME if topic in rates)
+        all(rates[topic]['messages'] in states for topic in EACH_FRAME if topic in rates)
         and rates.get(_COMMAND, {'messages': 0})['messages'] >= frames
         for rates in (one['rates'] for one in figures.get('vehicles', {'': figures}).values()))
 
