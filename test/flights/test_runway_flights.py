@@ -54,11 +54,22 @@ def test_the_shipped_circuit_meets_its_criteria(sensors):
     assert missed(flight) == []
     height = flight.history().series['altitude'].values
     assert 190.0 < height.max() - height[0] < 215.0
-    # It stands where it has stopped.
-    assert np.ptp(flight.history().series['east'].between(590.0, 600.0).values) < 0.1
+    # It ends where it stands: nobody waits for the rest.
+    assert 400.0 < flight.flown < 520.0
+    assert flight.state is State.OVER
+    end = flight.flown
+    assert np.ptp(flight.history().series['east'].between(end - 2.0, end).values) < 0.1
     # And holds no surface against the wind that it does not move in.
     for axis in ('aileron', 'rudder', 'elevator'):
-        assert not flight.history().series[f'command_{axis}'].between(520.0, 600.0).values.any()
+        assert not flight.history().series[f'command_{axis}'].between(end - 1.0, end).values.any()
+
+
+def test_what_is_to_follow_a_landing_is_waited_for():
+    later = circuit(criteria=[{'quantity': 'roll_deg', 'statistic': 'max_abs', 'from': 480.0,
+                               'to': 495.0, 'at_most': 5.0}])
+    flight = flown(later)
+    assert 495.0 < flight.flown < 520.0
+    assert missed(flight) == []
 
 
 @pytest.mark.parametrize(('model', 'elevation', 'length', 'height'), [

@@ -46,6 +46,9 @@ _DUE_BEFORE = ROUNDED_TIME - 1e-6
 _LATE = 0.5
 # A new course or heading along a route is sent when it differs by more.
 _DIRECTION_STEP = 0.1 * DEGREE
+# How often (s) it is looked whether an aircraft stands that is to land: it does if it has moved by
+# less (m) twice in a row, after it was faster than the second (m/s).
+_STANDS_PERIOD, _STANDS, _ROLLED = 1.0, 0.05, 15.0
 # How often a route is looked at, and the heading along it computed, in seconds.
 _ROUTE_PERIOD = 0.1
 
@@ -141,17 +144,28 @@ class Script:
         self._guidance = ''
         self._follow_at = scenario.route.begin if scenario.route is not None else math.inf
         self._phase = scenario.name
+        # When to look next whether it stands; where it was then, whether it had rolled, and how
+        # often it has stood since.
+        self._look_at = math.inf
+        self._was_at = (math.nan, math.nan)
+        self._has_rolled, self._stood = False, 0
 
     @property
     def due(self) -> float:
         """Return the time at which act() has something to do next, if no controls are held."""
         at = self._events[0].at if self._events else math.inf
-        return self.begin + min(at, self._follow_at, self.scenario.duration) - _DUE_BEFORE
+        return self.begin + min(
+            at, self._follow_at, self._look_at, self.scenario.duration) - _DUE_BEFORE
 
     @property
     def is_over(self) -> bool:
-        """Return whether it has been flown to its end."""
-        return self.flown == self.scenario.duration
+        """Return whether it has been flown to its end: that of a landing, if nothing follows."""
+        return self.flown == self.scenario.duration or self.has_landed
+
+    @property
+    def has_landed(self) -> bool:
+        """Return whether it stands after its landing, and nothing is to follow."""
+        return self._stood > 1 and self.flown >= self.scenario.last_asked_for()
 
     def act(self, now: float) -> None:
         """Execute all events that are due."""
@@ -168,6 +182,8 @@ class Script:
             self.occurrences.append(occurrence)
             if event.expect is not None:
                 self._waiting.append(occurrence)
+        if self.flown >= self._look_at - ROUNDED_TIME:
+            self._see_whether_it_stands()
         if self.flown >= self._follow_at - ROUNDED_TIME:
             while self._follow_at <= self.flown + ROUNDED_TIME:
                 self._follow_at += _ROUTE_PERIOD
@@ -238,13 +254,18 @@ class Script:
         elif event.action == 'trim':
             self._trim(event.value)
         elif event.action in PROCEDURES:
-            self._vehicle.fly_procedure(event.action, event.value, self.scenario.runway)
+            self._fly_procedure(event)
         elif event.action == 'autopilot_frozen':
             self._vehicle.freeze_autopilot(event.value)
         else:
             self._disturb(event.action, event.value)
         if event.expect is None and event.action != 'controls':
             self._display.say(f'{self.flown:5.1f} s  {event}')
+
+    def _fly_procedure(self, event: Event) -> None:
+        self._vehicle.fly_procedure(event.action, event.value, self.scenario.runway)
+        if event.action == 'land' and not self.scenario.is_one_of_many:
+            self._look_at = event.at + _STANDS_PERIOD
 
     def _engage(self, on: bool, now: float) -> None:
         self._vehicle.engage(on, now)
@@ -317,6 +338,17 @@ class Script:
         # At a high speed of simulation, or on a busy machine, no state may have come in time.
         self._display.say(f'{event} pitched the aircraft by {risen:+.1f} deg' if risen == risen
                           else f'{event}: its effect was not seen, as no state came in that time')
+
+    def _see_whether_it_stands(self) -> None:
+        while self._look_at <= self.flown + ROUNDED_TIME:
+            self._look_at += _STANDS_PERIOD
+        place = self._telemetry.last('east'), self._telemetry.last('north')
+        moved = math.dist(place, self._was_at)
+        self._was_at = place
+        self._has_rolled |= moved > _ROLLED * _STANDS_PERIOD
+        self._stood = self._stood + 1 if self._has_rolled and moved < _STANDS else 0
+        if self.has_landed:
+            self._display.say(f'{self.flown:5.1f} s  it stands: the flight is over')
 
     def _follow(self, now: float) -> None:
         """See how the route is flown; a controller that takes targets only is led by them."""

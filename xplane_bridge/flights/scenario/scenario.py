@@ -84,6 +84,7 @@ class Scenario:
     are those of the aircraft. Its events happen to each, and are in theirs; its criteria are over
     two. ``fleet`` is what binds them. ``expect_crash``: it is to end by one.
     ``physics_rate`` is how many steps per second are flown, 0 as many as the model needs.
+    ``is_one_of_many``: it is of one aircraft of several.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Scenario:
     fleet: Fleet | None = None
     expect_crash: bool = False
     physics_rate: int = 0
+    is_one_of_many: bool = False
 
     def with_initial(self, given: Mapping[str, Any]) -> Scenario:
         """Return it with some of the initial state replaced, of each aircraft."""
@@ -134,6 +136,14 @@ class Scenario:
         return [
             f'{event.action} at {event.at:g} s' for event in self.events
             if isinstance(event.value, Excitation) and event.value.closed_loop]
+
+    def last_asked_for(self) -> float:
+        """Return the last time (s) that an event or the window of a criterion needs."""
+        return max([
+            *(event.at + event.lasts for event in self.events),
+            *(event.expect.until for event in self.events if event.expect is not None),
+            *(time for one in self.criteria for time in (one.begin, one.end)
+              if time == time)], default=0.0)
 
     def needs_runway(self) -> list[str]:
         """Return its events that are flown from a runway, or to it."""
@@ -277,7 +287,8 @@ def _fleet(name: str, content: Any) -> Scenario:
     return Scenario(
         name, str(top.get('description', '')).strip(), duration, initial, common,
         tuple(judged), sensors=fields.text(top.get('sensors', ''), 'sensors'),
-        vehicles=tuple(replace(one, physics_rate=physics_rate_of(top)) for one in vehicles),
+        vehicles=tuple(replace(one, physics_rate=physics_rate_of(top), is_one_of_many=True)
+                       for one in vehicles),
         fleet=fleet, physics_rate=physics_rate_of(top))
 
 
