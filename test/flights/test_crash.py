@@ -31,6 +31,8 @@ from xplane_bridge.commands import experiment as command
 from xplane_bridge.flights.flight import State
 from xplane_bridge.flights.order import FlownBy, Order
 from xplane_bridge.flights.scenario.scenario import parse, ScenarioError
+from xplane_bridge.identification.motion.signals import IdentificationError
+from xplane_bridge.identification.reading.core import of_core
 from xplane_bridge.places import open_flight
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xplane.datarefs import DatarefStore
@@ -206,6 +208,11 @@ def test_a_crash_may_be_expected(dive):
     assert level.state is State.OVER
     judged, = level.result().judgements
     assert (str(judged), judged.passed) == ('ends by a crash: never', False)
+
+
+def test_no_model_is_identified_of_a_flight_that_crashed():
+    with pytest.raises(IdentificationError, match='dive: it crashed at 8.4 s: struck the ground'):
+        of_core(open_flight(Order(parse('dive', DIVE))))
 
 
 def test_a_scenario_may_be_about_its_crash_alone():

@@ -59,6 +59,8 @@ def of_core(flight: CoreFlight) -> tuple[Flight, float]:
     scenario = flight.order.scenario.name
     if flight.state is State.FAILED:
         raise IdentificationError(f'{scenario}: {flight.why}')
+    if flight.crash is not None:
+        raise IdentificationError(f'{scenario}: it {flight.crash.outcome}')
     manoeuvres = tuple(
         Manoeuvre(window.name, window.begin, window.until) for window in flight.result().windows
         if np.isfinite((window.begin, window.until)).all())
