@@ -149,7 +149,7 @@ def test_the_page_says_what_the_table_says(folder, page):
 def test_the_worst_flights_have_reason_command_recording_and_picture(folder, page):
     table = parquet.read_table(folder / 'table.parquet').to_pandas()
     worst = page.text[page.text.index('Worst flights'):]
-    assert worst.split('Flight ')[1].partition(':')[2].startswith(' crashed')
+    assert worst.split('Flight ')[1].partition(':')[2].startswith(' died')
     assert HOSTILE in worst
     assert 'It has no picture: it crashed again' in worst
     assert re.search(r'It left flights/seed\d+_\w+_turbulence_[0-9a-f]{12}/flight.mcap', worst)
