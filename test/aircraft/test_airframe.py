@@ -86,6 +86,14 @@ def test_beyond_the_sink_rate_that_its_gear_bears_it_collapses():
     assert str(aircraft.crash).endswith('deg nose up; its gear bears 3.6 m/s')
 
 
+def test_a_strut_along_the_ground_is_no_faster_than_the_aircraft():
+    aircraft = Aircraft('J3Cub', Initial(altitude_msl=520.0))
+    aircraft.teleport(altitude_msl=432.5, pitch_deg=-84.0, velocity_ned=(0.0, 3.0, 30.0))
+    aircraft.advance(2.0)
+    assert aircraft.crash is not None
+    assert aircraft.crash.value == pytest.approx(30.0, abs=2.0)
+
+
 @pytest.mark.parametrize(('model', 'limit'), [('737', 4.57), ('J3Cub', 3.2), ('c310', 4.5)])
 def test_what_a_gear_bears_comes_from_weight_and_wing(model, limit):
     watch = Aircraft(model, Initial(parked=True))._model.watch

@@ -150,8 +150,10 @@ class AirframeWatch:
         was_touching, self._is_touching = self._is_touching, bool(touch)
         sink = self._down() * FOOT
         if touch:
-            # JSBSim takes less in the step in which a wheel touches (FGLGear::GetBodyForces).
-            fastest = max(max(touch) * FOOT, -math.inf if was_touching else sink)
+            # JSBSim takes less in the step in which a wheel touches (FGLGear::GetBodyForces), and
+            # far more where a strut lies along the ground: no faster than the aircraft is it.
+            most = math.hypot(self._over_ground(), self._down())
+            fastest = max(min(max(touch), most) * FOOT, -math.inf if was_touching else sink)
             if fastest > (bears := self.bears):
                 return self._struck(fastest, bears, f'its gear bears {bears:.1f} m/s')
         elif height < 0.0:
