@@ -14,6 +14,8 @@
 
 """The linear model of identified derivatives, and its modes with their bounds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import synthetic
@@ -23,9 +25,14 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 from xplane_bridge.aircraft.studies.modes import modes_of
 from xplane_bridge.identification import disturbances
 from xplane_bridge.identification.estimation.equation_error import equation_error
-from xplane_bridge.identification.estimation.output_error import output_error
+from xplane_bridge.identification.estimation.output_error import Estimate, output_error
 from xplane_bridge.identification.identify import Identified
-from xplane_bridge.identification.motion.equations import LATERAL, LONGITUDINAL
+from xplane_bridge.identification.motion.equations import (
+    Derivative,
+    LATERAL,
+    LONGITUDINAL,
+    SPEED,
+)
 
 NOISE = {'angle_of_attack': 8e-4, 'sideslip': 8e-4, 'pitch_rate': 8e-4, 'roll_rate': 8e-4,
          'yaw_rate': 8e-4, 'specific_force_z': 0.02, 'specific_force_y': 0.02}
@@ -50,7 +57,7 @@ def test_bounds_of_modes_are_what_those_of_the_derivatives_make_of_them(form, ex
     values = random.multivariate_normal(
         [one.value for one in fit.derivatives.values()], fit.covariance, size=500)
     drawn = [modes_of(disturbances.linear_model(
-        dict(zip(fit.derivatives, row, strict=True)), at)) for row in values]
+        dict(zip(fit.derivatives, row, strict=True)), at, [form.name])) for row in values]
     modes = disturbances.estimated_modes({form.name: found})
     assert set(modes.levels) == set(modes.figures)
     for name, figures in modes.figures.items():
@@ -58,6 +65,20 @@ def test_bounds_of_modes_are_what_those_of_the_derivatives_make_of_them(form, ex
             spread = [getattr(one[name], figure) for one in drawn]
             assert estimate.value == pytest.approx(np.mean(spread), rel=0.05, abs=0.01), name
             assert estimate.deviation == pytest.approx(np.std(spread), rel=0.2), (name, figure)
+
+
+def test_what_was_not_identified_is_in_no_model_and_no_table_of_modes():
+    found = identified(LATERAL, [synthetic.lateral()])
+    # Of airspeed and throttle C_L and C_m are known, but not how it pitches.
+    by_throttle = replace(found, fit=replace(found.fit, form=SPEED, derivatives={
+        Derivative(coefficient, 'true_airspeed'): Estimate(0.1, 0.01)
+        for coefficient in SPEED.coefficients}, covariance=1e-4 * np.eye(3)))
+    forms = {'lateral': found, 'speed': by_throttle}
+    model = disturbances.linear_model(
+        disturbances.slopes_of(forms), disturbances.flown(forms), forms)
+    assert [one.name for one in model.states] == [
+        'sideslip', 'roll', 'heading', 'roll_rate', 'yaw_rate']
+    assert disturbances.estimated_modes(forms).figures.keys() == {'dutch_roll', 'roll', 'spiral'}
 
 
 @pytest.mark.parametrize('model', ['c172p', 'T37'])
@@ -75,7 +96,7 @@ def test_of_jsbsims_own_derivatives_it_is_jsbsims_own_linear_model(model):
     mine = disturbances.linear_model(
         {one: slope.value for one, slope in known.truth().slopes.items()}, disturbances.Flown(
             known.airframe, state.tas, state.density, state.alpha,
-            {'throttle': state.engines[0].throttle}))
+            {'throttle': state.engines[0].throttle}), ('longitudinal', 'lateral', 'speed'))
     assert state.density == pytest.approx(density, rel=0.01)
     assert (mine.airspeed, mine.altitude_msl) == pytest.approx(
         (whole.airspeed, whole.altitude_msl), rel=0.01)

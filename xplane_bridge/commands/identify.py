@@ -89,7 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         Path(f'{prefix}.yaml').write_text(yaml.safe_dump(
             as_mapping(found, truth), sort_keys=False), encoding='utf-8')
         Path(f'{prefix}_linear.json').write_text(linear_model(
-            slopes_of(found.forms), flown(found.forms), given.model).to_json(), encoding='utf-8')
+            slopes_of(found.forms), flown(found.forms), found.forms,
+            given.model).to_json(), encoding='utf-8')
         if aircraft is not None:
             for name, text in aircraft_files(found, aircraft.name).items():
                 (aircraft / name).parent.mkdir(parents=True, exist_ok=True)

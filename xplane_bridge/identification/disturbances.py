@@ -23,7 +23,7 @@ of Flight, chapter 4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 import math
 from typing import NamedTuple
 
@@ -143,21 +143,23 @@ def slopes_of(forms: Mapping[str, Identified]) -> dict[Derivative, float]:
             for derivative, one in found.fit.derivatives.items()}
 
 
-def linear_model(slopes: Slopes, at: Flown, name: str = '') -> LinearModel:
+def linear_model(
+    slopes: Slopes, at: Flown, forms: Collection[str], name: str = ''
+) -> LinearModel:
     """
     Return the linear model of derivatives; of controls' magnitudes there is nothing in it.
 
-    It has what ``slopes`` tell of: pitching, speed, and roll and yaw. Its states and outputs are
-    named as those of linearize.
+    It has what the ``forms`` that were identified tell of: pitching, with it the speed, and roll
+    and yaw. Of another form ``slopes`` may have single derivatives, which make no model. Its
+    states and outputs are named as those of linearize.
     """
-    coefficients = {one.coefficient for one in slopes}
     states: dict[str, _Row] = {}
     outputs: dict[str, _Row] = {}
-    if {*LONGITUDINAL.coefficients} <= coefficients:
+    if LONGITUDINAL.name in forms:
         _pitching(slopes, at, states, outputs)
-        if {*SPEED.coefficients} <= coefficients:
+        if SPEED.name in forms:
             _speed(slopes, at, states, outputs)
-    if {*LATERAL.coefficients} <= coefficients:
+    if LATERAL.name in forms:
         _rolling(slopes, at, states, outputs)
     columns = [one for one in STATES if one in states]
     inputs = [one for one in FLOWN if any(one in row for row in states.values())]
@@ -257,7 +259,7 @@ def estimated_modes(forms: Mapping[str, Identified]) -> EstimatedModes:
     Levels are of class I, category B.
     """
     at, slopes = flown(forms), slopes_of(forms)
-    modes = modes_of(linear_model(slopes, at))
+    modes = modes_of(linear_model(slopes, at, forms))
     nominal = figures_of(modes)
     variances = dict.fromkeys(nominal, 0.0)
     for found in forms.values():
@@ -266,7 +268,7 @@ def estimated_modes(forms: Mapping[str, Identified]) -> EstimatedModes:
             step = _STEP * one.deviation
             if step > 0.0:
                 moved = figures_of(modes_of(linear_model(
-                    {**slopes, derivative: slopes[derivative] + step}, at)))
+                    {**slopes, derivative: slopes[derivative] + step}, at, forms)))
                 for key, value in nominal.items():
                     # Where it has become another mode, nothing is known of it.
                     moves[key][number] = (moved.get(key, math.inf) - value) / step

@@ -16,15 +16,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 import math
 from pathlib import Path
 
+import numpy as np
 from orders import flown
 import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
+from xplane_bridge.aircraft.studies.linearize import linearize
+from xplane_bridge.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.commands import linearize as linearize_command
 from xplane_bridge.commands.tune import main
 from xplane_bridge.control.cascade import Cascade
@@ -95,3 +98,32 @@ def test_what_tune_cannot_do_it_says(
         arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 1
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(('kind', 'names', 'sentence'), [
+    ('states', {'true_airspeed', 'angle_of_attack', 'pitch', 'pitch_rate', 'altitude_msl'},
+     'no true_airspeed, angle_of_attack, pitch_rate among its states'),
+    ('states', {'true_airspeed'}, 'the model has no true_airspeed among its states'),
+    ('inputs', {'rudder'}, 'the model has no rudder among its inputs'),
+], ids=['lateral alone', 'no speed', 'no rudder'])
+def test_of_a_part_of_a_model_no_gains_are_made(
+        kind: str, names: set[str], sentence: str) -> None:
+    spare, _ = in_steady_flight('c172p', 1500.0, 51.4)
+    whole = linearize(spare, 'differences')
+    kept = [at for at, one in enumerate(getattr(whole, kind)) if one.name not in names]
+    part = replace(whole, **{kind: tuple(getattr(whole, kind)[at] for at in kept)}, **(
+        {'a': whole.a[np.ix_(kept, kept)], 'b': whole.b[kept], 'c': whole.c[:, kept]}
+        if kind == 'states' else {'b': whole.b[:, kept], 'd': whole.d[:, kept]}))
+    with pytest.raises(ValueError, match=sentence):
+        tune(part)
+
+
+def test_of_a_model_that_does_not_pitch_by_itself_no_gains_are_made() -> None:
+    # As of derivatives that no flight showed, with zeros in their place.
+    spare, _ = in_steady_flight('c172p', 1500.0, 51.4)
+    whole = linearize(spare, 'differences')
+    a = whole.a.copy()
+    row = whole.index('states', 'pitch_rate')
+    a[row] = np.where(np.arange(len(a)) == whole.index('states', 'true_airspeed'), a[row], 0.0)
+    with pytest.raises(ValueError, match='pitch rate follows neither itself nor the angle of att'):
+        tune(replace(whole, a=a))

@@ -43,6 +43,7 @@ BANDWIDTHS = {
 """Wanted crossover frequencies, in rad/s."""
 
 _FREQUENCIES = np.logspace(-2.5, 1.9, 400)
+_STATES = ('true_airspeed', 'angle_of_attack', 'pitch_rate', 'sideslip', 'roll_rate', 'yaw_rate')
 _OUTPUTS = ('pitch_rate', 'yaw_rate', 'roll_rate', 'roll', 'pitch', 'true_airspeed',
             'flight_path_angle', 'altitude_msl', 'course', 'heading')
 # Integrals begin to act below the crossover by this factor.
@@ -127,7 +128,7 @@ def tune(model: LinearModel, bandwidths: Mapping[str, float] | None = None,
     Return gains for an aircraft by its linear model at the speed of its flight.
 
     ``bandwidths``: wanted crossovers by name, others are those of BANDWIDTHS. Raises ValueError
-    for unknown names, and for a model whose controls do nothing.
+    for unknown names, for a model whose controls do nothing, and for a part of a model.
     """
     given = dict(bandwidths or {})
     for name, value in given.items():
@@ -135,7 +136,23 @@ def tune(model: LinearModel, bandwidths: Mapping[str, float] | None = None,
             raise ValueError(f'there is no loop {name}: expected {", ".join(BANDWIDTHS)}')
         if not 0.0 < value < math.inf:
             raise ValueError(f'the bandwidth of {name} is {value:g} rad/s, must be above 0')
+    _refuse_part(model)
     return _Tuner(model, BANDWIDTHS | given, limits or Limits()).run()
+
+
+def _refuse_part(model: LinearModel) -> None:
+    """Raise ValueError for a model without pitching, speed, or roll and yaw."""
+    of_all = 'gains are those of a whole aircraft: pitching, speed, and roll and yaw'
+    for kind, needed in (('states', _STATES), ('outputs', _OUTPUTS), ('inputs', SURFACES)):
+        there = {one.name for one in getattr(model, kind)}
+        if missing := [name for name in needed if name not in there]:
+            raise ValueError(f'the model has no {", ".join(missing)} among its {kind}: {of_all}; '
+                             'what no flight showed is in no identified model')
+    for rate, flow in (('pitch_rate', 'angle_of_attack'), ('roll_rate', 'sideslip')):
+        row = model.a[model.index('states', rate)]
+        if not row[model.index('states', rate)] and not row[model.index('states', flow)]:
+            raise ValueError(f'in the model the {rate.replace("_", " ")} follows neither itself '
+                             f'nor the {flow.replace("_", " ")}, as of no aircraft: {of_all}')
 
 
 class _Tuner:
