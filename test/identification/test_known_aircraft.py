@@ -29,7 +29,7 @@ import flown_in_core
 import pyarrow
 from pyarrow import parquet
 
-from xplane_bridge.aircraft.studies.linearize import bare, linearize
+from xplane_bridge.aircraft.studies.linearize import linearize
 from xplane_bridge.aircraft.studies.modes import modes_of
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.commands import identify as command
@@ -104,8 +104,10 @@ def test_ideal_sensors_give_what_jsbsim_has(folder, said):
         name: one for form in model['forms'].values() for name, one in form['derivatives'].items()
         if 'estimate' in one}
     assert {'C_L_alpha', 'C_m_alpha', 'C_m_q', 'C_m_delta_e', 'C_Y_beta', 'C_l_beta', 'C_l_p',
-            'C_l_delta_a', 'C_n_beta', 'C_n_r', 'C_n_delta_r', 'C_D_alpha', 'C_D_u',
+            'C_l_delta_a', 'C_n_beta', 'C_n_r', 'C_n_delta_r', 'C_D_alpha',
             'C_D_delta_t', 'C_m_delta_t'} <= found.keys()
+    # Nine seconds after the throttle's doublet do not tell drag by airspeed from thrust.
+    assert 'C_D_u' not in found
     # Within 2 %, or what the flight can tell if that is less.
     assert {name: one for name, one in found.items() if not (
         one['jsbsim']['low'] - allowed(one) <= one['estimate'] <= one['jsbsim']['high'] + allowed(
@@ -121,13 +123,23 @@ def test_its_modes_are_those_of_jsbsim_and_have_bounds(folder, said):
     assert modes.keys() == {'short_period', 'phugoid', 'dutch_roll', 'roll', 'spiral'}
     spare, _ = in_steady_flight('c172p', 1500.0, 51.444)
     known = figures_of(modes_of(linearize(spare, 'differences')))
-    # The phugoid's damping is that of a propeller whose speed follows, or does not.
-    first = figures_of(modes_of(bare(spare, at_once=True)))
     for (name, figure), value in known.items():
         found = modes[name][figure]
-        allowed = max(0.05 * abs(value), 1.5 * found['two_sigma'], 0.006)
-        low, high = sorted((value, first[name, figure]))
-        assert low - allowed < found['estimate'] < high + allowed, (name, figure)
+        if name in ('phugoid', 'spiral'):
+            # 26 and 43 s: no manoeuvre lasts so long.
+            assert found == {'unit': found['unit'], 'identifiable': False}, name
+            continue
+        assert abs(found['estimate'] - value) <= found['two_sigma'], (name, figure)
+        assert found['two_sigma'] < 0.1 * abs(value), (name, figure)
+    assert re.search(r'mode +figure +estimate +2 sigma +unit +JSBSim +off by', said)
+    assert 'not identifiable from this: frequency of phugoid (it takes 2' in said
+
+
+def test_what_flight_does_not_show_by_itself_stands_beside_the_number(said):
+    shares = re.search(
+        r'C_m_alpha_dot, .* is in these: (\S+) times in C_m_alpha, (\S+) times in C_m_q', said)
+    # Of rho S c / 4 m = 0.0075 and a lift slope of 5.3.
+    assert [float(one) for one in shares.groups()] == pytest.approx([-0.040, 0.96], abs=0.003)
 
 
 def test_it_becomes_an_aircraft_that_flies_so(folder, capsys):

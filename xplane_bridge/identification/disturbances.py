@@ -33,6 +33,7 @@ from xplane_bridge.aircraft.studies.linearize import OUTPUTS, STATES
 from xplane_bridge.aircraft.studies.modes import (
     DUTCH_ROLL,
     levels,
+    Mode,
     Modes,
     modes_of,
     PHUGOID,
@@ -46,7 +47,7 @@ from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.control.tuning.linear_model import LinearModel, RATIO, Signal
 from xplane_bridge.conversions import air
 from xplane_bridge.identification.estimation.output_error import Estimate
-from xplane_bridge.identification.identify import Identified
+from xplane_bridge.identification.identify import IDENTIFIABLE, Identified
 from xplane_bridge.identification.motion.airframe import Airframe
 from xplane_bridge.identification.motion.equations import (
     Derivative,
@@ -69,6 +70,14 @@ _FIGURES: Mapping[str, Mapping[str, str]] = {
     ROLL: {'time_constant': 's'},
     SPIRAL: {'growth': '1/s'},
 }
+# Whose derivatives a mode is made of, and which are oscillations.
+_FORMS: Mapping[str, str] = {
+    SHORT_PERIOD: LONGITUDINAL.name, PHUGOID: SPEED.name, DUTCH_ROLL: LATERAL.name,
+    ROLL_SPIRAL: LATERAL.name, ROLL: LATERAL.name, SPIRAL: LATERAL.name}
+_OSCILLATIONS = (SHORT_PERIOD, PHUGOID, DUTCH_ROLL, ROLL_SPIRAL)
+# What the modes of constant derivatives are off by, as a part: the rates of the flow angles and
+# coupled axes are not in them.
+_SIMPLE = 0.02
 # A step of a derivative for the slopes of the modes' figures, as a part of its deviation.
 _STEP = 0.01
 
@@ -99,14 +108,23 @@ class Flown(NamedTuple):
 
 
 class FigureOfMode(NamedTuple):
-    """A figure of a mode, such as its damping: the estimate, and its unit."""
+    """
+    A figure of a mode, such as its damping: the estimate, and its unit.
+
+    ``unseen``: why the flight does not show it, empty where it does.
+    """
 
     estimate: Estimate
     unit: str
+    unseen: str = ''
 
 
 class EstimatedModes(NamedTuple):
-    """The figures of each mode by its name, and its level by MIL-F-8785C."""
+    """
+    The figures of each mode by its name, and its level by MIL-F-8785C.
+
+    A mode has no level if the flight does not show all of its figures.
+    """
 
     figures: Mapping[str, Mapping[str, FigureOfMode]]
     levels: Mapping[str, int]
@@ -254,14 +272,17 @@ def _rolling(
 
 def estimated_modes(forms: Mapping[str, Identified]) -> EstimatedModes:
     """
-    Return the modes of all forms with their bounds: those of the derivatives, to first order.
+    Return the modes of all forms with their bounds.
 
-    Levels are of class I, category B.
+    These are those of the derivatives, to first order, and what constant derivatives leave out.
+    Of a mode that is slower than all manoeuvres nothing is seen but the derivatives, which are
+    not known so well that a small difference of them could be told. Levels are of class I,
+    category B.
     """
     at, slopes = flown(forms), slopes_of(forms)
     modes = modes_of(linear_model(slopes, at, forms))
     nominal = figures_of(modes)
-    variances = dict.fromkeys(nominal, 0.0)
+    variances = {key: (_SIMPLE * value) ** 2 for key, value in nominal.items()}
     for found in forms.values():
         moves = {key: np.zeros(len(found.fit.derivatives)) for key in nominal}
         for number, (derivative, one) in enumerate(found.fit.derivatives.items()):
@@ -278,9 +299,25 @@ def estimated_modes(forms: Mapping[str, Identified]) -> EstimatedModes:
                 else math.inf)
     figures: dict[str, dict[str, FigureOfMode]] = {}
     for (name, figure), value in nominal.items():
+        one = Estimate(value, math.sqrt(variances[name, figure]))
         figures.setdefault(name, {})[figure] = FigureOfMode(
-            Estimate(value, math.sqrt(variances[name, figure])), _FIGURES[name][figure])
-    return EstimatedModes(figures, levels(modes))
+            one, _FIGURES[name][figure], _unseen(modes[name], forms[_FORMS[name]], one))
+    known = levels(modes)
+    return EstimatedModes(figures, {
+        name: known[name] for name, each in figures.items()
+        if not any(one.unseen for one in each.values())})
+
+
+def _unseen(mode: Mode, found: Identified, one: Estimate) -> str:
+    """Return why a figure of a mode is not shown by the manoeuvres, empty if it is."""
+    longest = max(float(motion.times[-1] - motion.times[0]) for motion in found.motions)
+    slow = max(abs(value) for value in mode.eigenvalues)
+    lasts = (math.tau if mode.name in _OSCILLATIONS else 1.0) / max(slow, 1e-9)
+    if lasts > longest:
+        return (f'it takes {lasts:.2g} s, and the longest manoeuvre {longest:.2g} s')
+    if not math.isfinite(one.value):
+        return 'there is none'
+    return '' if one.bound <= IDENTIFIABLE else f'{100.0 * min(one.bound, 9.99):.2g} %'
 
 
 def figures_of(modes: Modes) -> dict[tuple[str, str], float]:

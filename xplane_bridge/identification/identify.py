@@ -75,6 +75,8 @@ _SIDED = 0.9
 # In a turn the angle of attack does not follow the pitch rate: from this bank (rad) on C_m_q is
 # not the sum that it is in level flight.
 _STEEPEST = 0.2
+# Signals are late against each other by these parts of a simulator's step, or of a sample's time.
+_PART_OF_STEP, _PART_OF_SAMPLE = 0.2, 0.2
 # Drag and thrust act on the airspeed within seconds: of fewer, a drift of a sensor looks as they.
 _SHORTEST_PATH = 8.0
 
@@ -155,7 +157,7 @@ def identify(
             continue
         try:
             check_condition(form, motions)
-            found = (_with_speed(motions, others) if form is SPEED else
+            found = (_with_speed(motions, others, step) if form is SPEED else
                      _identified(_moved_only(form, motions), motions, others, step, stepwise))
         except IdentificationError as error:
             refused[form.name] = str(error)
@@ -260,15 +262,30 @@ def _identified(
             start = equation_error(form, motions)
     if stepwise:
         form = form._replace(omitted=needless(form, motions))
-    fit = output_error(form, motions, start, step, others)
+    fit = output_error(form, motions, start, step, others, _late(form, motions, step))
     check_fit(motions, fit)
     return Identified(motions, start, fit, frequency_domain(form, motions))
 
 
-def _with_speed(motions: Sequence[Motion], others: Sequence[Sequence[Motion]]) -> Identified:
+def _late(form: Form, motions: Sequence[Motion], step: float) -> float:
+    """
+    Return how late signals may be against each other (s): a standard deviation.
+
+    Of a simulator the rate of the angle of attack may be that of a step before. Otherwise signals
+    are measured at any time of a sample, as are surfaces that something else than their command
+    moves.
+    """
+    if step and motions[0].flight.surfaces.isdisjoint(form.controls):
+        return _PART_OF_STEP * step if form.name != LATERAL.name else 0.0
+    return _PART_OF_SAMPLE * float(np.median(np.diff(motions[0].times)))
+
+
+def _with_speed(
+    motions: Sequence[Motion], others: Sequence[Sequence[Motion]], step: float
+) -> Identified:
     for motion in motions:
         check_flow(LONGITUDINAL, motion)
-    regression, fit = by_speed(motions, others)
+    regression, fit = by_speed(motions, others, _late(SPEED, motions, step))
     check_regression(fit.form, motions, regression)
     return Identified(motions, regression, fit)
 

@@ -26,9 +26,12 @@ from xplane_bridge.identification.compatibility import Compatibility
 from xplane_bridge.identification.disturbances import estimated_modes, EstimatedModes
 from xplane_bridge.identification.estimation.output_error import Estimate, Fit
 from xplane_bridge.identification.identify import IDENTIFIABLE, Identification, Identified
-from xplane_bridge.identification.motion.equations import MAGNITUDE, SPEED
+from xplane_bridge.identification.motion.equations import LONGITUDINAL, MAGNITUDE, SPEED
 from xplane_bridge.identification.reconstruction import ERRORS
 from xplane_bridge.identification.truth import Slope, Truth
+
+SHOWN = 0.5
+"""An error of a sensor is told if its bound is at most that part of what is usual a priori."""
 
 # A slope whose range is wider than this part of it is not constant.
 _CONSTANT = 0.02
@@ -49,14 +52,22 @@ def lines(found: Identification, truth: Truth | None = None) -> list[str]:
 
 def _sensors(found: Compatibility) -> list[str]:
     source = found.motions[0].measured.source
+    shown = [name for name, one in found.errors.items() if is_shown(name, one)]
     rows = [('error', 'estimate', '2 sigma', 'unit'), *(
         (name, f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}', ERRORS[name][0])
-        for name, one in found.errors.items() if abs(one.value) > 2.0 * one.deviation)]
+        for name, one in found.errors.items() if name in shown)]
     misfit = ', '.join(f'{name} {value:.3g}' for name, value in found.misfit.items())
-    shown = aligned(rows, left=(0, 3)) if len(rows) > 1 else ['none above two sigma']
+    unseen = ', '.join(name for name in found.errors if name not in shown)
     return [f'sensors of {source}, by the kinematics of {len(found.motions)} manoeuvres'
             if len(found.motions) > 1 else f'sensors of {source}, by kinematics',
-            *(f'  {line}'.rstrip() for line in shown), f'  rms left (SI): {misfit}']
+            *(f'  {line}'.rstrip() for line in (aligned(rows, left=(0, 3)) if shown else ())),
+            *([f'  not identifiable from this: {unseen}'] if unseen else []),
+            f'  rms left (SI): {misfit}']
+
+
+def is_shown(name: str, error: Estimate) -> bool:
+    """Return whether a flight shows an error of a sensor, beyond what is usual of any sensor."""
+    return error.deviation <= SHOWN * ERRORS[name][1]
 
 
 def _form(name: str, found: Identified, truth: Truth | None) -> list[str]:
@@ -106,11 +117,33 @@ def _notes(found: Identified) -> list[str]:
         if control.endswith(MAGNITUDE):
             shown.append(f'  {control.removesuffix(MAGNITUDE)} does not act the same both ways: '
                          'its derivatives are the means of both')
+    if (shares := alpha_dot_shares(found)):
+        shown.append('  C_m_alpha_dot, which such a flight does not show by itself, is in these: '
+                     + ', '.join(f'{share:.2g} times in {name}' for name, share in shares.items()))
     for output, agrees in found.validation.items():
         if math.isfinite(agrees.r_squared):
             shown.append(f'  validation, {output}: R2 {agrees.r_squared:.3f}, Theil '
                          f'{agrees.theil:.3f}')
     return shown
+
+
+def alpha_dot_shares(found: Identified) -> dict[str, float]:
+    """
+    Return how many times C_m_alpha_dot is in the derivatives of the pitching moment, by names.
+
+    The rate of the angle of attack is the pitch rate less what lift bends the path by, so it is
+    made of the same regressors. Empty of another form than the longitudinal one.
+    """
+    if found.fit.form.name != LONGITUDINAL.name:
+        return {}
+    first = found.motions[0]
+    frame, density = first.airframe, float(first['density'].mean())
+    bent = density * frame.wing_area * frame.chord / (4.0 * frame.mass)
+    lift = {one.regressor: value.value for one, value in found.fit.derivatives.items()
+            if one.coefficient == 'C_L'}
+    return {str(one): (one.regressor == 'pitch_rate') - bent * lift.get(one.regressor, 0.0)
+            for one in found.fit.derivatives
+            if one.coefficient == 'C_m' and found.is_identifiable(one)}
 
 
 def _share(bound: float) -> str:
@@ -135,17 +168,26 @@ def _delay(fit: Fit) -> str:
 def _modes(modes: EstimatedModes, truth: Truth | None) -> list[str]:
     known = truth.modes if truth is not None else {}
     rows: list[Sequence[str]] = [
-        ('mode', 'figure', 'estimate', '2 sigma', 'unit', *(('JSBSim',) if truth else ()))]
+        ('mode', 'figure', 'estimate', '2 sigma', 'unit',
+         *(('JSBSim', 'off by') if truth else ()))]
+    unseen = []
     for name, figures in modes.figures.items():
-        for figure, (one, unit) in figures.items():
+        for figure, (one, unit, why) in figures.items():
+            if why:
+                unseen.append(f'{figure} of {name} ({why})')
+                continue
+            value = known.get((name, figure), math.nan)
             rows.append((
                 name, figure, f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}', unit,
-                *((f'{known[name, figure]:.4g}' if (name, figure) in known else '',)
-                  if truth else ())))
+                *((f'{value:.4g}', f'{(one.value - value) / one.deviation:+.1f} sigma')
+                  if math.isfinite(value) else ('', '') if truth else ())))
     told = ', '.join(f'{name} {level if level < UNCONTROLLED else "worse than 3"}'
                      for name, level in modes.levels.items())
-    return ['modes', *(f'  {line}'.rstrip() for line in aligned(rows, left=(0, 1, 4))),
-            f'  levels by MIL-F-8785C, class I, category B: {told}']
+    return [
+        'modes', *(f'  {line}'.rstrip() for line in (
+            aligned(rows, left=(0, 1, 4)) if len(rows) > 1 else ())),
+        *([f'  not identifiable from this: {", ".join(unseen)}'] if unseen else []),
+        *([f'  levels by MIL-F-8785C, class I, category B: {told}'] if told else [])]
 
 
 def _against(slope: Slope | None, value: float, deviation: float) -> tuple[str, str]:
@@ -162,14 +204,16 @@ def as_mapping(found: Identification, truth: Truth | None = None) -> dict[str, A
     """
     Return the model for a YAML file: plain names and numbers.
 
-    A derivative that is not identifiable has no value, only the relative ``bound``.
+    A derivative that is not identifiable has no value, only the relative ``bound``; nor has an
+    error of a sensor or a figure of a mode that the flight does not show.
     """
     frame = found.airframe
     return {
         'airframe': {name: getattr(frame, name) for name in frame.__slots__},
-        'sensors': [{name: {'estimate': one.value, 'two_sigma': 2.0 * one.deviation,
-                            'unit': ERRORS[name][0]} for name, one in each.errors.items()}
-                    for each in found.compatibility],
+        'sensors': [{name: {'unit': ERRORS[name][0], **(
+            {'estimate': one.value, 'two_sigma': 2.0 * one.deviation} if is_shown(name, one) else
+            {'identifiable': False})} for name, one in each.errors.items()}
+            for each in found.compatibility],
         'forms': {name: _form_mapping(one, truth) for name, one in found.forms.items()},
         'modes': _modes_mapping(estimated_modes(found.forms)),
         'not_identified': dict(found.refused)}
@@ -177,8 +221,11 @@ def as_mapping(found: Identification, truth: Truth | None = None) -> dict[str, A
 
 def _modes_mapping(modes: EstimatedModes) -> dict[str, Any]:
     return {name: {
-        **{figure: {'estimate': one.value, 'two_sigma': 2.0 * one.deviation, 'unit': unit}
-           for figure, (one, unit) in figures.items()}, 'level': modes.levels[name]}
+        **{figure: {'unit': unit, **(
+            {'identifiable': False} if why else
+            {'estimate': one.value, 'two_sigma': 2.0 * one.deviation})}
+           for figure, (one, unit, why) in figures.items()},
+        **({'level': modes.levels[name]} if name in modes.levels else {})}
         for name, figures in modes.figures.items()}
 
 
@@ -198,6 +245,7 @@ def _form_mapping(found: Identified, truth: Truth | None) -> dict[str, Any]:
             item['jsbsim'] = {'value': slope.value, 'low': slope.low, 'high': slope.high}
         derivatives[str(derivative)] = item
     alike = found.regression.collinearity
+    shares = alpha_dot_shares(found)
     return {
         'manoeuvres': [{'name': motion.measured.manoeuvres[0].name,
                         'source': motion.measured.source,
@@ -208,6 +256,7 @@ def _form_mapping(found: Identified, truth: Truth | None) -> dict[str, Any]:
         'delay': {'estimate': found.fit.delay.value,
                   'two_sigma': 2.0 * found.fit.delay.deviation, 'unit': 's'},
         'derivatives': derivatives,
+        **({'times_alpha_dot': shares} if shares else {}),
         'collinearity': {'condition': alike.condition, 'pair': list(alike.pair),
                          'correlation': alike.correlation},
         'validation': {name: {'r_squared': one.r_squared, 'theil': one.theil}

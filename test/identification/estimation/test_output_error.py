@@ -22,7 +22,11 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.identification.estimation.equation_error import equation_error
 from xplane_bridge.identification.estimation.output_error import foretold, output_error
-from xplane_bridge.identification.motion.equations import LATERAL, LONGITUDINAL
+from xplane_bridge.identification.motion.equations import (
+    Derivative,
+    LATERAL,
+    LONGITUDINAL,
+)
 from xplane_bridge.identification.validation import agreement
 
 NOISE = {'angle_of_attack': 8e-4, 'pitch_rate': 8e-4, 'specific_force_z': 0.02}
@@ -97,6 +101,35 @@ def test_what_the_sensors_leave_uncertain_is_in_the_bounds():
     name = next(name for name in alone.derivatives if str(name) == 'C_m_alpha')
     assert both.derivatives[name].value == alone.derivatives[name].value
     assert both.derivatives[name].bound > 1.3 * alone.derivatives[name].bound
+
+
+def test_slopes_that_change_are_in_the_bounds_however_little_noise_there_is():
+    exact = synthetic.longitudinal()
+    known = estimated(LONGITUDINAL, [exact], late=0.0).derivatives
+    # Its lift slope is 0.6 % smaller at the largest angle of attack.
+    alpha = exact['angle_of_attack']
+    less = 0.006 * synthetic.LONGITUDINAL['C_L_alpha'] * alpha * np.abs(alpha) / np.abs(
+        alpha).max()
+    assert 0.002 < known[Derivative('C_L', 'angle_of_attack')].bound < 0.02
+    acceleration = exact.measured.values['specific_force_z'] + (
+        synthetic.PRESSURE / synthetic.AIRFRAME.mass * less * np.cos(alpha))
+    bent = synthetic.motion(exact.times, {
+        **exact.measured.values, 'specific_force_z': acceleration})
+    found = estimated(LONGITUDINAL, [bent], late=0.0)
+    for name, one in found.derivatives.items():
+        assert abs(one.value - synthetic.LONGITUDINAL[str(name)]) < 2.0 * one.deviation, name
+
+
+def test_signals_that_are_late_are_in_the_bounds():
+    exact = synthetic.longitudinal()
+    late = dict(exact.measured.values)
+    late['pitch_rate'] = np.interp(exact.times - 0.004, exact.times, late['pitch_rate'])
+    motion = synthetic.motion(exact.times, late)
+    alone, told = (estimated(LONGITUDINAL, [motion], late=one) for one in (None, 0.004))
+    name = Derivative('C_m', 'pitch_rate')
+    off = abs(alone.derivatives[name].value - synthetic.LONGITUDINAL['C_m_q'])
+    assert off > 2.0 * alone.derivatives[name].deviation
+    assert off < 2.0 * told.derivatives[name].deviation
 
 
 def test_a_model_foretells_a_flight_that_it_was_not_made_of():

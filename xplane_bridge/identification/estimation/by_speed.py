@@ -44,8 +44,10 @@ from xplane_bridge.identification.estimation.equation_error import (
     coefficients,
     collinearity,
     Regression,
+    smoothed,
 )
 from xplane_bridge.identification.estimation.output_error import Estimate, Fit
+from xplane_bridge.identification.estimation.steady import unsteady, VARIES
 from xplane_bridge.identification.motion.equations import (
     Derivative,
     Form,
@@ -60,6 +62,8 @@ THROTTLE = 'throttle'
 _SLOWEST, _LAG_STEP = 5.0, 1e-3
 _LAGS = 2
 _EXACT = 1e-12
+# Drag is a parabola, thrust is nearly the square of the throttle.
+_VARIES_ALONG = 0.05
 # What lift and moment depend on besides.
 _OTHERS = ('pitch_rate',)
 
@@ -100,19 +104,21 @@ def speed_form(motions: Sequence[Motion]) -> Form:
 
 
 def by_speed(
-    motions: Sequence[Motion], others: Sequence[Sequence[Motion]] = ()
+    motions: Sequence[Motion], others: Sequence[Sequence[Motion]] = (),
+    late: float | None = None,
 ) -> tuple[Regression, Fit]:
     """
     Return what airspeed and throttle do.
 
-    ``others`` are the same manoeuvres if sensors err otherwise, as for output_error(). The
-    ``delay`` of the fit is the time constant of the thrust (s). Raises IdentificationError where
-    the throttle was moved and its effect takes longer than any engine's, and ImportError where
-    SciPy is missing.
+    ``others`` are the same manoeuvres if sensors err otherwise, and ``late`` is how late signals
+    may be (s), both as for output_error(). The ``delay`` of the fit is the time constant of the
+    thrust (s). Raises IdentificationError where the throttle was moved and its effect takes longer
+    than any engine's, and ImportError where SciPy is missing.
     """
     form = speed_form(motions)
     lag = _lag(form, motions) if THROTTLE in form.controls else 0.0
-    parts = [_part(form, motions, coefficient, lag, others) for coefficient in form.coefficients]
+    parts = [_part(form, motions, coefficient, lag, others, late)
+             for coefficient in form.coefficients]
     along = parts[0].solved
     outputs = [
         -motion.pressure_area / motion.airframe.mass * (constant + one @ along.slopes)
@@ -168,7 +174,7 @@ def _lag(form: Form, motions: Sequence[Motion]) -> float:
 
 def _part(
     form: Form, motions: Sequence[Motion], coefficient: str, lag: float,
-    others: Sequence[Sequence[Motion]],
+    others: Sequence[Sequence[Motion]], late: float | None,
 ) -> _Part:
     found = _solved(form, motions, coefficient, lag)
     names = _names(form, coefficient)
@@ -186,8 +192,16 @@ def _part(
         change = np.zeros(len(covariance))
         change[:len(names)] = _solved(form, other, coefficient, lag).slopes - found.slopes
         covariance = covariance + np.outer(change, change)
+    correction = np.sqrt(np.diag(covariance) / np.maximum(np.diag(white), 1e-300))
+    if late is not None:
+        terms = unsteady(
+            found.slopes[None], _tables(form, motions, coefficient, lag),
+            [motion.times for motion in motions], late,
+            _VARIES_ALONG if coefficient == 'C_D' else VARIES)
+        change = white @ every.T @ np.concatenate([
+            one[:, 0] - one[:, 0].mean(axis=0) for one in terms]) / variance
+        covariance = covariance + change @ change.T
     deviations = np.sqrt(np.diag(covariance))
-    correction = deviations / np.sqrt(np.maximum(np.diag(white), 1e-300))
     told = [at for at, name in enumerate(names)
             if name in form.controls and Derivative(coefficient, name) not in form.omitted]
     derivatives = [Derivative(coefficient, names[at]) for at in told]
@@ -222,8 +236,11 @@ def _names(form: Form, coefficient: str) -> tuple[str, ...]:
 def _tables(
     form: Form, motions: Sequence[Motion], coefficient: str, lag: float
 ) -> list[Array]:
-    return [np.stack([_regressor(motion, name, lag) for name in _names(form, coefficient)],
-                     axis=1) for motion in motions]
+    tables = [np.stack([_regressor(motion, name, lag) for name in _names(form, coefficient)],
+                       axis=1) for motion in motions]
+    # As what they are compared with: the slopes of straight lines through parts of the pitch rate.
+    return ([smoothed(motion, table) for motion, table in zip(motions, tables, strict=True)]
+            if coefficient == 'C_m' else tables)
 
 
 def _regressor(motion: Motion, name: str, lag: float) -> Array:

@@ -37,6 +37,7 @@ from xplane_bridge.identification.motion.equations import (
     LATERAL,
     LONGITUDINAL,
     MAGNITUDE,
+    middles,
     Motion,
     system,
     WHOLE,
@@ -146,14 +147,36 @@ def _slope(motion: Motion, name: str, exactly: bool) -> Array:
     ``exactly``: of fourth order, through five samples.
     """
     times = motion.times
-    step = float(times[-1] - times[0]) / (len(times) - 1)
-    half = 2 if exactly else max(2, round(_SMOOTHED / step / 2.0))
+    step, half = _step_and_half(times)
+    half = 2 if exactly else half
     even = np.interp(times[0] + step * np.arange(len(times)), times, motion[name])
     kernel = (np.array([-1.0, 8.0, 0.0, -8.0, 1.0]) / (12.0 * step) if exactly else
               np.arange(half, -half - 1, -1) / (step * np.sum(np.arange(-half, half + 1) ** 2)))
     found: Array = np.convolve(
         np.pad(even, half, mode='reflect', reflect_type='odd'), kernel, mode='valid')
     return found
+
+
+def smoothed(motion: Motion, table: Array) -> Array:
+    """
+    Return regressors (n, r) as smooth as an angular acceleration is that was not taken exactly.
+
+    The slope of a straight line through samples is a mean of the slopes between them, weighted
+    by a parabola. Without the same of the regressors all slopes would be too small.
+    """
+    _, half = _step_and_half(motion.times)
+    far = np.arange(-half, half) + 0.5
+    kernel = half * (half + 1.0) - (far ** 2 - 0.25)
+    padded = np.pad(middles(table), ((half, half), (0, 0)), mode='reflect', reflect_type='odd')
+    found: Array = np.stack([
+        np.convolve(one, kernel / kernel.sum(), mode='valid') for one in padded.T], axis=1)
+    return found
+
+
+def _step_and_half(times: Array) -> tuple[float, int]:
+    """Return the mean step, and how many samples are on each side of a slope."""
+    step = float(times[-1] - times[0]) / (len(times) - 1)
+    return step, max(2, round(_SMOOTHED / step / 2.0))
 
 
 def _follows(form: Form, motions: Sequence[Motion]) -> tuple[str, float]:

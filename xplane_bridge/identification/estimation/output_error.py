@@ -35,6 +35,7 @@ import numpy as np
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.identification.estimation.equation_error import NO_COLLINEARITY, Regression
+from xplane_bridge.identification.estimation.steady import unsteady
 from xplane_bridge.identification.motion.equations import (
     as_simulated,
     Derivative,
@@ -114,12 +115,17 @@ class _Window:
         self.held = [motion.held(name) for name in form.controls]
         self.measured = np.stack([motion.output(form, name) for name in form.outputs], axis=1)
         self.starts = np.array([motion[name][0] for name in form.states])
+        self.regressors = np.stack([motion[name] for name in (
+            *form.states, *form.controls)], axis=1)
+        self.regressors[:, :len(form.states)] *= self.scales
 
-    def outputs(self, slopes: Array, constants: Array, initial: Array, delays: Array) -> Array:
+    def outputs(self, slopes: Array, constants: Array, initial: Array, delays: Array,
+                more: Array | None = None) -> Array:
         """
         Return the outputs (n, batch, outputs) of a batch of parameters.
 
         slopes (batch, c, s + controls), constants (batch, c), initial (batch, s), delays (batch,).
+        ``more`` (n, batch, c) is added to the coefficients.
         """
         states = len(self.form.states)
         of_states, of_controls = slopes[..., :states], slopes[..., states:]
@@ -131,6 +137,8 @@ class _Window:
             lambda one: flowing(self.times, one, self.step, parts))
         a = np.einsum('tsc,pcj,tj->tpsj', self.k, of_states, middles(self.scales), optimize=True)
         c = constants + np.einsum('pcu,tpu->tpc', of_controls, held)
+        if more is not None:
+            c = c + np.repeat(middles(more), parts, axis=0)
         driven = np.einsum('tsc,tipc->tips', self.k, c.reshape(
             len(self.steps), parts, *c.shape[1:]), optimize=True)
         if self.substeps:
@@ -154,7 +162,8 @@ class _Window:
             lambda one: one)
         force = self.f[:, None] * (
             constants[:, 0] + np.einsum('pj,tj,tpj->tp', of_states[:, 0], self.scales, found)
-            + np.einsum('pu,tpu->tp', of_controls[:, 0], acting))
+            + np.einsum('pu,tpu->tp', of_controls[:, 0], acting)
+            + (0.0 if more is None else more[..., 0]))
         return np.concatenate((found, force[..., None]), axis=-1)
 
     def _controls(self, controls: Sequence[Array], delays: Array,
@@ -208,6 +217,25 @@ class _Problem:
             thetas[:, :self.slopes].reshape(len(thetas), c, -1), own[:, :c], own[:, c:],
             thetas[:, self.slopes])
 
+    def changed(self, theta: Array, late: float) -> list[Array]:
+        """Return by how much the outputs of each manoeuvre (n, outputs, changes) may be others."""
+        slopes = theta[:self.slopes].reshape(len(self.form.coefficients), -1)
+        found = []
+        for at, (window, terms) in enumerate(zip(self.windows, unsteady(
+                slopes, [one.regressors for one in self.windows],
+                [one.times for one in self.windows], late), strict=True)):
+            c, own = len(self.form.coefficients), theta[self.own[at]]
+            # In each only one coefficient is another one.
+            more = np.concatenate([
+                terms[:, coefficient, :, None] * np.eye(c)[coefficient]
+                for coefficient in range(c)], axis=1)
+            more = np.concatenate((np.zeros_like(more[:, :1]), more), axis=1)
+            both = window.outputs(
+                slopes[None], own[None, :c], np.repeat(own[None, c:], more.shape[1], axis=0),
+                theta[self.slopes][None], more)
+            found.append((both[:, 1:] - both[:, :1]).transpose(0, 2, 1))
+        return found
+
     def residuals(self, theta: Array) -> list[Array]:
         """Return measured minus estimated of each manoeuvre (n, outputs)."""
         return [window.measured - self.outputs(at, theta[None])[:, 0]
@@ -239,14 +267,16 @@ class _Problem:
 
 def output_error(
     form: Form, motions: Sequence[Motion], start: Regression, step: float = 0.0,
-    others: Sequence[Sequence[Motion]] = (),
+    others: Sequence[Sequence[Motion]] = (), late: float | None = None,
 ) -> Fit:
     """
     Return the maximum likelihood estimate of the derivatives of a form.
 
     ``step``: of the simulator whose flight it was (s), 0 for a real aircraft. ``others`` are the
     same manoeuvres if sensors err otherwise, each by a standard deviation: how the estimate would
-    change is part of its bounds. Raises IdentificationError where the search does not converge.
+    change is part of its bounds. So is what the model leaves out, unless ``late`` is None: slopes
+    that are not constant, and signals that are so late (s) against each other; see steady.py.
+    Raises IdentificationError where the search does not converge.
     """
     problem = _Problem(form, motions, step)
     theta = problem.first(start, 0.0)
@@ -283,12 +313,12 @@ def output_error(
             f'{form.name}: the output error does not converge: the model does not describe what '
             f'was flown from {motions[0].times[0]:.1f} s on')
     return _fit(problem, theta, residuals, slopes, [
-        _Problem(form, other, step) for other in others])
+        _Problem(form, other, step) for other in others], late)
 
 
 def _fit(
     problem: _Problem, theta: Array, residuals: list[Array], slopes: list[Array],
-    others: Sequence[_Problem],
+    others: Sequence[_Problem], late: float | None,
 ) -> Fit:
     form, c = problem.form, len(problem.form.coefficients)
     variances = _variances(residuals)
@@ -298,8 +328,11 @@ def _fit(
         _, gradient = _normal(other.residuals(other.moved(problem, theta)), slopes, variances)
         change = plain @ gradient
         covariance = covariance + np.outer(change, change)
+    correction = np.sqrt(np.diag(covariance) / np.maximum(np.diag(plain), 1e-300))
+    if late is not None:
+        change = plain @ _gradients(problem.changed(theta, late), slopes, residuals, variances)
+        covariance = covariance + change @ change.T
     deviations = np.sqrt(np.diag(covariance))
-    correction = deviations / np.sqrt(np.maximum(np.diag(plain), 1e-300))
     estimates = [Estimate(float(a), float(b)) for a, b in zip(theta, deviations, strict=True)]
     free = [at for at in range(problem.slopes) if at not in problem.fixed]
     names = [form.derivatives[at] for at in free]
@@ -348,6 +381,17 @@ def _normal(
         information += weighted.reshape(-1, size).T @ flat
         gradient += weighted.reshape(-1, size).T @ np.where(known, residual, 0.0).ravel()
     return information, gradient
+
+
+def _gradients(
+    changes: list[Array], slopes: list[Array], residuals: list[Array], variances: Array
+) -> Array:
+    """Return the gradients (parameters, changes) by outputs that are others (n, outputs, ...)."""
+    found = np.zeros((slopes[0].shape[-1], changes[0].shape[-1]))
+    for change, slope, known in zip(changes, slopes, _known(residuals), strict=True):
+        weighted = np.where(known, 1.0 / variances, 0.0)[..., None] * slope
+        found += weighted.reshape(-1, len(found)).T @ change.reshape(-1, change.shape[-1])
+    return found
 
 
 def foretold(
