@@ -14,6 +14,9 @@
 
 """Flights of which nothing can be said: a sentence with the signal and the time, no estimate."""
 
+from dataclasses import replace
+import re
+
 import numpy as np
 import pytest
 import synthetic
@@ -23,6 +26,7 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 from xplane_bridge.identification.checks import (
     check,
     check_condition,
+    check_magnitudes,
     check_manoeuvre,
     check_regression,
 )
@@ -77,11 +81,18 @@ def test_windows_of_a_scenario_count_if_something_moves():
     ({'elevator': lambda values, _: 100.0 * values}, 'elevator is 2 at .* s, .* in % or deg'),
     ({'true_airspeed': at(3.0, 4.0, 1e4)}, 'true_airspeed is 1e.04 at 3.00 s'),
     ({'specific_force_z': lambda values, _: values / 9.80665}, 'specific_force_z .* in g'),
+    ({'specific_force_z': lambda values, _: values / 0.3048}, 'specific_force_z .* in ft/s'),
+    ({'specific_force_z': lambda values, _: -values},
+     r'specific_force_z is 9\.8\d? m/s.* expected about -9.8: is its axis up'),
     ({'density': at(0.0, 99.0, np.nan)}, 'nothing was measured of density'),
-], ids=['degrees', 'degrees per second', 'percent', 'impossible', 'g', 'missing'])
+    ({'density': lambda values, _: values / 515.379}, 'density is 0.0021.* in slug/ft'),
+    ({'true_airspeed': lambda values, _: values / 340.0}, 'true_airspeed is 0.147. .* Mach'),
+], ids=['degrees', 'degrees per second', 'percent', 'impossible', 'g', 'ft/s^2', 'axis up',
+        'missing', 'slug/ft^3', 'Mach'])
 def test_wrong_magnitudes_are_named(changed, said):
     with pytest.raises(IdentificationError, match=said):
         check(flight(**changed))
+        check_magnitudes(flight(**changed))
 
 
 @pytest.mark.parametrize(('changed', 'said'), [
@@ -93,6 +104,59 @@ def test_wrong_magnitudes_are_named(changed, said):
 def test_what_spoils_a_manoeuvre_is_named(changed, said):
     with pytest.raises(IdentificationError, match=said):
         check_manoeuvre(flight(**changed))
+
+
+def test_what_an_aircraft_does_after_its_manoeuvres_is_not_looked_at():
+    spun = flight(pitch_rate=at(9.0, 99.0, 6.0))
+    found = identify([replace(spun, manoeuvres=(Manoeuvre('3211_elevator', 0.0, 8.9),))],
+                     synthetic.AIRFRAME)
+    assert 'longitudinal' in found.forms
+
+
+def test_a_manoeuvre_in_which_the_aircraft_broke_is_left_out():
+    once = flight()
+    later = 10.0 + once.times
+    spun = {name: np.concatenate((values, 6.0 + values if name == 'pitch_rate' else values))
+            for name, values in once.values.items()}
+    found = identify([Flight(once.source, np.concatenate((once.times, later)), spun, (
+        Manoeuvre('3211_elevator', 0.0, 9.9), Manoeuvre('doublet_elevator', 10.0, 19.9)))],
+        synthetic.AIRFRAME)
+    assert len(found.forms['longitudinal'].motions) == 1
+    assert re.search('doublet_elevator is left out, unlike other .* pitch_rate is 6.* in deg/s',
+                     found.refused['doublet_elevator'])
+
+
+def test_an_attitude_in_degrees_is_named():
+    with pytest.raises(IdentificationError, match='pitch_rate turns 0.017.* is pitch in deg'):
+        check_manoeuvre(flight(pitch=lambda values, _: np.degrees(values)))
+
+
+def test_a_time_in_milliseconds_is_named():
+    with pytest.raises(IdentificationError, match='0.025 samples per second, .*: is time in s'):
+        check(times_with(lambda times: times.__imul__(1e3)))
+
+
+@pytest.mark.parametrize(('sizes', 'said'), [
+    ({'mass': 2.2046}, 'C_L_alpha is 1[01].[0-9]+ .* aspect ratio: is mass in lb'),
+    ({'mass': 0.06852}, 'C_L_alpha is 0.3[0-9]+ .*: is mass in slug'),
+    ({'wing_area': 10.764}, 'wing_area is 172.* expected about 1: is wing_area in ft'),
+    ({'chord': 3.2808}, 'expected about 1: is .*chord in ft'),
+    ({'wing_area': 10.764, 'wing_span': 3.2808, 'chord': 3.2808}, 'C_L_alpha is 0.4'),
+], ids=['lb', 'slug', 'ft^2', 'ft', 'all in feet'])
+def test_sizes_in_another_unit_are_named(sizes, said):
+    frame = replace(synthetic.AIRFRAME, **{
+        name: factor * getattr(synthetic.AIRFRAME, name) for name, factor in sizes.items()})
+    with pytest.raises(IdentificationError, match=said):
+        identify([flight()], frame)
+
+
+@pytest.mark.parametrize(('changed', 'said'), [
+    ({'elevator': lambda values, _: -values}, 'C_m_delta_e is -0.[56].*sign turned of elevator'),
+    ({'density': lambda values, _: values / 16.018}, 'C_L_alpha is .*: is density in lb/ft'),
+], ids=['elevator', 'lb/ft^3'])
+def test_derivatives_of_no_aircraft_are_refused_with_the_signal(changed, said):
+    with pytest.raises(IdentificationError, match=said):
+        identify([flight(**changed)], synthetic.AIRFRAME)
 
 
 def test_a_gap_of_everything_is_named():

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 
 import numpy as np
 
@@ -36,6 +37,8 @@ from xplane_bridge.identification.motion.signals import (
 )
 from xplane_bridge.identification.validation import agreement
 
+# Of the specific force in the middle of a flight, in g.
+_LIGHTEST, _HEAVIEST = 0.3, 2.5
 # A gap is so many times as long as usual, and at least so long (s).
 _GAP, _SHORTEST_GAP = 5.0, 0.25
 # Seconds without a sample of a signal that others have.
@@ -55,7 +58,7 @@ _FASTER = 1.3
 
 
 def check(flight: Flight) -> None:
-    """Raise IdentificationError for a flight whose times, gaps or units are not what they say."""
+    """Raise IdentificationError for a flight without a signal, or whose times are none."""
     times = flight.times
     missing = [name for name in SIGNALS if name not in OPTIONAL and not flight.has(name)]
     if missing:
@@ -74,16 +77,19 @@ def check(flight: Flight) -> None:
     usual = float(np.median(steps))
     if usual > 1.0 / _SLOWEST:
         raise IdentificationError(
-            f'{flight.source}: {1.0 / usual:.1f} samples per second, expected at least '
-            f'{_SLOWEST:g}')
+            f'{flight.source}: {1.0 / usual:.2g} samples per second, expected at least '
+            f'{_SLOWEST:g}: is time in s?')
+
+def check_magnitudes(part: Flight) -> None:
+    """
+    Raise IdentificationError for a manoeuvre whose signals are not in the units they should be.
+
+    What an aircraft did before or after, and if it broke, is none of the manoeuvre's.
+    """
     for name in SIGNALS:
-        if flight.has(name):
-            _check_magnitude(flight, name)
-    force = float(np.nanmedian(np.abs(flight.values['specific_force_z'])))
-    if force < 0.3 * GRAVITY:
-        raise IdentificationError(
-            f'{flight.source}: specific_force_z is {force:.2g} m/s^2 in the middle of the flight, '
-            f'expected about {GRAVITY:.1f}: is it in g, or without gravity?')
+        if part.has(name):
+            _check_magnitude(part, name)
+    _check_gravity(part)
 
 
 def check_size(parts: Sequence[Flight]) -> None:
@@ -195,12 +201,31 @@ def _check_magnitude(flight: Flight, name: str) -> None:
     values = np.abs(flight.values[name])
     at = int(np.nanargmax(values))
     signal = SIGNALS[name]
+    if signal.least and (usual := float(np.nanmedian(flight.values[name]))) < signal.least:
+        raise IdentificationError(
+            f'{flight.source}: {name} is {usual:.4g} {signal.unit} in the middle of the flight, '
+            f'expected at least {signal.least:g}: is it in {signal.small}?')
     if not values[at] <= signal.largest * (1.0 + 1e-9):
         unit = f' {signal.unit}' if signal.unit else ''
         raise IdentificationError(
             f'{flight.source}: {name} is {values[at]:.4g} at {flight.times[at]:.2f} s, expected '
             f'at most {signal.largest:.3g}{unit}'
             + (f': is it in {signal.usual}?' if signal.usual else ''))
+
+
+def _check_gravity(flight: Flight) -> None:
+    """Raise IdentificationError where what holds the aircraft up is not gravity's opposite."""
+    up = np.cos(flight.filled('roll')) * np.cos(flight.filled('pitch'))
+    known = np.isfinite(flight.values['specific_force_z'])
+    force = float(np.median((flight.values['specific_force_z'] * np.sign(up))[known]))
+    if -_HEAVIEST * GRAVITY <= force <= -_LIGHTEST * GRAVITY:
+        return
+    asked = ('is it in g, or without gravity?' if abs(force) < _LIGHTEST * GRAVITY else
+             'is it in ft/s^2?' if force < 0.0 else
+             'is its axis up? It is down here, so turn its sign')
+    raise IdentificationError(
+        f'{flight.source}: specific_force_z is {force:.3g} m/s^2 in the middle of the flight, '
+        f'expected about {-GRAVITY:.1f}: {asked}')
 
 
 def _check_rates(part: Flight) -> None:
@@ -219,10 +244,14 @@ def _check_rates(part: Flight) -> None:
             continue
         ratio = float(turned @ seen) / max(float(seen @ seen), 1e-12)
         if abs(ratio - 1.0) > _SAME:
+            scale = ratio * math.radians(1.0)
+            asked = ('is it in deg/s?' if abs(scale - 1.0) < _SAME else
+                     f'is {name.removesuffix("_rate")} in deg?'
+                     if abs(ratio / math.radians(1.0) - 1.0) < _SAME else
+                     'expected rad/s, forward, right, down')
             raise IdentificationError(
                 f'{_of(part)}: {name} turns {ratio:.3g} times as far as the attitude does from '
-                f'{part.times[0]:.1f} s to {part.times[-1]:.1f} s: expected rad/s, forward, '
-                'right, down')
+                f'{part.times[0]:.1f} s to {part.times[-1]:.1f} s: {asked}')
 
 
 def _bent(times: Array, values: Array) -> Array:

@@ -22,7 +22,7 @@ From flights to a model: manoeuvres, compatibility of the data, derivatives with
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from xplane_bridge.identification.checks import (
     check_condition,
     check_fit,
     check_flow,
+    check_magnitudes,
     check_manoeuvre,
     check_regression,
     check_size,
@@ -45,6 +46,11 @@ from xplane_bridge.identification.estimation.frequency_domain import (
     FrequencyFit,
 )
 from xplane_bridge.identification.estimation.output_error import Fit, foretold, output_error
+from xplane_bridge.identification.estimation.plausibility import (
+    check_derivatives,
+    check_sizes,
+    Condition,
+)
 from xplane_bridge.identification.estimation.structure import needless
 from xplane_bridge.identification.manoeuvres import excited, manoeuvres, moved
 from xplane_bridge.identification.motion.airframe import Airframe
@@ -112,7 +118,7 @@ class Identified:
 @dataclass(frozen=True)
 class Identification:
     """
-    What was found: ``forms`` by name, and ``refused`` why others were not identified.
+    What was found: ``forms`` by name, and ``refused`` why others, or manoeuvres, were not.
 
     ``compatibility`` is of all manoeuvres of each flight.
     """
@@ -139,12 +145,14 @@ def identify(
     validate the models on. ``stepwise`` leaves out derivatives that they do not need. Raises
     IdentificationError for flights of which nothing can be said.
     """
+    check_sizes(airframe)
     checked = [_checked(flight, airframe, step) for flight in flights]
     check_size([raw for each in checked for raw in each.raw])
     validated = [_checked(flight, airframe, step) for flight in unseen]
     _refuse_mixed_controls([*checked, *validated])
     forms: dict[str, Identified] = {}
-    refused: dict[str, str] = {}
+    refused: dict[str, str] = {
+        name: sentence for each in checked for name, sentence in each.left_out.items()}
     for form in (*FORMS, SPEED):
         motions, others = _of_form(form, checked)
         if not motions and form is SPEED:
@@ -162,6 +170,10 @@ def identify(
         except IdentificationError as error:
             refused[form.name] = str(error)
             continue
+        # What is wrong about one form is wrong about the others: of none anything is said.
+        check_derivatives(found.fit.derivatives, airframe, Condition(
+            motions[0].measured.source, float(motions[0]['true_airspeed'].mean()),
+            float(motions[0]['density'].mean())))
         other, _ = _of_form(form, validated)
         forms[form.name] = Identified(
             found.motions, found.regression, found.fit, found.by_frequency,
@@ -183,9 +195,32 @@ def _checked(flight: Flight, airframe: Airframe, step: float) -> Compatibility:
     check_size(parts)
     flight = with_surfaces(flight, parts)
     parts = [flight.part(one) for one in found]
+    parts, left_out = _whole(parts)
     for part in parts:
         check_manoeuvre(part)
-    return check_compatibility(parts, airframe, step)
+    return replace(check_compatibility(parts, airframe, step), left_out=left_out)
+
+
+def _whole(parts: Sequence[Flight]) -> tuple[list[Flight], dict[str, str]]:
+    """
+    Return the manoeuvres in which an aircraft flew, and why others are left out, by their names.
+
+    What all show is a unit, what one shows is a flight that broke. Raises IdentificationError if
+    none is left.
+    """
+    whole: list[Flight] = []
+    left_out: dict[str, str] = {}
+    for part in parts:
+        try:
+            check_magnitudes(part)
+        except IdentificationError as error:
+            if not whole and part is parts[-1]:
+                raise
+            left_out[part.manoeuvres[0].name] = (
+                f'{part.manoeuvres[0].name} is left out, unlike other manoeuvres: {error}')
+            continue
+        whole.append(part)
+    return whole, left_out
 
 
 def _refuse_mixed_controls(checked: Sequence[Compatibility]) -> None:

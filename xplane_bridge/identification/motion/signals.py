@@ -45,12 +45,15 @@ class Signal(NamedTuple):
     """
     A signal: its unit, and the largest magnitude that flights have.
 
-    ``usual`` is the wrong unit that a larger magnitude is likely to be in.
+    ``usual`` is the wrong unit that a larger magnitude is likely to be in. ``least`` is what it
+    is at least, where it is never about zero, and ``small`` the unit of what is less.
     """
 
     unit: str
     largest: float
     usual: str = ''
+    least: float = 0.0
+    small: str = ''
 
 
 SIGNALS: Mapping[str, Signal] = {
@@ -62,10 +65,10 @@ SIGNALS: Mapping[str, Signal] = {
     'specific_force_x': Signal('m/s^2', 100.0, 'ft/s^2'),
     'specific_force_y': Signal('m/s^2', 100.0, 'ft/s^2'),
     'specific_force_z': Signal('m/s^2', 150.0, 'ft/s^2'),
-    'true_airspeed': Signal('m/s', 900.0, 'kt'),
+    'true_airspeed': Signal('m/s', 900.0, 'kt', 3.0, 'Mach numbers or km/s'),
     'angle_of_attack': Signal('rad', 1.6, 'deg'),
     'sideslip': Signal('rad', 1.6, 'deg'),
-    'density': Signal('kg/m^3', 1.5, 'g/m^3'),
+    'density': Signal('kg/m^3', 1.5, 'g/m^3', 0.015, 'slug/ft^3'),
     'elevator': Signal('', 1.0, '% or deg'),
     'aileron': Signal('', 1.0, '% or deg'),
     'rudder': Signal('', 1.0, '% or deg'),
