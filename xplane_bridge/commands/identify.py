@@ -48,6 +48,7 @@ from xplane_bridge.identification.disturbances import flown, linear_model, slope
 from xplane_bridge.identification.identify import Identification, identify
 from xplane_bridge.identification.jsbsim_aircraft import aircraft_files
 from xplane_bridge.identification.motion import airframe as airframes
+from xplane_bridge.identification.motion.integrated import integrated_step
 from xplane_bridge.identification.motion.signals import Flight
 from xplane_bridge.identification.reading import tables
 from xplane_bridge.identification.reading.topics import of_recording
@@ -180,7 +181,12 @@ def _flights(given: Namespace) -> _Given:
 
     def read(path: Path) -> Flight:
         if path.suffix in tables.FORMATS and (entries or not parquet_file.is_recording(path)):
-            return tables.of_table(path, entries, given.model)
+            flight = tables.of_table(path, entries, given.model)
+            if given.simulation_step is None and (step := integrated_step(flight)):
+                print(f'{path}: the attitude follows the angular rates as in a simulator with '
+                      f'{1.0 / step:.4g} steps per second, so it is taken as such')
+                steps.append(step)
+            return flight
         flight, step = of_recording(path, given.namespace)
         steps.append(step)
         return replace(flight, model=given.model or flight.model)

@@ -156,8 +156,10 @@ def _of_csv(path: Path, stream: BinaryIO) -> Any:
     text = stream.read(_MOST_BYTES + 1)
     if len(text) > _MOST_BYTES:
         raise IdentificationError(f'{path} has more than {_MOST_BYTES} bytes')
-    return csv.read_csv(BytesIO(
+    table = csv.read_csv(BytesIO(
         b'\n'.join(line for line in text.split(b'\n') if not line.startswith(b'#'))))
+    # Blanks after commas, as JSBSim may write them, are none of a name.
+    return table.rename_columns([name.strip() for name in table.column_names])
 
 
 def _bound(path: Path, rows: int, columns: int) -> None:
