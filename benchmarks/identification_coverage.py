@@ -13,20 +13,24 @@
 # limitations under the License.
 
 """
-How often two sigma contain the truth.
+How often the intervals that identify prints contain the truth.
 
     python3 benchmarks/identification_coverage.py [AIRCRAFT] [FLIGHTS] [SEVERITY]
 
 Each flight flies the scenario identification with another aircraft's speed and inputs, where it is
 another aircraft, and with other errors of its sensors: one of two has a consumer IMU with vanes,
-one the package's tactical set. SEVERITY is of the turbulence, 0 for none. Of each derivative that
-is identifiable it counts how often JSBSim's own value is within two sigma. All cores are used.
+one the package's tactical set. SEVERITY is of the turbulence, 0 for none. Of each row that is
+printed with an interval, of derivatives, modes and errors of sensors, it counts how often two
+sigma contain what is true: JSBSim's own value, or the error that the sensor was given. AIRCRAFT
+may be navion, which is typed in from a paper. All cores are used.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import fields, is_dataclass, replace
+import math
 from pathlib import Path
 import sys
 from tempfile import TemporaryDirectory
@@ -34,14 +38,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xplane_bridge.conversions import air, frames
+from xplane_bridge.conversions.vehicle import Air
 from xplane_bridge.flights.core import CoreFlight
 from xplane_bridge.flights.flight import Silent
 from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario import scenario
-from xplane_bridge.identification.identify import identify
-from xplane_bridge.identification.motion.signals import IdentificationError
+from xplane_bridge.identification.disturbances import altitude_and_airspeed, estimated_modes
+from xplane_bridge.identification.identify import Identification, identify
+from xplane_bridge.identification.motion.signals import Flight, IdentificationError
 from xplane_bridge.identification.reading.core import of_core
-from xplane_bridge.identification.truth import flown_as, reached
+from xplane_bridge.identification.report import is_shown
+from xplane_bridge.identification.truth import flown_as, reached, Truth
+from xplane_bridge.sensors.errors import Errors
+from xplane_bridge.sensors.imu import Motion
+from xplane_bridge.sensors.specification import Figures, load
+from xplane_bridge.sensors.suite import Suite
 
 FLIGHTS = 20
 CONSUMER = """
@@ -70,6 +82,8 @@ class Flown(NamedTuple):
     """
     Altitude (m), calibrated airspeed (m/s), and the inputs' parts of those of the c172p.
 
+    ``path`` is the folder of an aircraft that JSBSim does not have.
+
     At 120 steps per second JSBSim's own rate of the angle of attack, of a step before, makes C_m_q
     3 % larger. But at more the c310 cannot be trimmed.
     """
@@ -79,13 +93,22 @@ class Flown(NamedTuple):
     pitching: float = 1.0
     turning: float = 1.0
     rate: int = 480
+    path: str = ''
 
 
 AIRCRAFT = {
     'c172p': Flown(1500.0, 51.444), 'c310': Flown(1500.0, 65.0, 0.8, 0.8, 120),
     '737': Flown(3000.0, 130.0, 1.5, 1.5), 'f16': Flown(3000.0, 150.0, 2.0),
-    'T37': Flown(3000.0, 120.0)}
-Case = tuple[str, bool, float]
+    'T37': Flown(3000.0, 120.0),
+    'navion': Flown(1500.0, 53.64, path=str(Path(scenario.find('steps')).parents[1] / 'aircraft'))}
+
+
+class Row(NamedTuple):
+    """An interval that is printed: whether it contains the truth, and by how much it is off."""
+
+    name: str
+    is_inside: bool
+    off: float
 
 
 class Job(NamedTuple):
@@ -104,7 +127,8 @@ def plan(aircraft: str, severity: int) -> scenario.Scenario:
     given: dict[str, Any] = yaml.safe_load(
         Path(scenario.find('identification')).read_text(encoding='utf-8'))
     given['initial'] |= {
-        'altitude': flown.altitude, 'airspeed': flown.airspeed, 'model': aircraft}
+        'altitude': flown.altitude, 'airspeed': flown.airspeed, 'model': aircraft,
+        **({'aircraft_path': flown.path} if flown.path else {})}
     given['criteria'] = [{'figure': 'duration', 'at_least': 0.0}]
     for event in given['events']:
         for kind in ('3211', 3211, 'doublet'):
@@ -116,57 +140,134 @@ def plan(aircraft: str, severity: int) -> scenario.Scenario:
     return scenario.parse('identification', given)
 
 
-def identified(job: Job) -> tuple[str, list[Case], int]:
-    """Fly and identify: why not, or each identifiable derivative; and how many there were."""
+def identified(job: Job) -> tuple[str, list[Row]]:
+    """Fly and identify: why not, and each interval that is printed."""
     order = Order(plan(job.aircraft, job.severity), seed=job.seed, sensors=job.sensors,
                   physics_rate=AIRCRAFT[job.aircraft].rate)
     with CoreFlight(order, Silent()) as flight:
         measured, step = of_core(flight)
-    known = flown_as(job.aircraft, measured)
+    known = flown_as(job.aircraft, measured, AIRCRAFT[job.aircraft].path)
     try:
         found = identify([measured], known.airframe, step)
     except IdentificationError as error:
-        return str(error), [], 0
-    truth = known.truth(reached(found), found.surfaces).slopes
-    cases, count = [], 0
+        return str(error), []
+    truth = known.truth(reached(found), found.surfaces)
+    given = sensor_errors(load(job.sensors), order.sensor_seed, measured)
+    return '; '.join(found.refused.values()), [*printed(found, truth), *(
+        Row(name, abs(one.value - given[name]) <= 2.0 * one.deviation, one.value - given[name])
+        for name, one in found.compatibility[0].errors.items()
+        if is_shown(name, one) and name in given)]
+
+
+def printed(found: Identification, truth: Truth) -> list[Row]:
+    """Return the intervals of derivatives and modes."""
+    rows = []
     for form in found.forms.values():
         for name, one in form.fit.derivatives.items():
-            count += 1
-            if form.is_identifiable(name) and name in truth:
-                away = truth[name].away(one.value)
-                cases.append((str(name), abs(away) <= 2.0 * one.deviation,
-                              away / truth[name].value))
-    return '; '.join(found.refused.values()), cases, count
+            if form.is_identifiable(name) and name in truth.slopes:
+                away = truth.slopes[name].away(one.value)
+                rows.append(Row(str(name), abs(away) <= 2.0 * one.deviation,
+                                away / truth.slopes[name].value))
+    for mode, figures in estimated_modes(found.forms).figures.items():
+        for figure, (one, _, unseen) in figures.items():
+            value = truth.modes.get((mode, figure), math.nan)
+            if not unseen and math.isfinite(value):
+                rows.append(Row(f'{mode} {figure}', abs(one.value - value) <= 2.0 * one.deviation,
+                                (one.value - value) / value))
+    return rows
+
+
+def sensor_errors(figures: Figures, seed: int, flight: Flight) -> dict[str, float]:
+    """Return the errors that sensors were given for a flight, by the names of ERRORS."""
+    suite = Suite(_without_noise(figures), seed)
+    level = (1.0, 0.0, 0.0, 0.0)
+    still, moved = (suite.show_motion(
+        stamp, Motion(level, (size,) * 3, (size,) * 3))[0].reading.motion
+        for stamp, size in ((0, 0.0), (10 ** 9, 1.0)))
+    found = {}
+    for kind, names, before, after in (
+        ('rate', ('roll_rate', 'pitch_rate', 'yaw_rate'), still.angular_velocity,
+         moved.angular_velocity),
+        ('force', ('specific_force_x', 'specific_force_y', 'specific_force_z'),
+         still.specific_force, moved.specific_force),
+    ):
+        assert before is not None, kind
+        assert after is not None, kind
+        # Forward, left, up is turned.
+        for name, sign, bias, both in zip(names, (1.0, -1.0, -1.0), before, after, strict=True):
+            found[f'{name}_bias'], found[f'{name}_scale'] = sign * bias, both - bias - 1.0
+    assert still.orientation is not None
+    roll, pitch, _ = frames.quaternion_to_euler(still.orientation)
+    found |= {'roll_bias': roll, 'pitch_bias': -pitch}
+    true = _air(flight)
+    (_, felt), *_ = [*suite.show_air(0, true), *suite.show_air(10 ** 9, true)]
+    return found | {
+        'true_airspeed_scale': _ratio(felt.true_airspeed, true.true_airspeed) - 1.0,
+        'density_scale': _ratio(felt.density, true.density) - 1.0,
+        'angle_of_attack_bias': felt.angle_of_attack or 0.0,
+        'sideslip_bias': felt.sideslip or 0.0,
+        'angle_of_attack_scale': 0.0, 'sideslip_scale': 0.0}
+
+
+def _ratio(felt: float | None, true: float | None) -> float:
+    return felt / true if felt and true else math.nan
+
+
+def _air(flight: Flight) -> Air:
+    """Return the standard atmosphere where a flight was."""
+    speed, density = (float(np.nanmedian(flight.values[name]))
+                      for name in ('true_airspeed', 'density'))
+    altitude, indicated = altitude_and_airspeed(speed, density)
+    static, temperature = (
+        air.pressure_altitude_to_pressure(altitude), air.standard_temperature(altitude))
+    return Air(indicated, air.calibrated_to_true_airspeed(indicated, static, temperature), 0.0,
+               0.0, static, air.dynamic_pressure(speed, density), temperature,
+               air.density(static, temperature))
+
+
+def _without_noise(figures: Figures) -> Figures:
+    """Return figures of sensors whose errors are constant."""
+    def quiet(one: Any) -> Any:
+        if isinstance(one, Errors):
+            return Errors(bias_turn_on=one.bias_turn_on, scale_factor=one.scale_factor)
+        if not is_dataclass(one) or isinstance(one, type):
+            return one
+        return replace(one, **{
+            field.name: quiet(getattr(one, field.name)) for field in fields(one)})
+
+    found: Figures = quiet(figures)
+    return found
 
 
 def main(aircraft: str = 'c172p', flights: int = FLIGHTS, severity: int = 0) -> int:
     """Fly and count; 0 if the share of all is between 90 and 99 %."""
-    cases: dict[str, list[tuple[bool, float]]] = defaultdict(list)
+    cases: dict[str, list[Row]] = defaultdict(list)
     refused: Counter[str] = Counter()
     with TemporaryDirectory() as folder, ProcessPoolExecutor() as pool:
         consumer = Path(folder) / 'consumer_with_vanes.yaml'
         consumer.write_text(CONSUMER, encoding='utf-8')
         jobs = [Job(aircraft, seed, 'tactical' if seed % 2 else str(consumer), severity)
                 for seed in range(flights)]
-        for number, (reason, found, count) in enumerate(pool.map(identified, jobs), 1):
+        for number, (reason, found) in enumerate(pool.map(identified, jobs), 1):
             if reason:
                 refused[reason.split(':')[0]] += 1
-            for name, inside, off in found:
-                cases[name].append((inside, off))
+            for row in found:
+                cases[row.name].append(row)
             if number % 20 == 0:
-                print(f'{number} of {flights} flown, the last with {len(found)} of {count} '
-                      'derivatives identifiable', flush=True)
-    for derivative, each in cases.items():
-        within, errors = [inside for inside, _ in each], [error for _, error in each]
-        print(f'{derivative:14} {len(each):3} of {flights} identifiable, two sigma contain the '
-              f'truth in {100.0 * np.mean(within):5.1f} %, rms off {100.0 * np.std(errors):.1f} %')
+                print(f'{number} of {flights} flown', flush=True)
+    for name, rows in cases.items():
+        share = float(np.mean([row.is_inside for row in rows]))
+        print(f'{name:26} {len(rows):3} of {flights} printed, two sigma contain the truth in '
+              f'{100.0 * share:5.1f} %, rms off {np.std([row.off for row in rows]):.2g}'
+              + ('' if share >= 0.90 else '  below 90 %'))
     for reason, times in refused.items():
         print(f'not identified in {times} of {flights}: {reason}')
-    every = [inside for each in cases.values() for inside, _ in each]
+    every = [row.is_inside for rows in cases.values() for row in rows]
     share = float(np.mean(every))
     print(f'{aircraft}, severity {severity}: {100.0 * share:.1f} % of {len(every)} intervals')
     return not 0.90 <= share <= 0.99
 
 
 if __name__ == '__main__':
-    sys.exit(main(*sys.argv[1:2], *map(int, sys.argv[2:4])))  # type: ignore[arg-type]
+    named, *numbers = sys.argv[1:] or ['c172p']
+    sys.exit(main(named, *map(int, numbers)))
