@@ -16,7 +16,8 @@
 Many flights of one aircraft, each identified by itself, and what they say together.
 
 The mean of each derivative is weighted by the flights' own bounds. If they differ by more than
-these say, its bound is larger by that (Birge's ratio). Beside it is how far single flights are
+these say, its bound is larger by that (Birge's ratio). If they differ by less, the rest is the
+same in all of them, and no mean makes it smaller. Beside it is how far single flights are
 apart and, where the aircraft is JSBSim's, in how many of them two sigma contain its own value.
 """
 
@@ -143,10 +144,13 @@ def _pooled(unit: str, cases: Array) -> Pooled:
     mean = float(weights @ values / weights.sum())
     several = len(values) > 1
     misfit = float(weights @ (values - mean) ** 2) / max(len(values) - 1, 1)
+    # Of the variance of single flights the part by which they differ averages out.
+    differs, own = min(misfit, 1.0), 1.0 / float(weights.sum())
+    variance = own * (len(values) * (1.0 - differs) + max(misfit, differs))
     inside = float(np.mean(np.abs(away) <= 2.0 * deviations)) if np.isfinite(
         away).all() else math.nan
     return Pooled(
-        unit, Estimate(mean, math.sqrt(max(misfit, 1.0) / float(weights.sum()))),
+        unit, Estimate(mean, math.sqrt(variance)),
         float(values.std(ddof=1)) if several else math.nan, len(values), float(known.mean()),
         inside)
 
