@@ -60,6 +60,9 @@ _NODE = re.compile(
 _NODES = ('xpc_node', 'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix_node',
           'autopilot_node', 'simulator_node', 'sensors_node', 'policy_node',
           'view_node')
+# The file of a recorder, and more bytes than it has while it holds no messages.
+_RECORDER = re.compile(r'\brecord (?:.* )?-o (\S+)')
+_EMPTY = 2000
 # The line of /diagnostics that says whether the peer is connected.
 _PEER = ('peer', 'publisher', 'simulation', 'autopilot')
 
@@ -73,6 +76,7 @@ class Child:
 
     def __init__(self, line, folder):
         self.line = line
+        self.folder = folder
         self.lines = []
         self.changed = threading.Condition()
         print(f'$ {line}', flush=True)
@@ -110,6 +114,14 @@ class Child:
     def ended(self):
         """Return whether the command has exited and all of its output has been read."""
         return self.process.poll() is not None and not self.reader.is_alive()
+
+    def has_recorded(self):
+        """Return whether this is no recorder, or one whose file holds messages."""
+        found = _RECORDER.search(self.line)
+        if found is None:
+            return True
+        file = Path(self.folder, found[1])
+        return file.exists() and file.stat().st_size > _EMPTY
 
     def interrupt(self):
         """Press Ctrl-C; return the exit code."""
@@ -298,6 +310,10 @@ def run(session):
             diagnostics.settled(
                 running, with_peers, began, DEADLINE,
                 lambda: any(child.ended() for child in behind))
+        for child in behind:
+            child.wait_for(
+                lambda child=child: child.ended() or child.has_recorded(),
+                time.monotonic() + DEADLINE)
     finally:
         codes = [(child, child.interrupt()) for child in reversed(behind)]
     for child, code in codes:
@@ -350,7 +366,7 @@ def until_said(child, expected, observer, deadline):
 
     def said():
         return child.ended() or (
-            not missing(expected, child.text)
+            not missing(expected, child.text) and child.has_recorded()
             and (bool(child.lines) or bool(own)) and bool(sign.search(child.text)))
 
     came = child.wait_for(said, deadline)
