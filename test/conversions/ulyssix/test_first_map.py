@@ -104,15 +104,15 @@ def test_of_two_publishers_one_is_selected(tmp_path, capsys):
     path.write_bytes(pcap(*(
         (BEGIN + n / 10, (host, 4000), RECEIVER, ulyssix.encode(ulyssix.data_packet(
             first + n, n + 1, TIME, [[n + first]], [[SINCE + n / 10]], names=['ALT_FT'])))
-        for n in range(3) for host, first in (('10.0.0.1', 0), ('10.0.0.3', 5000)))))
+        for n in range(5) for host, first in (('10.0.0.1', 0), ('10.0.0.3', 5000)))))
     assert run('--from', str(path)) == 1
     out, err = capsys.readouterr()
-    assert '0 .. 5002' in out
+    assert '0 .. 5004' in out
     assert err == (
-        'ulyssix map: 2 senders are mixed: 10.0.0.1:4000 (3 packets, 0 lost) and 10.0.0.3:4000 '
-        '(3 packets, 0 lost); for a map of one, give --sender 10.0.0.1\n')
+        'ulyssix map: 2 senders are mixed: 10.0.0.1:4000 (5 packets, 0 lost) and 10.0.0.3:4000 '
+        '(5 packets, 0 lost); for a map of one, give --sender 10.0.0.1\n')
     assert run('--from', str(path), '--sender', '10.0.0.1') == 0
-    assert '0 .. 2' in capsys.readouterr().out
+    assert '0 .. 4' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(('name', 'span', 'fields', 'sure'), [
