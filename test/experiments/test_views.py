@@ -146,7 +146,7 @@ def test_the_name_of_a_phase_is_no_markup():
 
 def test_diagnostics_of_others_are_printable_and_bounded():
     monitor = Monitor.__new__(Monitor)
-    monitor.arrived, monitor.diagnostics = threading.Condition(), {}
+    monitor.arrived, monitor.diagnostics, monitor.crash = threading.Condition(), {}, None
     for number in range(1000):
         monitor._on_diagnostics(DiagnosticArray(status=[DiagnosticStatus(
             name=f'/node {number}\n: peer', message='\x1b[2J' + 'x' * 5000)]))
