@@ -55,6 +55,8 @@ DECLARED = set().union(*NEEDS.values()) - {'jsbsim'} | {'serial', 'resource'}
 # Groups of tests that run one after the other for minutes.
 LONGEST = ('docs', 'flights')
 
+_LONGEST_NAME = 200
+
 # Held as long as this process lives.
 _DOMAIN = domain.claim()
 os.environ['ROS_DOMAIN_ID'] = str(_DOMAIN.number)
@@ -92,6 +94,13 @@ def _skipped_without(path):
 
     collect(ast.parse(path.read_text()), None)
     return found
+
+
+def pytest_make_parametrize_id(val, argname):
+    """Return a short name for long text: a line of 64 KiB in its output stops colcon for ever."""
+    if isinstance(val, str | bytes) and len(val) > _LONGEST_NAME:
+        return f'{argname} of {len(val)}'
+    return None
 
 
 def pytest_ignore_collect(collection_path, config):

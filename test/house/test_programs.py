@@ -99,7 +99,7 @@ def test_identification_coverage_runs():
     pytest.importorskip('scipy')
     # 1: too few of the intervals, or too many, contain the truth.
     said = run('benchmarks/identification_coverage.py', 'c172p', '1', codes=(0, 1))
-    assert 'of 1 identifiable' in said
+    assert '1 of 1 printed' in said
 
 
 def test_aircraft_table_flies_an_aircraft():
