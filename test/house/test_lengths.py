@@ -37,6 +37,8 @@ FILES = {
         'What the table says about each kind of request, and what is sent and heard of it.',
     'xplane_bridge/sessions/xplane_udp/session.py':
         'What the bridge calls, what the link does, and what the table says.',
+    'xplane_bridge/sessions/xpc/requests/__init__.py':
+        'How telemetry, reads and the watch share what may be sent, and what is heard of each.',
     'xplane_bridge/sessions/xpc/session.py':
         'What the bridge calls, what the link does, and how it is left; its parts have modules.',
     'xplane_bridge/sessions/xpc/taken.py':

@@ -43,7 +43,7 @@ BANDWIDTHS = {
 """Wanted crossover frequencies, in rad/s."""
 
 _FREQUENCIES = np.logspace(-2.5, 1.9, 400)
-_STATES = ('true_airspeed', 'angle_of_attack', 'pitch_rate', 'sideslip', 'roll_rate', 'yaw_rate')
+_STATES = ('true_airspeed', 'angle_of_attack', 'pitch_rate', 'roll_rate', 'yaw_rate')
 _OUTPUTS = ('pitch_rate', 'yaw_rate', 'roll_rate', 'roll', 'pitch', 'true_airspeed',
             'flight_path_angle', 'altitude_msl', 'course', 'heading')
 # Integrals begin to act below the crossover by this factor.
@@ -148,9 +148,10 @@ def _refuse_part(model: LinearModel) -> None:
         if missing := [name for name in needed if name not in there]:
             raise ValueError(f'the model has no {", ".join(missing)} among its {kind}: {of_all}; '
                              'what no flight showed is in no identified model')
+    states = [one.name for one in model.states]
     for rate, flow in (('pitch_rate', 'angle_of_attack'), ('roll_rate', 'sideslip')):
-        row = model.a[model.index('states', rate)]
-        if not row[model.index('states', rate)] and not row[model.index('states', flow)]:
+        row = dict(zip(states, model.a[states.index(rate)], strict=True))
+        if not row[rate] and not row.get(flow):
             raise ValueError(f'in the model the {rate.replace("_", " ")} follows neither itself '
                              f'nor the {flow.replace("_", " ")}, as of no aircraft: {of_all}')
 
