@@ -34,11 +34,11 @@ from typing import Any
 import numpy as np
 
 from xplane_bridge.common import optional
-from xplane_bridge.common.parallel import Mapping, mapping
 from xplane_bridge.episodes.training import manoeuvre
 from xplane_bridge.episodes.training.candidate import fly, Score
 from xplane_bridge.episodes.training.holding import PARAMETERS
 from xplane_bridge.episodes.training.manoeuvre import Strayed
+from xplane_bridge.episodes.training.parallel import Mapping, mapping
 
 # Flights of training start here, those of tests have smaller seeds.
 _FIRST_SEED = 100_000

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.common.data import folder
-from xplane_bridge.common.parallel import mapping
 from xplane_bridge.control.policy.load import load
 from xplane_bridge.episodes.training.candidate import ERRORS
+from xplane_bridge.episodes.training.parallel import mapping
 from xplane_bridge.flights.flight import Flight
 from xplane_bridge.flights.order import FlownBy, Order
 from xplane_bridge.flights.scenario.scenario import load as load_scenario
