@@ -14,6 +14,7 @@
 
 """A campaign from its file to its exit code, flown in core."""
 
+import errno
 import json
 import math
 from pathlib import Path
@@ -28,9 +29,11 @@ from pyarrow import parquet
 from xplane_bridge.campaigns import campaign
 from xplane_bridge.campaigns.fly import fly
 from xplane_bridge.campaigns.plan.plan import load, PlanError
+from xplane_bridge.campaigns.table.columns import Columns
 from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.commands import campaign as main
 from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
+from xplane_bridge.flights.recordings import parquet_file
 
 SHORT = """
 duration: 2.0
@@ -193,6 +196,71 @@ def test_the_threshold_decides_and_holds_for_each_controller(plan, tmp_path, mon
         on_row(task.row('failed', 'why not')) for task in tasks])
     assert main.main([str(plan), '--output', str(tmp_path / 'none')]) == NOT_FLOWN
     assert 'no flight was flown to its end: why not' in capsys.readouterr().err
+
+
+@pytest.mark.timeout(60)
+def test_flights_that_a_full_disk_ends_are_flown_when_there_is_room(
+        plan, tmp_path, monkeypatch, capsys):
+    plan.write_text(plan.read_text() + 'record: parquet\n')
+    monkeypatch.setattr(main, 'Local', lambda *_: InThisProcess(12))
+    options = [str(plan), '--output']
+    assert main.main([*options, str(tmp_path / 'roomy')]) == PASSED
+    printed = capsys.readouterr().out
+    write, calls = parquet_file.write, []
+
+    def full_at_times(stream, *given):
+        calls.append(stream)
+        if len(calls) % 3 == 0:
+            raise OSError(errno.ENOSPC, 'No space left on device')
+        write(stream, *given)
+
+    monkeypatch.setattr(parquet_file, 'write', full_at_times)
+    assert main.main([*options, str(tmp_path / 'full')]) == NOT_FLOWN
+    said = capsys.readouterr()
+    assert '12 of 12 flights (' in said.out
+    assert ', 4 lost), in ' in said.out
+    assert said.err == (
+        'campaign: 4 flights were not flown: the recording flight.parquet cannot be written: No '
+        'space left on device; they count for nothing, and the same command flies them\n')
+    kept = Columns(tmp_path / 'full')
+    assert (kept.flights, kept.lost.flights) == (8, 4)
+    assert {*kept.labels('outcome').values} <= {'passed', 'missed'}
+    # Each is tried anew: three, then one, then none is left.
+    for left in (1, 0):
+        assert main.main([*options, str(tmp_path / 'full')]) == (NOT_FLOWN if left else PASSED)
+        assert Columns(tmp_path / 'full').lost.flights == left
+    assert capsys.readouterr().out.splitlines()[-3:] == printed.splitlines()[-3:]
+
+
+def test_more_and_more_lost_flights_end_a_campaign(plan, tmp_path, monkeypatch, capsys):
+    class Lossy(InThisProcess):
+        def run(self, tasks, on_row):
+            for task in tasks:
+                on_row(task.row(*(('lost', 'no memory') if task.flight else ('passed', '', 0))))
+
+    monkeypatch.setattr(main, 'Local', lambda *_: Lossy(0))
+    assert main.main([str(plan), '--output', str(tmp_path / 'kept')]) == NOT_FLOWN
+    assert capsys.readouterr().err == (
+        'campaign: 11 flights in a row could not be flown, the last because no memory; 1 of 12 '
+        f'flights are kept in {tmp_path / "kept"}\n')
+
+
+@pytest.mark.parametrize(('raises', 'outcome'), [
+    ('MemoryError', 'lost'), ('OSError(28, "full")', 'lost'), ('ImportError("torch")', 'lost'),
+    ('FileNotFoundError(2, "none")', 'failed'), ('ValueError', 'failed')])
+def test_what_a_policy_raises_is_a_result_unless_its_machine_is_at_fault(
+        plan, tmp_path, raises, outcome):
+    (tmp_path / 'law.py').write_text(f'def law(observation):\n    raise {raises}\n')
+    assert fly(load(str(plan)).task(6))['outcome'] == outcome
+
+
+def test_a_flight_whose_recording_cannot_be_read_back_is_lost(plan, monkeypatch):
+    def torn(self):
+        raise ValueError('the recording ends early')
+
+    monkeypatch.setattr('xplane_bridge.flights.core.CoreFlight.history', torn)
+    row = fly(load(str(plan)).task(0))
+    assert (row['outcome'], row['reason']) == ('lost', 'the recording ends early')
 
 
 def test_a_dry_run_says_how_many_and_how_long_and_leaves_nothing(plan, tmp_path, capsys):

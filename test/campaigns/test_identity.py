@@ -148,7 +148,7 @@ def test_engines_and_propellers_in_other_folders_belong_to_an_aircraft(study):
         of_aircraft('c172p').keys())
 
 
-def test_a_policy_that_changes_while_it_is_flown_is_a_row_that_says_so(study):
+def test_a_flight_with_another_policy_than_at_the_beginning_is_none_of_the_campaign(study):
     plan = plans.load(str(study / 'core.yaml'))
     number = next(n for n in range(len(plan)) if plan.task(n).controller != 'autopilot'
                   and plan.task(n).aircraft == 'c172p')
@@ -156,7 +156,7 @@ def test_a_policy_that_changes_while_it_is_flown_is_a_row_that_says_so(study):
     assert flights.fly(task)['outcome'] == 'passed'
     (study / 'own_laws' / 'trim.py').write_text('THROTTLE = 0.9\n')
     row = flights.fly(task)
-    assert row['outcome'] == 'failed'
+    assert row['outcome'] == 'lost'
     assert 'is no more what it was when the campaign began' in row['reason']
 
 

@@ -22,7 +22,7 @@ import sys
 from typing import Protocol
 
 from xplane_bridge.campaigns.again import draw
-from xplane_bridge.campaigns.engines.local import Engine
+from xplane_bridge.campaigns.engines.local import Engine, EngineError
 from xplane_bridge.campaigns.plan import plan as plans
 from xplane_bridge.campaigns.plan.plan import Plan, PlanError
 from xplane_bridge.campaigns.progress import Progress
@@ -30,11 +30,14 @@ from xplane_bridge.campaigns.report.options import Options, PLAIN
 from xplane_bridge.campaigns.table import folder as files
 from xplane_bridge.campaigns.table import table
 from xplane_bridge.campaigns.table.folder import Folder
-from xplane_bridge.campaigns.table.rows import NOT_FLOWN, Row
+from xplane_bridge.campaigns.table.lost import Lost
+from xplane_bridge.campaigns.table.rows import LOST, NOT_FLOWN, Row
 from xplane_bridge.campaigns.table.table import Summary
-from xplane_bridge.common.text import printable
+from xplane_bridge.common.text import counted, printable
 
 _LONGEST = 400
+# If so many flights in a row are lost, and more than are flown at a time, the rest would be too.
+_LOST_IN_A_ROW = 10
 
 
 class OfRow(Protocol):
@@ -49,20 +52,35 @@ def run(plan: Plan, folder: Folder, engine: Callable[[], Engine]) -> Summary:
     """
     Fly what has no row yet, and write the table; return what it says.
 
-    ``engine`` makes what flies, if anything is left. Raises EngineError.
+    What the machine keeps from being flown gets no row: it is flown when this is called again.
+    ``engine`` makes what flies, if anything is left. Raises EngineError, also if more and more
+    flights are lost.
     """
+    lost = Lost()
     if folder.done < len(plan):
         flown_by = engine()
+        most = max(_LOST_IN_A_ROW, flown_by.workers)
         with Progress(len(plan), folder.outcomes) as progress:
+            in_a_row = 0
+
             def ended(row: Row) -> None:
-                folder.add(row)
+                nonlocal in_a_row
                 progress.ended(row)
+                if row['outcome'] != LOST:
+                    folder.add(row)
+                    in_a_row = 0
+                    return
+                lost.add(row['reason'])
+                in_a_row += 1
+                if in_a_row > most:
+                    raise EngineError(f'{counted(in_a_row, "flight")} in a row could not be '
+                                      f'flown, the last because {row["reason"]}')
 
             flown_by.run(
                 (plan.task(flight, str(folder.path)) for flight in range(len(plan))
                  if not folder.is_done(flight)), ended)
     folder.flush()
-    return table.write(folder.parts(), folder.path / files.TABLE)
+    return table.write(folder.parts(), folder.path / files.TABLE, lost)
 
 
 def report(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Fly one flight of a campaign, wherever it is to be flown; whatever happens to it is a row."""
+"""Fly one flight of a campaign, wherever it is to be flown; whatever happens to it has a row."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ import time
 import numpy as np
 
 from xplane_bridge.campaigns.engines import isolated
+from xplane_bridge.campaigns.engines.local import outcome_of
 from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.plan import order_of as planned
 from xplane_bridge.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.campaigns.plan.versions import jsbsim_version, package_version
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import Row
+from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.experiments.settings import MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.flights.analysis.quantities import EACH_FRAME, MOVED
@@ -53,17 +55,22 @@ def fly(task: Task) -> Row:
     """Fly a task wherever it is to be flown; return its row."""
     begin = time.monotonic()
     # Through ROS a flight has processes, which must end with it, and a domain of its own.
-    found = _in_core(task) if task.simulator == CORE else isolated.fly(task)
+    try:
+        found = _in_core(task) if task.simulator == CORE else isolated.fly(task)
+    except (OSError, MemoryError) as error:
+        found = task.row(rows.LOST, said(error))
     found['reason'] = _without_folder(found['reason'], task)
     return found | {'version': package_version(), 'jsbsim': jsbsim_version(),
                     'seconds': time.monotonic() - begin}
 
 
 def _without_folder(reason: str, task: Task) -> str:
-    """Return a reason in which a policy's files are called as beside it: tables travel."""
+    """Return a reason without the folders of a policy and of the flight: tables travel."""
     file, _, attribute = task.flown_by.removeprefix(POLICY).rpartition(':')
     folder = os.path.dirname(file or attribute) if task.flown_by.startswith(POLICY) else ''
-    return reason.replace(f'{folder}/', '') if folder else reason
+    for each in (task.folder, folder):
+        reason = reason.replace(f'{each}/', '') if each else reason
+    return reason
 
 
 def _in_core(task: Task) -> Row:
@@ -74,7 +81,7 @@ def _in_core(task: Task) -> Row:
             'parameters': dict(task.parameters)}})))
     except Exception as error:
         # A foreign policy may raise anything.
-        return task.row(rows.FAILED, said(error))
+        return task.row(outcome_of(error), said(error))
     with flight:
         flight.fly()
         row = row_of(task, flight)
@@ -91,21 +98,27 @@ def _in_core(task: Task) -> Row:
 
 def row_of(task: Task, flight: Flight) -> Row:
     """Return the row of a flight that is over, or has failed."""
-    if not flight.began:
-        return task.row(rows.FAILED, said(flight.error))
     error = flight.error
-    history: History | None = None
-    result: Result | None = None
+    if flight.fault is Fault.MACHINE:
+        return task.row(rows.LOST, said(error))
+    if not flight.began:
+        return task.row(rows.FAILED, said(error))
     try:
         history = flight.history()
+    except Exception as raised:
+        # What was flown is not there to be judged.
+        return task.row(rows.LOST, said(raised))
+    result: Result | None = None
+    try:
         if error is None or flight.fault is Fault.CONTROLLER:
             result = flight.result()
     except Exception as raised:
         error = raised
-    flown = trajectory(history, flight) if history is not None else ''
+    flown = trajectory(history, flight)
     if result is None:
         at = f'at {flight.flown:.1f} s: ' if error is flight.error else ''
-        return task.row(rows.FAILED, f'{at}{said(error)}', NOT_FLOWN, trajectory=flown)
+        return task.row(
+            outcome_of(error), f'{at}{said(error)}', NOT_FLOWN, trajectory=flown)
     missed = [one.criterion for one in result.judgements if not one.passed]
     passed = error is None and not missed
     outcome, reason = rows.PASSED if passed else rows.MISSED, '; '.join(missed)
@@ -187,7 +200,8 @@ def said(error: Exception | None) -> str:
     """Return the sentence of an error, without the log lines that may follow it."""
     if isinstance(error, OrderError):
         return '; '.join(error.sentences)
-    if error is None or isinstance(error, ExperimentError | ValueError | ImportError):
+    if error is None or isinstance(
+            error, ExperimentError | MachineError | ValueError | ImportError):
         return str(error or '').partition('\n')[0]
     text = error.args[0] if isinstance(error, KeyError) and error.args else error
     return f'{type(error).__name__}: {text}'

@@ -23,7 +23,7 @@ import time
 from types import TracebackType
 from typing import Any
 
-from xplane_bridge.campaigns.table.rows import OUTCOMES, Row
+from xplane_bridge.campaigns.table.rows import LOST, OUTCOMES, Row
 from xplane_bridge.common.command_line import terminal
 
 # Seconds between two lines where there is no terminal.
@@ -78,7 +78,7 @@ class Progress:
             print(self._line(), flush=True)
 
     def _counts(self) -> str:
-        return ', '.join(f'{self._outcomes[name]} {name}' for name in OUTCOMES
+        return ', '.join(f'{self._outcomes[name]} {name}' for name in (*OUTCOMES, LOST)
                          if self._outcomes[name])
 
     def _line(self) -> str:

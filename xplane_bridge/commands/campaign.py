@@ -164,7 +164,7 @@ def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> 
             summary = campaign.run(plan, folder, engine)
             print(f'table: {path / "table.parquet"}, {summary.digest}', flush=True)
             reported = campaign.report(path, campaign.drawn_by(plan))
-        except EngineError as error:
+        except (EngineError, OSError) as error:
             kept = f'; {folder.done} of {len(plan)} flights are kept in {path}'
             raise EngineError(f'{error}{kept if folder.done else ""}') from None
         except KeyboardInterrupt:
@@ -172,13 +172,17 @@ def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> 
                   'same command goes on from there', flush=True)
             return INTERRUPTED
     code = _verdict(summary, require)
+    if summary.lost.flights:
+        print(f'campaign: {summary.lost}; they count for nothing, and the same command flies them',
+              file=sys.stderr, flush=True)
+        return NOT_FLOWN
     return code if reported else code or NOT_FLOWN
 
 
 def _verdict(summary: Summary, require: float) -> int:
     """Print pass rates, last what was missed; return the exit code that follows."""
     if not summary.flown:
-        reason = next(iter(summary.reasons.values()), '')
+        reason = next(iter(summary.reasons.values()), '') or str(summary.lost)
         raise EngineError(f'no flight was flown to its end: {printable(reason)}')
     from xplane_bridge.campaigns.report.statistics import wilson
     code = PASSED

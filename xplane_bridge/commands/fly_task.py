@@ -25,6 +25,7 @@ from xplane_bridge.campaigns.fly import is_complete, order_of, row_of, said
 from xplane_bridge.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import Row
+from xplane_bridge.common.machine import is_at_fault
 from xplane_bridge.experiments.display import View
 from xplane_bridge.experiments.fly import code_of, report_any
 from xplane_bridge.experiments.settings import Experiment, Files, PASSED
@@ -50,7 +51,9 @@ def fly(task: Task, folder: Path) -> Row | None:
             with flight:
                 flight.fly()
     except (ImportError, OSError, ValueError) as error:
-        return task.row(rows.FAILED, said(error))
+        # Nothing of a stranger is run here: what a flight needs is not there.
+        lost = not isinstance(error, ValueError) or is_at_fault(error)
+        return task.row(rows.LOST if lost else rows.FAILED, said(error))
     code = code_of(flight)
     row = row_of(task, flight)
     if flight.flown:

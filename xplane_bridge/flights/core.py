@@ -34,6 +34,7 @@ from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.plant import Plant
 from xplane_bridge.aircraft.studies.physics_rate import fastest_mode, physics_rate, rate_for
 from xplane_bridge.aircraft.terrain import Airfield, elevation_m
+from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.control.cascade import Cascade
@@ -52,7 +53,7 @@ from xplane_bridge.flights.recordings.collected import Collector
 from xplane_bridge.flights.rounding import rounding_of
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.scenario.start import simulated_start
-from xplane_bridge.flights.script import ExperimentError, Script
+from xplane_bridge.flights.script import Script
 from xplane_bridge.flights.sensed import figures_of
 
 _USUAL = Initial()
@@ -185,17 +186,18 @@ class CoreFlight(Flight):
                 order.keep.recording, self.vehicle.collected(), order.link.namespace,
                 {**order.facts(), 'flown': self.flown,
                  'crash': None if self.crash is None else self.crash.outcome})
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             if self.error is None:
-                self.state, self.error = State.FAILED, ExperimentError(
-                    f'the recording {order.keep.recording} cannot be written: {error.strerror}')
+                why = getattr(error, 'strerror', None) or error or 'there is not enough memory'
+                self.state, self.error = State.FAILED, MachineError(
+                    f'the recording {order.keep.recording} cannot be written: {why}')
 
 
 def law_of(flown_by: FlownBy) -> ActionLaw | None:
     """
     Return the law of an order, None for the autopilot.
 
-    Raises ValueError for a policy that cannot be loaded, or is not what it was.
+    Raises ValueError for a policy that cannot be loaded, MachineError if it is not what it was.
     """
     if flown_by.actions:
         return ActionLaw(LEVELS[flown_by.actions])

@@ -30,6 +30,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from xplane_bridge.aircraft.airframe.events import AirframeEvent
+from xplane_bridge.common.machine import is_at_fault
 from xplane_bridge.control.policy.observation import Numbers, Vector
 from xplane_bridge.flights.analysis.series import History
 from xplane_bridge.flights.order import Order
@@ -54,11 +55,12 @@ class State(StrEnum):
 
 
 class Fault(StrEnum):
-    """What made a flight fail: its order, its controller, or something else on the way."""
+    """What made a flight fail: its order, its controller, this machine, or else the flight."""
 
     ORDER = 'order'
     FLIGHT = 'flight'
     CONTROLLER = 'controller'
+    MACHINE = 'machine'
 
 
 class Display(Progress, Protocol):
@@ -124,6 +126,8 @@ class Flight(ABC):
         """Return what made it FAIL, None if nothing has."""
         if self.error is None:
             return None
+        if is_at_fault(self.error):
+            return Fault.MACHINE
         if isinstance(self.error, ControllerError):
             return Fault.CONTROLLER
         return Fault.ORDER if isinstance(self.error, ScenarioError) else Fault.FLIGHT

@@ -32,6 +32,7 @@ from typing import Any
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL
 from xplane_bridge.aircraft.plant import Plant
 from xplane_bridge.common.fields import LARGEST_SEED
+from xplane_bridge.common.machine import MachineError
 from xplane_bridge.control import gains
 from xplane_bridge.control.policy.action import CONTROLS, LEVELS
 from xplane_bridge.control.policy.load import load as load_policy
@@ -82,10 +83,14 @@ class FlownBy:
         return bool(self.policy or self.launch) or self.command not in ('', AUTOPILOT)
 
     def load(self) -> LoadedPolicy:
-        """Return the policy, loaded anew; ValueError if it is none, or not that of ``digest``."""
+        """
+        Return the policy, loaded anew.
+
+        Raises ValueError if it is none, MachineError if it is not that of ``digest``.
+        """
         policy = load_policy(self.policy)
         if self.digest and policy.digest != self.digest:
-            raise ScenarioError(
+            raise MachineError(
                 f'policy {self.policy} is no more what it was when the campaign began, or it is '
                 'another one on this machine: its files differ, or what they import')
         return policy

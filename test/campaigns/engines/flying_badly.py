@@ -14,6 +14,7 @@
 
 """What a worker of a campaign is given to fly instead of a flight: it ends, dies or hangs."""
 
+import errno
 import os
 from pathlib import Path
 import signal
@@ -27,9 +28,12 @@ def fly(task):
     Return a row, unless the scenario says otherwise.
 
     dies: the first process that is given it is killed. crashes: each is. hangs: it never ends.
+    full: its disk is.
     """
     if task.scenario == 'raises':
         raise RuntimeError('unforeseen')
+    if task.scenario == 'full':
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if task.scenario == 'hangs':
         time.sleep(600.0)
     if task.scenario == 'dies':

@@ -114,7 +114,7 @@ def test_a_worker_killed_in_mid_flight_and_replaced_costs_nothing_but_time(tmp_p
     assert (tmp_path / 'left' / 'left.txt').read_text() == '3'
     # It was flown in three processes, and in the one that died.
     assert len({row['seconds'] for row in rows}) >= 3
-    assert [row['outcome'] for row in rows if row['flight'] == 5] == ['died']
+    assert [row['outcome'] for row in rows if row['flight'] == 5] == ['lost']
     local, points_here = [], []
     Local(2, fly).run(iter(tasks), local.append)
     Local(2, studied).run(iter(POINTS), points_here.append)

@@ -112,11 +112,11 @@ def numbers_of(message, prefix):
             yield prefix + name, value
 
 
-def test_a_flight_over_its_limit_is_hung_and_leaves_no_process(tmp_path):
+def test_a_flight_over_its_limit_is_lost_and_leaves_no_process(tmp_path):
     hung = task('hangs', content=CONTENT | {'duration': 3000.0}, time_limit=4.0,
                 folder=str(tmp_path / 'kept'))
     row = isolated.fly(hung)
-    assert (row['outcome'], row['reason']) == ('hung', 'it took longer than its time limit, 4 s')
+    assert (row['outcome'], row['reason']) == ('lost', 'it took longer than its time limit, 4 s')
     # However far it got in that time: on a busy machine its processes have not begun.
     assert not running(hung.key[:8])
 

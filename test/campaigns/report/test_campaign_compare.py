@@ -14,6 +14,7 @@
 
 """campaign compare: a planted difference is found, and none where there is none."""
 
+from collections import Counter
 import json
 import math
 from pathlib import Path
@@ -30,6 +31,7 @@ from pyarrow import parquet
 from xplane_bridge.campaigns.report import compare, report
 from xplane_bridge.campaigns.report.options import Options
 from xplane_bridge.campaigns.table import rows
+from xplane_bridge.campaigns.table.lost import Lost
 
 ERROR = 'rms of altitude_error from 20 s at most 8'
 ROLL = 'std of roll_deg from 20 s at least 0.3'
@@ -57,6 +59,8 @@ def campaign(tmp_path):
     def written(name, *controllers):
         (tmp_path / name).mkdir()
         table = rows.arrow([row for flown in controllers for row in flown])
+        if name == 'lossy':
+            table = table.replace_schema_metadata(Lost(Counter(full=3)).metadata())
         parquet.write_table(table, tmp_path / name / 'table.parquet')
         return str(tmp_path / name)
     return written
@@ -107,10 +111,13 @@ def test_equal_controllers_are_seldom_called_different(campaign, capsys):
 
 def test_two_campaigns_are_paired_by_seed_and_the_rest_is_counted(campaign, capsys):
     first = campaign('first', flights('autopilot', seeds=range(120)))
-    second = campaign('second', flights('policy', 0.5, seeds=range(20, 130), noise=2))
+    second = campaign('lossy', flights('policy', 0.5, seeds=range(20, 130), noise=2))
     found, lines = compared(capsys, first, second)
     assert found['pairs'] == 100
     assert found['without_partner'] == {'A': 20, 'B': 10}
+    assert found['lost_in_table'] == {'A': 0, 'B': 3}
+    assert compare.main([first, second]) == 0
+    assert f'\nin {second}, 3 flights were not flown: full\n' in capsys.readouterr().out
     assert lines['all criteria', 'pass rate']['pairs'] == 100
 
 

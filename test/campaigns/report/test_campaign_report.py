@@ -15,6 +15,7 @@
 """The report of a campaign: what its page says, and what a browser shows of it."""
 
 import base64
+from collections import Counter
 from html import escape
 from html.parser import HTMLParser
 import io
@@ -40,6 +41,7 @@ from xplane_bridge.campaigns.report import report
 from xplane_bridge.campaigns.report.options import Options
 from xplane_bridge.campaigns.report.worst import left_by
 from xplane_bridge.campaigns.table import rows
+from xplane_bridge.campaigns.table.lost import Lost
 from xplane_bridge.common import drawing
 
 # They share what is written and shown once.
@@ -96,13 +98,15 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def write_table(folder, flown):
-    parquet.write_table(rows.arrow(list(flown)), folder / 'table.parquet', row_group_size=100)
+def write_table(folder, flown, lost=None):
+    """Write the table of a campaign, with the flights that were lost by reason."""
+    table = rows.arrow(list(flown)).replace_schema_metadata(Lost(Counter(lost)).metadata())
+    parquet.write_table(table, folder / 'table.parquet', row_group_size=100)
 
 
 def draw(worst, file):
-    """Draw a flight in a colour that nothing else has; one that died cannot be drawn."""
-    if worst.row['outcome'] == 'died':
+    """Draw a flight in a colour that nothing else has; one that crashed cannot be drawn."""
+    if worst.row['outcome'] == 'crashed':
         raise ValueError('it crashed again')
     Image.new('RGB', (400, 100), (0, 200, 0)).save(file)
 
@@ -116,7 +120,7 @@ def folder(tmp_path_factory):
     for row in flown:
         if row['outcome'] == 'missed':
             row['reason'] = 'a criterion'
-    crashed = next(row for row in flown if row['outcome'] == 'died')
+    crashed = next(row for row in flown if row['outcome'] == 'crashed')
     crashed['reason'] = HOSTILE
     own = left_by(crashed, folder)
     own.mkdir(parents=True)
@@ -149,7 +153,7 @@ def test_the_page_says_what_the_table_says(folder, page):
 def test_the_worst_flights_have_reason_command_recording_and_picture(folder, page):
     table = parquet.read_table(folder / 'table.parquet').to_pandas()
     worst = page.text[page.text.index('Worst flights'):]
-    assert worst.split('Flight ')[1].partition(':')[2].startswith(' died')
+    assert worst.split('Flight ')[1].partition(':')[2].startswith(' crashed')
     assert HOSTILE in worst
     assert 'It has no picture: it crashed again' in worst
     assert re.search(r'It left flights/seed\d+_\w+_turbulence_[0-9a-f]{12}/flight.mcap', worst)
@@ -230,8 +234,11 @@ def test_a_browser_loads_nothing_else_and_draws_each_picture(shown, page):
 def test_without_parameters_or_values_the_page_says_so(tmp_path):
     row = next(rows.synthetic(1))
     lost = {name: value for name, value in row.items() if not name.startswith(rows.GROUPS)}
-    write_table(tmp_path, [lost | {'outcome': 'failed', 'reason': 'no ground'}])
+    write_table(
+        tmp_path, [lost | {'outcome': 'failed', 'reason': 'no ground'}], {'full': 3, 'slow': 1})
     page = Page(report.write(tmp_path).read_text())
+    assert ('4 flights were not flown: full (3); slow (1). They are part of no figure here.' in
+            page.text)
     assert 'The plan varies no parameter' in page.text
     assert 'No flight had a value of a criterion.' in page.text
     assert 'no ground' in page.text

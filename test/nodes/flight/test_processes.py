@@ -22,6 +22,7 @@ import pytest
 
 pytest.importorskip('ament_index_python', reason='ROS 2 is not installed')
 
+from xplane_bridge.common.machine import MachineError
 from xplane_bridge.nodes.flight.processes import Processes
 
 DEADLINE = 60.0
@@ -71,9 +72,23 @@ def test_a_process_that_does_not_start_says_why(tmp_path, code, why):
     with Processes(str(tmp_path / 'log')) as processes:
         announced = processes.announce(sys.executable, ['-c', code])
         wait_for(lambda: announced.process.poll() is not None, 'its end')
-        with pytest.raises(RuntimeError, match=f'did not start: {why}'):
+        with pytest.raises(MachineError, match=f'did not start: {why}'):
             announced.wait(DEADLINE)
         assert why in processes.failed() or not code
+
+
+@pytest.mark.parametrize(('code', 'patience', 'given_up'), [
+    ('print("cannot be trimmed"); sys.exit(1)', 0.0, True),
+    ('print("OSError: [Errno 28] No space left on device"); sys.exit(1)', 0.0, False),
+    ('os.kill(os.getpid(), 9)', 0.0, False),
+    # A recorder has nothing to decide.
+    ('sys.exit(1)', 5.0, False)])
+def test_whether_a_process_has_ended_by_a_decision_of_its_own(tmp_path, code, patience, given_up):
+    with Processes(str(tmp_path / 'log')) as processes:
+        process = processes.start(sys.executable, ['-c', f'import os, sys; {code}'], patience)
+        assert process.wait(DEADLINE) is not None
+        assert processes.failed()
+        assert processes.has_given_up() is given_up
 
 
 def test_the_time_that_a_process_computes_is_its_own(tmp_path):

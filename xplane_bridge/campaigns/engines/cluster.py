@@ -32,10 +32,10 @@ from typing import Any
 import uuid
 
 from xplane_bridge.campaigns.engines import inspection, worker
-from xplane_bridge.campaigns.engines.local import Do, EngineError, Job
+from xplane_bridge.campaigns.engines.local import Do, EngineError, Job, outcome_of
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.plan.versions import installed, question
-from xplane_bridge.campaigns.table.rows import DIED, FAILED, Row
+from xplane_bridge.campaigns.table.rows import LOST, Row
 from xplane_bridge.common import optional
 
 # For each thread of a worker: one job is done, one waits, so that it is never idle.
@@ -138,9 +138,9 @@ class Cluster:
         if isinstance(error, EngineError):
             raise error
         if isinstance(error, KilledWorker):
-            row = job.row(DIED, 'each worker that had it died')
+            row = job.row(LOST, 'each worker that had it died')
         elif error is not None:
-            row = job.row(FAILED, f'{type(error).__name__}: {error}')
+            row = job.row(outcome_of(error), f'{type(error).__name__}: {error}')
         else:
             try:
                 row, files = future.result()
@@ -148,7 +148,10 @@ class Cluster:
                 # It has ended, but the scheduler that passes it on is gone.
                 raise self._gone() from lost
             if isinstance(job, Task):
-                _write(files, job.folder)
+                try:
+                    _write(files, job.folder)
+                except OSError as full:
+                    row = job.row(LOST, f'what it left cannot be written: {full.strerror}')
         on_row(row)
 
     def _workers_are_back(self) -> bool:

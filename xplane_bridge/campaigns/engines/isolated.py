@@ -34,7 +34,7 @@ from typing import Any
 from xplane_bridge.campaigns.engines import domain
 from xplane_bridge.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.campaigns.table import rows
-from xplane_bridge.campaigns.table.rows import DIED, FAILED, HUNG, Row
+from xplane_bridge.campaigns.table.rows import LOST, Row
 from xplane_bridge.common import supervised
 
 _COMMAND = (sys.executable, '-P', '-m', 'xplane_bridge', 'fly-task')
@@ -59,7 +59,7 @@ def fly(task: Task, keep_recording: bool = True) -> Row:
                 break
         else:
             row = task.row(
-                FAILED, f'its recording was not complete, {_TRIES} times: '
+                LOST, f'its recording was not complete, {_TRIES} times: '
                 'this machine is too busy for so many flights at once')
         passed = row['outcome'] == rows.PASSED
         recorded = bool(task.record) and not task.record_missed if passed else keep_recording
@@ -67,7 +67,7 @@ def fly(task: Task, keep_recording: bool = True) -> Row:
             suffixes = (() if passed else _KEPT) + (('.mcap',) if recorded else ())
             kept = _keep(Path(scratch), Path(task.folder), suffixes)
             # That of one that was killed is cut short.
-            if '.mcap' in kept and row['outcome'] not in (HUNG, DIED):
+            if '.mcap' in kept and row['outcome'] != LOST:
                 row['recording'] = task.recorded('mcap')
     return row
 
@@ -82,14 +82,14 @@ def _once(task: Task, scratch: Path) -> Row | None:
         code = _run([*_COMMAND, str(order), str(written)], output,
                     task.time_limit * _FLYING)
     except OSError as error:
-        return task.row(FAILED, str(error))
+        return task.row(LOST, str(error))
     if code == supervised.HUNG:
-        return task.row(HUNG, f'it took longer than its time limit, {task.time_limit:g} s')
+        return task.row(LOST, f'it took longer than its time limit, {task.time_limit:g} s')
     try:
         found: dict[str, Any] = json.loads(written.read_text(encoding='utf-8'))
     except (OSError, ValueError):
         return task.row(
-            DIED, f'the flight ended with code {code}: {_last_line(output, scratch)}', code)
+            LOST, f'the flight ended with code {code}: {_last_line(output, scratch)}', code)
     row: Row | None = found['row']
     return None if row is None else row | {
         'reason': str(row['reason']).replace(f'{scratch}{os.sep}', '')}

@@ -33,11 +33,12 @@ import signal
 import time
 from typing import Any, Protocol
 
-from xplane_bridge.campaigns.table.rows import DIED, FAILED, HUNG, Row
+from xplane_bridge.campaigns.table.rows import FAILED, LOST, Row
+from xplane_bridge.common.machine import is_at_fault
 from xplane_bridge.common.supervised import end_with_parent
 
 MOST_DEATHS = 2
-"""A job whose worker dies is done again; if that one dies as well, it is a row 'died'."""
+"""A job whose worker dies is done again; if that one dies as well, it is lost."""
 
 
 class Job(Protocol):
@@ -141,13 +142,13 @@ class Local:
                 return
             if hung:
                 row = job.row(
-                    HUNG, f'it took longer than its time limit, {job.time_limit:g} s',
+                    LOST, f'it took longer than its time limit, {job.time_limit:g} s',
                     seconds=elapsed)
             elif waiting.died(job) < MOST_DEATHS:
                 return
             else:
                 row = job.row(
-                    DIED, f'its process died {MOST_DEATHS} times', seconds=elapsed)
+                    LOST, f'its process died {MOST_DEATHS} times', seconds=elapsed)
         on_row(row)
 
 
@@ -228,7 +229,7 @@ class _Slot:
         except Exception as error:
             # That of a job which is not as it should be: no reason to end all others.
             assert self.job is not None
-            found = self.job.row(FAILED, f'{type(error).__name__}: {error}')
+            found = self.job.row(outcome_of(error), f'{type(error).__name__}: {error}')
         if isinstance(found, int):
             self._pid = found
             self._submit()
@@ -263,6 +264,11 @@ class _Slot:
         assert self.job is not None
         self._begin = time.monotonic()
         self.future = self._pool.submit(self._do, self.job)
+
+
+def outcome_of(error: BaseException | None) -> str:
+    """Return what became of a job that raised."""
+    return LOST if is_at_fault(error) else FAILED
 
 
 @contextmanager

@@ -240,6 +240,9 @@ def _lines(
              f'{counted(found[0].pairs, "pair")} of flights with the same {_phrase(names)}']
     lines += [f'of {which}, {lost}' for which, side in (('A', first), ('B', second))
               if (lost := _lost(side))]
+    # Of whom they would have been is not known.
+    lines += [f'in {table.folder}, {table.lost}'
+              for table in dict.fromkeys((first.columns, second.columns)) if table.lost.flights]
     if any(left):
         lines.append(f'without a partner, and not compared: {left[0]} of A, {left[1]} of B')
     called = first.columns.called
@@ -306,6 +309,8 @@ def _as_json(
         'without_partner': {'A': left[0], 'B': left[1]},
         'not_flown': {which: int(side.columns.not_flown()[side.rows].sum())
                       for which, side in (('A', first), ('B', second))},
+        'lost_in_table': {which: side.columns.lost.flights
+                          for which, side in (('A', first), ('B', second))},
         'better': found[0].verdict or None,
         'comparisons': [{
             'what': each.what, 'kind': 'pass rate' if each.is_rate else 'mean value',

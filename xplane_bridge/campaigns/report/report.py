@@ -124,6 +124,8 @@ def _summary(columns: Columns, found: Sequence[Group]) -> list[str]:
             f'{counted(columns.flights, "flight")} with {counted(seeds, "seed")}'
             + (f'; {alike}' if alike else '') + f'. Flown with {versions}.'
             + (f' Not in this report: {", ".join(omitted)}.' if omitted else ''), 'note'),
+        *([paragraph(f'{columns.lost}. They are part of no figure here.', 'bad')]
+          if columns.lost.flights else []),
         table([*names, 'flights', *outcomes, 'pass rate, %', '95% interval, %'], [
             [*(str(group.inputs[name] or 'default') for name in names),
              str(group.together.flights),
@@ -147,8 +149,8 @@ def _rates(columns: Columns, found: Sequence[Group], to: _Pictures) -> list[str]
         table([*names, 'criterion', 'passed', 'of', 'pass rate, %', '95% interval, %'], [
             [*line.group, line.criterion, str(line.rate.passed), str(line.rate.flights),
              *_share(line.rate)] for line in lines]),
-        paragraph('Intervals are Wilson score intervals. A flight that failed, hung or died has '
-                  'met no criterion, one that crashed only what was over by then.', 'note')]
+        paragraph('Intervals are Wilson score intervals. A flight that failed has met no '
+                  'criterion, one that crashed only what was over by then.', 'note')]
 
 
 def _distributions(columns: Columns, found: Sequence[Group], to: _Pictures) -> list[str]:

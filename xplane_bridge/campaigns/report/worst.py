@@ -70,7 +70,7 @@ def worst_flights(columns: Columns, of_each: int = 3, at_most: int = 16) -> list
     """
     Return the worst flights of each controller, the worst first.
 
-    First come those that crashed, died, hung or failed, then as many with the smallest margins:
+    First come those that crashed or failed, then as many with the smallest margins:
     see Columns.margins.
     """
     controllers, outcome = columns.labels('controller'), columns.labels('outcome')

@@ -30,6 +30,7 @@ from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.table.criteria import Limits
 from xplane_bridge.campaigns.table.folder import TABLE
 from xplane_bridge.campaigns.table.look import kept
+from xplane_bridge.campaigns.table.lost import Lost
 from xplane_bridge.campaigns.table.rows import JUDGED, NOT_FLOWN, PASSED, VALUE
 from xplane_bridge.common import optional
 from xplane_bridge.flights.scenario.flown_by import without_folders
@@ -49,7 +50,8 @@ class Columns:
     The table of a campaign, its controllers and criteria called as ``labels`` say.
 
     ``flights`` is the number of its rows, ``criteria`` and ``parameters`` the names of what was
-    judged and varied, in the order of the columns. ``given_labels`` are by the table's names.
+    judged and varied, in the order of the columns. ``lost`` are the flights that it does not have.
+    ``given_labels`` are by the table's names.
     """
 
     def __init__(
@@ -79,6 +81,10 @@ class Columns:
         if missing:
             raise ValueError(
                 f'{file}: is not the table of a campaign: it has no column {missing[0]!r}')
+        try:
+            self.lost = Lost.of(self._file.metadata.metadata)
+        except ValueError as error:
+            raise ValueError(f'{file}: {error}') from None
         self.flights: int = self._file.metadata.num_rows
         if self.flights > MOST_FLIGHTS:
             raise ValueError(
@@ -202,7 +208,7 @@ class Columns:
         return smallest
 
     def not_flown(self) -> NDArray[np.bool_]:
-        """Return which flights crashed, died, hung or failed, shape (flights,)."""
+        """Return which flights crashed or failed, shape (flights,)."""
         codes, values = self.labels('outcome')
         return np.asarray([value in NOT_FLOWN for value in values], dtype=bool)[codes]
 

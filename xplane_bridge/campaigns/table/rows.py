@@ -45,18 +45,25 @@ from xplane_bridge.common import optional
 
 Row = dict[str, Any]
 
-PASSED, MISSED, CRASHED, FAILED, HUNG, DIED = OUTCOMES = (
-    'passed', 'missed', 'crashed', 'failed', 'hung', 'died')
+PASSED, MISSED, CRASHED, FAILED = OUTCOMES = ('passed', 'missed', 'crashed', 'failed')
 """
 What became of a flight.
 
 passed and missed: it was flown, and all its criteria were met, or not. crashed: its aircraft did,
 or its model diverged, and its scenario does not expect that. failed: it could not be flown to its
-end. hung: it took longer than its time limit. died: its process did, twice.
+end.
+"""
+
+LOST = 'lost'
+"""
+What became of a flight that its machine kept from being flown; no row of a table has it.
+
+Its disk or memory is full, its process was killed, a node did not start, or it took longer than
+its time limit. It has to be flown again.
 """
 
 # Those that were not flown to their end, the worst first.
-NOT_FLOWN = (CRASHED, DIED, HUNG, FAILED)
+NOT_FLOWN = (CRASHED, FAILED)
 
 FIGURE, VALUE, JUDGED = 'figure.', 'value.', 'passed.'
 GROUPS = (PARAMETER, FIGURE, VALUE, JUDGED)
@@ -159,7 +166,7 @@ def synthetic(
     Yield rows as a campaign has them, none of which was flown.
 
     Each controller flies the same seeds and parameters, one after the other; the first meets its
-    criteria less often, above all at low airspeed in strong wind. Some fail, hang and die.
+    criteria less often, above all at low airspeed in strong wind. Some crash and fail.
     """
     each = math.ceil(count / len(controllers))
     for flight in range(count):
@@ -181,8 +188,8 @@ def _synthetic(flight: int, seed: int, controller: str, skill: float) -> Row:
     lot = drawn.random()
     if lot < 0.01:
         outcome, reason = drawn.choice((
-            (FAILED, 'the aircraft cannot be trimmed'), (HUNG, 'it took longer than 60 s'),
-            (DIED, 'its process died twice')))
+            (FAILED, 'the aircraft cannot be trimmed'), (FAILED, 'the policy raised a NameError'),
+            (CRASHED, 'diverged')))
         return row | {'outcome': outcome, 'reason': reason, 'exit': 2, 'trajectory': ''}
     rough = (60.0 - airspeed) / 20.0 + wind / 15.0
     altitude = rough * 5.0 + drawn.gauss(1.0 - skill, 1.0) ** 2

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge.campaigns.table import rows
+from xplane_bridge.campaigns.table.lost import Lost
 from xplane_bridge.campaigns.table.rows import FIGURE, JUDGED
 
 _WINDOW = 2000
@@ -42,6 +43,7 @@ class Summary:
 
     ``reasons`` has for each controller why the first of its flights was not flown to its end, if
     one was not. ``missed`` counts by criterion the flights that were judged, and did not meet it.
+    ``lost`` are those that are not in it.
     The digest is the SHA-256 of all rows but for rows.NOT_COMPARED: equal for equal flights.
     """
 
@@ -49,6 +51,7 @@ class Summary:
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, str] = field(default_factory=dict)
+    lost: Lost = field(default_factory=Lost)
 
     @property
     def flights(self) -> int:
@@ -70,12 +73,16 @@ class Summary:
         return found
 
 
-def write(parts: Sequence[Path], path: Path) -> Summary:
-    """Write the table of files of rows; return what it says. No rows are twice in it."""
+def write(parts: Sequence[Path], path: Path, lost: Lost | None = None) -> Summary:
+    """
+    Write the table of files of rows; return what it says. No rows are twice in it.
+
+    It says of the flights that are ``lost`` how many they are, and why.
+    """
     from pyarrow import parquet
     schema = _schema(parts)
     new = path.with_name(f'{path.name}.new')
-    summary, found = Summary(), hashlib.sha256()
+    summary, found = Summary(lost=lost or Lost()), hashlib.sha256()
     with parquet.ParquetWriter(new, schema) as writer:
         for window in _windows(parts, schema):
             writer.write_table(window)
@@ -88,6 +95,7 @@ def write(parts: Sequence[Path], path: Path) -> Summary:
                     summary.missed.update(
                         name.removeprefix(JUDGED) for name, passed in row.items()
                         if passed is False and name.startswith(JUDGED))
+        writer.add_key_value_metadata(summary.lost.metadata())
     new.replace(path)
     summary.digest = found.hexdigest()
     return summary

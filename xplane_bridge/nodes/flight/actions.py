@@ -77,7 +77,7 @@ class LawVehicle(FlownByLaw, Vehicle):
     returns what ``fly_on`` flies a frame with. In lockstep a frame ends with its one command; in
     real time it lasts until the next state. ``time`` is, in lockstep, in seconds since the first
     state, not rounded as stamps are; in real time it is the stamp. ``began`` is that of the first
-    state. Failures raise ExperimentError.
+    state. Failures raise what Vehicle says.
     """
 
     target_qos = LATCHED
@@ -103,7 +103,7 @@ class LawVehicle(FlownByLaw, Vehicle):
         self.wait_until_ready(self._simulated)
         stamps = self.monitor.stamps
         if not self.monitor.wait_for(lambda: 'odom' in stamps, _START_TIMEOUT):
-            raise ExperimentError(f'no message on odom; {self.why()}')
+            raise self.lost(f'no message on odom; {self.why()}')
         self._wait(-math.inf)
         self._first = self._stamp
         self.began = self.time = 0.0 if self.lockstep else self._stamp
@@ -113,7 +113,7 @@ class LawVehicle(FlownByLaw, Vehicle):
 
     def _wait_for_listeners(self, needs_simulator: bool) -> None:
         if not self.monitor.wait_for(self._controls.get_subscription_count, _START_TIMEOUT):
-            raise ExperimentError(f'no subscriber on {self._controls.topic_name}; {self.why()}')
+            raise self.lost(f'no subscriber on {self._controls.topic_name}; {self.why()}')
         if needs_simulator:
             self._prepare_simulator()
 
@@ -161,7 +161,7 @@ class LawVehicle(FlownByLaw, Vehicle):
         while not self.monitor.wait_for(lambda: stamps['imu/data'] >= due, _TICK):
             silent += _TICK
             if silent >= LONGEST_SILENCE or self.has_failed():
-                raise ExperimentError(f'telemetry stopped; {self.why()}')
+                raise self.lost(f'telemetry stopped; {self.why()}')
         self._stamp = stamps['imu/data']
 
     def measurement(self) -> Measurement:

@@ -26,6 +26,7 @@ from rclpy.node import Node
 from rclpy.time import Time
 
 from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.conversions.masks import Mask
@@ -33,7 +34,7 @@ from xplane_bridge.flights.analysis.quantities import ORDERED, RELAYED, stamp_of
 from xplane_bridge.flights.conduct.conduct import Account, Conduct, how_many, SAYS
 from xplane_bridge.flights.conduct.relay import Relay
 from xplane_bridge.flights.order import FlownBy
-from xplane_bridge.flights.script import ControllerError, ExperimentError
+from xplane_bridge.flights.script import ControllerError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.flight.monitor import Monitor
@@ -208,7 +209,7 @@ class ControlledVehicle(Vehicle):
         self._publish(message, stamp)
         # The next change is relative to it.
         if not self.monitor.wait_for(lambda: counts[ORDERED] > before, _ACKNOWLEDGED):
-            raise ExperimentError(f'what is published on {ORDERED} does not arrive here')
+            raise MachineError(f'what is published on {ORDERED} does not arrive here')
 
     def _publish(self, message: AutopilotTarget, stamp: float) -> None:
         if self.lockstep:

@@ -20,7 +20,6 @@ from collections.abc import Callable, Mapping
 import math
 
 from xplane_bridge.common.controls import FLOWN
-from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import FlightControls
 from xplane_bridge.nodes.flight.monitor import is_due, MEASURED
 from xplane_bridge.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
@@ -57,8 +56,8 @@ class Lockstep:
         Wait for the first frame whose stamp is ``due`` or later; return its stamp.
 
         ``show`` is called with the newest stamp a few times per second. Until the stamp
-        ``needed_from`` nothing but the attitude is needed of each frame. Raises ExperimentError
-        if nothing advances.
+        ``needed_from`` nothing but the attitude is needed of each frame. Raises what
+        Vehicle.lost() returns if nothing advances.
         """
         monitor = self._vehicle.monitor
         stamps = monitor.stamps
@@ -77,7 +76,7 @@ class Lockstep:
             last = newest
             self._vehicle.check_controller()
             if waited >= LONGEST_SILENCE or self._vehicle.has_failed():
-                raise ExperimentError(f'lockstep has stalled; {self._vehicle.why()}')
+                raise self._vehicle.lost(f'lockstep has stalled; {self._vehicle.why()}')
             # A second command for one state would be taken for the next one's.
             if self._command is not None and newest <= self.stamp and (
                     waited >= _REPEAT_AFTER and monitor.counts['imu/data'] - heard > _REPEATED):

@@ -22,6 +22,7 @@ from rclpy.action import ActionClient
 from rclpy.node import Node
 
 from xplane_bridge.action import FlyRunway
+from xplane_bridge.common.machine import MachineError
 from xplane_bridge.control.runway.autopilot import RIGHT
 from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.flights.analysis.quantities import TARGET
@@ -40,7 +41,7 @@ _FOUND_WITHIN = _ANSWERED_WITHIN = 10.0
 
 
 class Procedures:
-    """Clients of autopilot_node below a namespace; ExperimentError if it does not offer them."""
+    """Clients of autopilot_node below a namespace; MachineError if it does not offer them."""
 
     def __init__(self, node: Node, namespace: str, monitor: Monitor) -> None:
         self._monitor = monitor
@@ -61,7 +62,7 @@ class Procedures:
         """
         Command a procedure, from the state of a stamp on if there is one, and wait for it.
 
-        Raises ExperimentError if it is refused.
+        Raises ExperimentError if it is refused, MachineError if nobody answers.
         """
         assert runway is not None
         counts, refused = self._monitor.counts, ['']
@@ -93,9 +94,11 @@ class Procedures:
         self._monitor.wait_for(
             lambda: counts[TARGET] > before or refused[0], _ANSWERED_WITHIN)
         if counts[TARGET] == before:
-            raise ExperimentError(refused[0] or f'autopilot_node does not respond to {name}')
+            if refused[0]:
+                raise ExperimentError(refused[0])
+            raise MachineError(f'autopilot_node does not respond to {name}')
 
 
 def _check(is_offered: bool, name: str) -> None:
     if not is_offered:
-        raise ExperimentError(f'autopilot_node does not offer {name}')
+        raise MachineError(f'autopilot_node does not offer {name}')

@@ -27,7 +27,8 @@ from typing import TextIO
 
 from ament_index_python.packages import get_package_prefix
 
-from xplane_bridge.common.supervised import PATIENCE, Supervised
+from xplane_bridge.common.machine import is_told_in, MachineError
+from xplane_bridge.common.supervised import HUNG, PATIENCE, Supervised
 
 _PACKAGE = 'xplane_bridge'
 # Fields of /proc/PID/stat behind the name: the process group, and time in user and kernel mode.
@@ -39,6 +40,8 @@ _PATIENCE = 4.7
 _LEAST_PATIENCE = 1.0
 # A recorder's last lines are copied after its end.
 _COPYING = 1.0
+# Of the log, in which a process says why it ends (bytes).
+_LOG_END = 65536
 # What has been published must be in its file before the publishers end. On a busy machine that
 # takes longer than the 0.3 s in which nothing more comes: record allows itself some 19 s, and has
 # to complete the file then.
@@ -79,11 +82,11 @@ class Announced:
             self._is_known.set()
 
     def wait(self, timeout: float = 20.0) -> str:
-        """Return its first line; RuntimeError if it ends without one, or hangs."""
+        """Return its first line; MachineError if it ends without one, or hangs."""
         if not self._is_known.wait(timeout):
             self.process.end(0.0)
         if not self.line or self.process.poll() not in (None, 0):
-            raise RuntimeError(f'{self.name} did not start: {self.line or "it printed nothing"}')
+            raise MachineError(f'{self.name} did not start: {self.line or "it printed nothing"}')
         return self.line
 
 
@@ -203,6 +206,24 @@ class Processes:
                 reason = self.said(name)[-1:] or [line or f'see {self._log_path}']
                 return f'{name} ended with code {code}: {reason[0]}'
         return None
+
+    def has_given_up(self) -> bool:
+        """
+        Return whether one that should be running has ended by itself, for a reason of its own.
+
+        So simulator_node does if its aircraft cannot be trimmed. Not so one that was killed, one
+        whose log tells of a fault of this machine, and a recorder.
+        """
+        for _, process in self._running:
+            if (code := process.poll()) is not None:
+                return 0 <= code < HUNG and not self._patience[process] and (
+                    not is_told_in(self._log_end()))
+        return False
+
+    def _log_end(self) -> str:
+        with open(self._log_path, 'rb') as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - _LOG_END))
+            return log.read().decode(errors='replace')
 
     def cpu_seconds(self) -> dict[str, float]:
         """

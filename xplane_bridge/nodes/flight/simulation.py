@@ -33,6 +33,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from xplane_bridge.common.data import folder
+from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.conversions.topics import VEHICLE
@@ -259,8 +260,8 @@ def _wait_until_open(processes: Processes) -> None:
     deadline = time.monotonic() + _START_TIMEOUT
     while not processes.said('simulator_node'):
         if failed := processes.failed():
-            raise ExperimentError(failed)
+            raise (ExperimentError if processes.has_given_up() else MachineError)(failed)
         if time.monotonic() > deadline:
-            raise ExperimentError(
+            raise MachineError(
                 f'simulator_node has not opened its ports within {_START_TIMEOUT:.0f} s')
         time.sleep(_TICK)

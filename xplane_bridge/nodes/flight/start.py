@@ -116,7 +116,7 @@ def _wait(vehicle: Vehicle, initial: Mapping[str, Any]) -> None:
     deadline = time.monotonic() + _LOADED_WITHIN
     while not monitor.wait_for(lambda: _is_there(vehicle, initial), _TICK):
         if vehicle.has_failed():
-            raise ExperimentError(vehicle.why())
+            raise vehicle.lost(vehicle.why())
         if time.monotonic() > deadline:
             raise ExperimentError(
                 f'X-Plane accepted initial, but {_LOADED_WITHIN:.0f} s later its altitude is '

@@ -24,6 +24,7 @@ import time
 
 from rclpy.node import Node, NodeNameNonExistentError
 
+from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.supervised import Supervised
 from xplane_bridge.common.text import printable
 from xplane_bridge.flights.analysis.quantities import ORDERED
@@ -51,7 +52,7 @@ class Ends:
     published: frozenset[str] = frozenset()
 
 
-class NotReadyError(ExperimentError):
+class NotReadyError(MachineError):
     """A controller without what it needs to be flown; ``ends`` is None if it has no node."""
 
     def __init__(self, text: str, ends: Ends | None) -> None:
@@ -96,7 +97,7 @@ def wait_for(
     Wait until the controller can be flown; for ever, if it is started elsewhere.
 
     It subscribes to its target, or without ``targets`` publishes commands. Raises ExperimentError
-    if it ends instead; NotReadyError if it does neither in time, or within ``patience`` (s) of its
+    if it ends instead, NotReadyError if it does neither in time, or within ``patience`` (s) of its
     node's appearance.
     """
     topic = f'{namespace}/{ORDERED if targets else COMMAND}'

@@ -33,6 +33,7 @@ from rclpy.time import Time
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_srvs.srv import SetBool
 
+from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.supervised import Supervised
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.runway.charted import ChartedRunway
@@ -78,7 +79,8 @@ class Vehicle:
     """
     A vehicle below a namespace, with a bridge, an autopilot and perhaps simulator_node.
 
-    Failures raise ExperimentError. simulator_node may be below another namespace, ``simulator``.
+    Failures raise ExperimentError, those of this machine MachineError. simulator_node may be
+    below another namespace, ``simulator``.
     """
 
     command_topic = 'command/controls'
@@ -128,11 +130,11 @@ class Vehicle:
             lambda: all(counts[topic] for topic in _NEEDED) and self._is_measured(), _TICK
         ):
             if failed := self._processes.failed():
-                raise ExperimentError(failed)
+                raise self.lost(failed)
             if time.monotonic() < deadline:
                 continue
             missing = [name for name in _NEEDED if not counts[name]] or ['imu/data of the sensors']
-            raise ExperimentError(
+            raise self.lost(
                 f'no message on {", ".join(missing)} within {_START_TIMEOUT:.0f} s; {self.why()}')
         self._wait_for_controller()
         with self.monitor.arrived:
@@ -145,7 +147,7 @@ class Vehicle:
 
     def _wait_for_controller(self) -> None:
         if not self._engage.wait_for_service(_START_TIMEOUT):
-            raise ExperimentError(
+            raise self.lost(
                 self._processes.failed() or 'the autopilot offers no service autopilot/engage')
 
     def _is_measured(self) -> bool:
@@ -161,20 +163,20 @@ class Vehicle:
                     for info in self._node.get_subscriptions_info_by_topic(topic)),
                 _START_TIMEOUT,
             ):
-                raise ExperimentError(f'the recorder has not subscribed to {topic}; {self.why()}')
+                raise MachineError(f'the recorder has not subscribed to {topic}; {self.why()}')
         # Having subscribed does not mean that it receives yet. Our recorder logs when it does.
         heard = {f'recording {self.monitor.full_name(topic)}' for topic in arrived}
         if self._processes.runs('record') and not self.monitor.wait_for(
             lambda: heard <= set(self._processes.said('record')), _START_TIMEOUT
         ):
-            raise ExperimentError(f'the recorder does not receive all of {", ".join(arrived)}')
+            raise MachineError(f'the recorder does not receive all of {", ".join(arrived)}')
 
     def _wait_for_listeners(self, needs_simulator: bool) -> None:
         """Wait until subscribers receive the experiment's topics, and services respond."""
         for publisher in (self._controls, self._targets):
             topic, count = publisher.topic_name, publisher.get_subscription_count
             if not self.monitor.wait_for(count, _START_TIMEOUT):
-                raise ExperimentError(f'no subscriber on {topic}; {self.why()}')
+                raise self.lost(f'no subscriber on {topic}; {self.why()}')
             self.monitor.wait_for(
                 lambda topic=topic, count=count: count() >= self._node.count_subscribers(topic),
                 LONGEST_SILENCE)
@@ -189,7 +191,7 @@ class Vehicle:
     def _prepare_controller(self) -> None:
         self._paths = self._node.create_publisher(Path, f'{self._namespace}/path', 1)
         if not self.monitor.wait_for(self._paths.get_subscription_count, _START_TIMEOUT):
-            raise ExperimentError(f'no subscriber on {self._paths.topic_name}; {self.why()}')
+            raise self.lost(f'no subscriber on {self._paths.topic_name}; {self.why()}')
         self.call(
             self._engage, SetBool.Request(data=False), 'autopilot/engage', _FIRST_PATIENCE)
         if self.lockstep:
@@ -199,7 +201,7 @@ class Vehicle:
         """Check that nothing else publishes as this vehicle."""
         others = self._node.count_publishers(f'{self._namespace}/imu/data') - 1
         if others > 0:
-            raise ExperimentError(
+            raise MachineError(
                 f'{self._namespace}/imu/data has {others} more publisher{"s" * (others > 1)}, '
                 'perhaps of another experiment; give this one its own --namespace or '
                 'ROS_DOMAIN_ID')
@@ -211,6 +213,10 @@ class Vehicle:
             peers = [f'{name}: {text}' for name, text in self.monitor.diagnostics.items()
                      if name.startswith(f'{self._namespace}/') and name.endswith(': peer')]
         return failed or '; '.join(peers) or 'see the log'
+
+    def lost(self, why: str) -> OSError | ExperimentError:
+        """Return the error of what does not come: of this machine, unless a process gave up."""
+        return ExperimentError(why) if self._processes.has_given_up() else MachineError(why)
 
     def has_failed(self) -> bool:
         """Return whether one of the processes has failed; why() says which."""
@@ -255,7 +261,7 @@ class Vehicle:
         if on and not self.monitor.wait_for(
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
         ):
-            raise ExperimentError('the autopilot does not report its target')
+            raise self.lost('the autopilot does not report its target')
 
     def heard_by_others(self, topics: Collection[str]) -> set[str]:
         """Return those topics that not only an experiment subscribes to."""
@@ -309,7 +315,7 @@ class Vehicle:
         if self.lockstep and not self.monitor.wait_for(
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
         ):
-            raise ExperimentError('the autopilot does not accept its target')
+            raise self.lost('the autopilot does not accept its target')
 
     def follow(self, path: PathFollower) -> str:
         """Let the autopilot follow a path, at the altitude that it holds."""
@@ -396,7 +402,7 @@ class Vehicle:
     ) -> Any:
         """Return the response to a request that may be sent twice."""
         if not client.wait_for_service(_ANSWER_TIMEOUT):
-            raise ExperimentError(self._processes.failed() or f'{what} is not offered')
+            raise self.lost(self._processes.failed() or f'{what} is not offered')
         answered = threading.Event()
         futures = []
         deadline = time.monotonic() + within
@@ -406,6 +412,6 @@ class Vehicle:
             if answered.wait(patience):
                 return next(future.result() for future in futures if future.done())
             if failed := self._processes.failed():
-                raise ExperimentError(failed)
+                raise self.lost(failed)
             patience = min(2.0 * patience, _ASK_AGAIN_AFTER)
-        raise ExperimentError(f'{what} does not respond')
+        raise self.lost(f'{what} does not respond')

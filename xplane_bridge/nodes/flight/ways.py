@@ -22,7 +22,7 @@ from typing import Protocol
 
 from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.flights.frames import Frames
-from xplane_bridge.flights.script import ExperimentError, Progress, Script
+from xplane_bridge.flights.script import Progress, Script
 from xplane_bridge.nodes.flight.actions import LawVehicle
 from xplane_bridge.nodes.flight.lockstep import Lockstep
 from xplane_bridge.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
@@ -202,9 +202,9 @@ class ByTheClock(_Scripted):
         if count != self._heard or script.silence_wanted:
             self._heard, self._heard_at = count, now
         elif now - self._heard_at > LONGEST_SILENCE:
-            raise ExperimentError(f'telemetry stopped; {vehicle.why()}')
+            raise vehicle.lost(f'telemetry stopped; {vehicle.why()}')
         if vehicle.has_failed():
-            raise ExperimentError(vehicle.why())
+            raise vehicle.lost(vehicle.why())
         vehicle.check_controller()
         self._act(now)
         # Once for each state, and where they come slowly in between.
