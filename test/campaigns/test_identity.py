@@ -14,6 +14,7 @@
 
 """A campaign's folder notices that what its flights depend on has changed."""
 
+import os
 from pathlib import Path
 import re
 import shutil
@@ -26,6 +27,7 @@ pytest.importorskip('pyarrow', reason='campaigns need pyarrow')
 
 from xplane_bridge.campaigns import fly as flights
 from xplane_bridge.campaigns.engines import worker as pilot
+from xplane_bridge.campaigns.engines.local import EngineError
 from xplane_bridge.campaigns.plan import plan as plans
 from xplane_bridge.campaigns.plan.plan import PlanError
 from xplane_bridge.campaigns.table.folder import Folder
@@ -167,7 +169,74 @@ def test_a_worker_of_a_cluster_is_sent_what_a_policy_imports(study, tmp_path):
         'own_laws/__init__.py', 'own_laws/law.py', 'own_laws/trim.py', 'policy.py', 'weights.txt']
     there = tmp_path / 'worker'
     there.mkdir()
-    sent = pilot._unpacked(task, files, there)
+    sent, own = pilot._unpacked(task, files, there)
     path = Path(sent.flown_by.removeprefix('policy:').removesuffix(':policy'))
-    assert path.is_relative_to(there)
+    assert path.is_relative_to(own)
+    assert Path(own).is_relative_to(there)
     assert contents.digest(contents.of_python(path)) == task.digest
+
+
+def at_home(folder):
+    """Return the policy of a folder, beside which lies a file that is not its own."""
+    (folder / 'mine').mkdir()
+    (folder / 'x').write_text('of somebody else')
+    return folder / 'mine' / 'law.py'
+
+
+@pytest.mark.parametrize(('text', 'made', 'sentence'), [
+    ('/etc/passwd', None, "line 3, names '/etc/passwd', which does not go with the policy"),
+    ('../x', None, "line 3, names '../x', which does not go with the policy"),
+    ('w.npz', lambda path: path.symlink_to('/etc/passwd'),
+     'line 3, leads to w.npz, a link to /etc/passwd: put a copy'),
+    ('w/x', lambda path: path.parent.symlink_to('..'), 'line 3, leads to w/x, a link to '),
+    ('w.npz', os.mkfifo, "line 3, names 'w.npz', which is no regular file"),
+    ('pipe.py', os.mkfifo, "line 3, names 'pipe.py', which is no regular file")])
+def test_a_policy_takes_along_only_what_lies_below_its_folder(tmp_path, text, made, sentence):
+    law = at_home(tmp_path)
+    if made:
+        made(law.parent / text)
+    law.write_text(f'def law(observation):\n    """Fly."""\n    return {text!r}\n')
+    with pytest.raises(EngineError, match=re.escape(f'{law}, {sentence}')):
+        pilot.take_along(f'policy:{law}:law')
+
+
+def test_no_name_leads_a_worker_out_of_its_folder(study, tmp_path):
+    task = plans.load(str(study / 'core.yaml')).task(0)
+    there = tmp_path / 'worker'
+    there.mkdir()
+    for name in ('/etc/new', '../new', 'a/../../new'):
+        with pytest.raises(OSError, match='is no name of a file below a folder'):
+            pilot._unpacked(task, {name: b''}, there)
+    (tmp_path / 'elsewhere').mkdir()
+    sent, own = pilot._unpacked(task, {'law.py': b'1', 'a/b.txt': b'2'}, there)
+    shutil.rmtree(f'{own}/a')
+    Path(own, 'a').symlink_to(tmp_path / 'elsewhere')
+    with pytest.raises(OSError, match='/a is a link'):
+        pilot._unpacked(task, {'law.py': b'1', 'a/b.txt': b'2'}, there)
+    assert not [*(tmp_path / 'elsewhere').iterdir()]
+
+
+def test_a_worker_has_the_files_that_it_is_sent_whatever_was_there(study, tmp_path):
+    task = plans.load(str(study / 'core.yaml')).task(0)
+    there = tmp_path / 'worker'
+    there.mkdir()
+    sent, own = pilot._unpacked(task, {'law.py': b'1', 'w.txt': b'old'}, there)
+    mine = tmp_path / 'mine.txt'
+    mine.write_text('kept')
+    Path(own, 'law.py').write_bytes(b'changed since')
+    Path(own, 'w.txt').unlink()
+    Path(own, 'w.txt').symlink_to(mine)
+    assert pilot._unpacked(task, {'law.py': b'1', 'w.txt': b'old'}, there) == (sent, own)
+    assert Path(own, 'law.py').read_bytes() == b'1'
+    assert Path(own, 'w.txt').read_bytes() == b'old'
+    assert mine.read_text() == 'kept'
+    # Of the next campaign: it has a folder, and a process, of its own.
+    _, other = pilot._unpacked(task, {'law.py': b'1', 'w.txt': b'new'}, there)
+    assert other != own
+    assert Path(own, 'w.txt').read_bytes() == b'old'
+    first = pilot._doer(flights.fly, own)
+    assert pilot._doer(flights.fly) is pilot._doer(flights.fly, own) is first
+    second = pilot._doer(flights.fly, other)
+    assert second is not first
+    second.end()
+    del pilot._threads.doer

@@ -152,7 +152,11 @@ def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> 
     def engine() -> Engine:
         if not cluster:
             return Local(min(workers, len(plan) - folder.done), fly)
+        from xplane_bridge.campaigns.engines import worker
         from xplane_bridge.campaigns.engines.cluster import Cluster
+        # Said before the first flight, not at the first of that policy.
+        for controller in plan.controllers:
+            worker.take_along(controller.flown)
         return Cluster(cluster, fly)
 
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -23,50 +23,52 @@ need be shared: a policy's files come with its flight, and what that leaves goes
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 import hashlib
 import multiprocessing
+import os
 from pathlib import Path
 from queue import SimpleQueue
 import tempfile
 import threading
 from typing import Any
 
-from xplane_bridge.campaigns.engines.local import Do, Job, Local
+from xplane_bridge.campaigns.engines.local import Do, EngineError, Job, Local
 from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.table.rows import Row
-from xplane_bridge.common.data import folder
-from xplane_bridge.control.policy.load import files_of
+from xplane_bridge.common import plain_files
+from xplane_bridge.common.machine import MachineError
+from xplane_bridge.control.policy.load import taken_along
 
 Files = dict[str, bytes]
 """Contents of files by name."""
+
+# Of a policy's files (bytes).
+_LARGEST = 256 << 20
 
 _threads = threading.local()
 
 
 def packed(task: Job) -> tuple[Job, Files]:
-    """Return a job with the files that it needs: a flight, as far as it names them."""
-    path = _policy_file(task) if isinstance(task, Task) else None
-    if path is None or not isinstance(task, Task):
-        return task, {}
-    needed = files_of(task.flown_by.removeprefix(POLICY))
-    # What lies elsewhere the worker has to have itself; its flight says if it has another one.
-    return task, {
-        path.name: path.read_bytes(),
-        **{name: file.read_bytes() for name, file in needed.items()
-           if file == path.parent / name}}
+    """
+    Return a job with the files that it needs: of a flight, those below its policy's folder.
+
+    Raises EngineError, with a sentence, if the policy needs others.
+    """
+    return task, take_along(task.flown_by) if isinstance(task, Task) else {}
 
 
-def _policy_file(task: Task) -> Path | None:
-    """Return the file of a flight's policy, if it is one."""
-    if not task.flown_by.startswith(POLICY):
-        return None
-    name, _, _ = task.flown_by.removeprefix(POLICY).partition(':')
-    for path in (Path(name).expanduser(), folder('policies') / f'{name}.onnx'):
-        if path.is_file():
-            return path.absolute()
-    return None
+def take_along(flown_by: str) -> Files:
+    """Return what goes with whoever flies to another machine; EngineError with a sentence."""
+    if not flown_by.startswith(POLICY):
+        return {}
+    try:
+        return {name: plain_files.read(path, _LARGEST) for name, path in taken_along(
+            flown_by.removeprefix(POLICY)).items()}
+    except (OSError, ValueError) as error:
+        raise EngineError(str(error)) from None
 
 
 def done(do: Do, task: Job, files: Mapping[str, bytes]) -> tuple[Row, Files]:
@@ -77,30 +79,51 @@ def done(do: Do, task: Job, files: Mapping[str, bytes]) -> tuple[Row, Files]:
     local = Path(get_worker().local_directory)
     with tempfile.TemporaryDirectory(dir=local) as scratch:
         left = Path(scratch) / 'left'
-        here = replace(_unpacked(task, files, local), folder=str(left) if task.folder else '')
-        row = _doer(do).do(here)
-        found = {path.name: path.read_bytes() for path in left.glob('*') if path.is_file()}
+        unpacked, own = _unpacked(task, files, local)
+        here = replace(unpacked, folder=str(left) if task.folder else '')
+        row = _doer(do, own).do(here)
+        found = {path.name: path.read_bytes() for path in left.glob('*')
+                 if path.is_file() and not path.is_symlink()}
     return row, found
 
 
-def _unpacked(task: Task, files: Mapping[str, bytes], folder: Path) -> Task:
-    """Return a task that finds its policy's files on this machine; the first is its own."""
+def _unpacked(task: Task, files: Mapping[str, bytes], folder: Path) -> tuple[Task, str]:
+    """
+    Return a task that finds its policy's files on this machine, and their folder, '' for none.
+
+    That is named by their digest, so that another policy has another one.
+    """
     if not files:
-        return task
+        return task, ''
     own = folder / hashlib.sha256(b''.join(
         hashlib.sha256(part).digest() for name, content in sorted(files.items())
-        for part in (name.encode(), content))).hexdigest()[:16]
+        for part in (name.encode(), content))).hexdigest()
     for name, content in files.items():
-        path = own / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            # Another thread may do the same.
-            part = path.with_name(f'{path.name}.{threading.get_ident()}')
-            part.write_bytes(content)
-            part.replace(path)
-    _, _, attribute = task.flown_by.removeprefix(POLICY).partition(':')
-    return replace(task, flown_by=POLICY + str(own / next(iter(files))) + (
-        attribute and f':{attribute}'))
+        _place(own, name, content)
+    _, _, attribute = task.flown_by.removeprefix(POLICY).rpartition(':')
+    first = own / next(iter(files))
+    return replace(task, flown_by=f'{POLICY}{first}' + (
+        f':{attribute}' if first.suffix == '.py' else '')), str(own)
+
+
+def _place(own: Path, name: str, content: bytes) -> None:
+    """Have a file below a folder, whatever is there; MachineError where that leads out of it."""
+    path, parts = own / name, Path(name).parts
+    if Path(name).is_absolute() or '..' in parts:
+        raise MachineError(f'{name!r} is no name of a file below a folder')
+    for depth in range(len(parts)):
+        folder = own.joinpath(*parts[:depth])
+        if folder.is_symlink():
+            raise MachineError(f'{folder} is a link')
+        folder.mkdir(exist_ok=True)
+    with suppress(OSError, ValueError):
+        if not path.is_symlink() and plain_files.read(path, len(content)) == content:
+            return
+    # Another thread may do the same.
+    descriptor, part = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(descriptor, 'wb') as stream:
+        stream.write(content)
+    os.replace(part, path)
 
 
 class _Doer:
@@ -108,6 +131,8 @@ class _Doer:
 
     def __init__(self, do: Do) -> None:
         self.does = do
+        # The folder of the policy that it has flown, if it has.
+        self.policy = ''
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._rows: SimpleQueue[Any] = SimpleQueue()
         threading.Thread(target=self._run, daemon=True).start()
@@ -136,11 +161,16 @@ class _Doer:
             self._rows.put(error)
 
 
-def _doer(do: Do) -> _Doer:
-    """Return what does such jobs in this thread."""
+def _doer(do: Do, policy: str = '') -> _Doer:
+    """
+    Return what does such jobs in this thread, with the policy of a folder if that is named.
+
+    A process keeps the modules that a policy has imported: another one begins anew.
+    """
     doer: _Doer | None = getattr(_threads, 'doer', None)
-    if doer is None or doer.does is not do:
+    if doer is None or doer.does is not do or policy and doer.policy not in ('', policy):
         if doer is not None:
             doer.end()
         doer = _threads.doer = _Doer(do)
+    doer.policy = policy or doer.policy
     return doer

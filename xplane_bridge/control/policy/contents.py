@@ -31,7 +31,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 import mmap
 from pathlib import Path
 import sys
+from typing import NamedTuple
 
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.data import is_installed
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -57,7 +59,7 @@ def digest(files: Mapping[str, Path]) -> str:
 def _hashed(path: Path) -> str:
     found = hashlib.sha256()
     try:
-        with path.open('rb') as stream:
+        with plain_files.open_regular(path) as stream:
             while chunk := stream.read(_CHUNK):
                 found.update(chunk)
     except OSError as error:
@@ -81,11 +83,47 @@ def of_module(name: str) -> Files:
     return _Search(Path(spec.origin).absolute(), name).files
 
 
-class _Search:
-    """All files that a first one leads to."""
+def python_taken_along(path: Path) -> Files:
+    """
+    Return a Python file, and those below its folder that it leads to: what goes with it elsewhere.
 
-    def __init__(self, first: Path, module: str) -> None:
+    Modules from another folder the other machine has to have itself. Raises ValueError, with file
+    and line, for a text that names a file of another folder, a link to one, and what is no regular
+    file.
+    """
+    search = _Search(path.absolute(), '', irregular=True)
+    folder = path.absolute().parent
+    for lead in search.leads:
+        below = lead.path.is_relative_to(folder)
+        if lead.text and (not below or Path(lead.text).is_absolute()
+                          or '..' in Path(lead.text).parts):
+            raise ValueError(
+                f'{lead.where} names {lead.text!r}, which does not go with the policy to another '
+                "machine: put it into the policy's folder, and name it relative to that")
+        if below and not lead.path.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(
+                f'{lead.where} leads to {lead.path.relative_to(folder)}, a link to '
+                f"{lead.path.resolve()}: put a copy into the policy's folder")
+        if not lead.path.is_file():
+            raise ValueError(f'{lead.where} names {lead.text!r}, which is no regular file')
+    return {name: found for name, found in search.files.items() if found.is_relative_to(folder)}
+
+
+class _Lead(NamedTuple):
+    """A file that is imported, or named by a ``text``, and where: file and line."""
+
+    path: Path
+    where: str
+    text: str
+
+
+class _Search:
+    """All files that a first one leads to; with ``irregular``, FIFOs and their like too."""
+
+    def __init__(self, first: Path, module: str, irregular: bool = False) -> None:
         self.files: Files = {}
+        self.leads: list[_Lead] = []
+        self._irregular = irregular
         self._folder = first.parent
         # The package that is looked at is not left out because it is installed.
         self._own = module.partition('.')[0]
@@ -107,20 +145,25 @@ class _Search:
     def _of_source(self, path: Path, name: str) -> Iterator[tuple[Path, str]]:
         """Yield what a file imports and names; of one that is no Python, nothing."""
         try:
-            with path.open('rb') as stream:
+            with plain_files.open_regular(path) as stream:
                 source = stream.read(_LONGEST_SOURCE + 1)
             tree = ast.parse(source if len(source) <= _LONGEST_SOURCE else b'')
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             return
         package = name if path.name == '__init__.py' else name.rpartition('.')[0]
         for node in ast.walk(tree):
+            text = ''
             if isinstance(node, ast.Import):
-                for alias in node.names:
-                    yield from self._modules(alias.name)
+                found = [one for alias in node.names for one in self._modules(alias.name)]
             elif isinstance(node, ast.ImportFrom):
-                yield from self._imported_from(node, package)
+                found = [*self._imported_from(node, package)]
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield from self._named(node.value)
+                text = node.value
+                found = [*self._named(text)]
+            else:
+                continue
+            self.leads += [_Lead(one, f'{path}, line {node.lineno},', text) for one, _ in found]
+            yield from found
 
     def _imported_from(self, node: ast.ImportFrom, package: str) -> Iterator[tuple[Path, str]]:
         parts = package.split('.') if package else []
@@ -156,6 +199,10 @@ class _Search:
             return
         for path in (self._folder / text, Path(text).absolute()):
             try:
+                if self._irregular and path.exists() and not path.is_dir() and (
+                        not path.is_file() and path.is_relative_to(self._folder)):
+                    yield path, text
+                    return
                 if path.is_file() and self._is_own(path, ''):
                     yield path, text
                     return

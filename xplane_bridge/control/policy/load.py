@@ -165,6 +165,32 @@ def files_of(reference: str) -> Files:
         raise ValueError(f'policy {reference}: {error}') from error
 
 
+def taken_along(reference: str) -> Files:
+    """
+    Return the files that go with a policy to another machine, its own first: none of a module.
+
+    They lie below its folder, by their names there. Raises ValueError, with a sentence, for one
+    that needs others, and if there is no such policy.
+    """
+    module, colon, _ = reference.rpartition(':')
+    try:
+        if reference.endswith(ONNX) or not colon:
+            path = _onnx_file(reference)
+            found = contents.of_onnx(path)
+            for name in found:
+                if Path(name).is_absolute() or '..' in Path(name).parts:
+                    raise ValueError(
+                        f'{path} has data in {name!r}: expected a name below its folder')
+            return found
+        if not module.endswith(PYTHON):
+            return {}
+        path = Path(module).expanduser()
+        _check_is_file(path)
+        return contents.python_taken_along(path)
+    except ValueError as error:
+        raise ValueError(f'policy {reference}: {error}') from error
+
+
 def _files_of(reference: str) -> Files:
     module, colon, attribute = reference.rpartition(':')
     if reference.endswith(ONNX) or not colon:
