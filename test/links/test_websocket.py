@@ -79,6 +79,14 @@ def test_a_message_that_is_too_long_or_not_text_ends_it():
     client.receive(server.take())
     assert client.ended == 'closed with code 1009'
     client, server = ends()
+    # Empty fragments of a text, masked with zeros: the first, then as many as one likes.
+    server.receive(b'\x01\x80\0\0\0\0')
+    for _ in range(99):
+        server.receive(b'\x00\x80\0\0\0\0' * 100)
+    assert (server.ended, server._parts) == ('', [])
+    server.receive(b'\x00\x80\0\0\0\0' * 100)
+    assert server.ended == 'a message has more than 10000 fragments'
+    client, server = ends()
     # A binary message, masked with zeros.
     server.receive(b'\x82\x81\0\0\0\0a')
     assert server.ended == 'a message that is not text'
@@ -237,10 +245,13 @@ def test_a_silent_peer_is_pinged_and_one_that_reads_nothing_is_left(monkeypatch)
         client.receive(there.recv(100))
         # It was pinged, and would have answered.
         assert client.take()[:1] == b'\x8a'
-    here, there = socket.socketpair()
-    with here, there:
-        line = TextLine(lambda text: None)
-        for _ in range(websocket._MOST_UNSENT + 1):
-            line.say('x')
-        line.carry(here, ends()[1])
-        assert line.ended == '256 messages were not taken'
+    for texts, size, most in ((300, 1, '256 messages'), (100, 1 << 17, '8388608 characters')):
+        here, there = socket.socketpair()
+        with here, there:
+            line = TextLine(lambda text: None)
+            for _ in range(texts):
+                line.say('x' * size)
+            # What is said after the end is not kept.
+            assert not line._unsent
+            line.carry(here, ends()[1])
+            assert line.ended == f'{most} were not taken'

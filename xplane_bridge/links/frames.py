@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 LARGEST_MESSAGE = 1 << 20
 """Bytes of a message, by default."""
 
+_MOST_FRAGMENTS = 10_000
+"""Of a message: an empty one makes it no longer, and there may be any number of them."""
+
 # Codes of RFC 6455, section 7.4.1.
 _NORMAL, _BROKEN, _NOT_TEXT, _TOO_BIG = 1000, 1002, 1003, 1009
 _REFUSED = b'HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
@@ -70,7 +73,7 @@ class Frames:
             wsproto.ConnectionType.CLIENT if is_client else wsproto.ConnectionType.SERVER)
         self._largest = largest
         self._parts: list[str] = []
-        self._length = 0
+        self._length = self._fragments = 0
         self._out = b''
 
     @classmethod
@@ -146,6 +149,7 @@ class Frames:
         elif isinstance(event, events.RejectConnection):
             self.ended = f'refused with HTTP status {event.status_code}'
         elif isinstance(event, events.TextMessage):
+            self._fragments += event.frame_finished
             return self._joined(event.data, event.message_finished)
         elif isinstance(event, events.BytesMessage):
             self._end('a message that is not text', _NOT_TEXT)
@@ -162,11 +166,15 @@ class Frames:
         if self._length > self._largest:
             self._end(f'a message is longer than {self._largest} characters', _TOO_BIG)
             return ''
-        self._parts.append(text)
+        if self._fragments > _MOST_FRAGMENTS:
+            self._end(f'a message has more than {_MOST_FRAGMENTS} fragments', _TOO_BIG)
+            return ''
+        if text:
+            self._parts.append(text)
         if not is_finished:
             return ''
         whole = ''.join(self._parts)
-        self._parts, self._length = [], 0
+        self._parts, self._length, self._fragments = [], 0, 0
         return whole
 
     def _end(self, why: str, code: int) -> None:

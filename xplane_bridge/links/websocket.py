@@ -17,9 +17,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 import os
-from queue import Empty, SimpleQueue
 import select
 import socket
 import threading
@@ -32,8 +32,8 @@ from xplane_bridge.links.http import UnansweredError
 from xplane_bridge.links.udp import LinkError
 
 _BLOCK = 65536
-_MOST_UNSENT = 256
-"""Texts that the peer has not taken: then the connection is closed."""
+_MOST_UNSENT, _LARGEST_UNSENT = 256, 8 << 20
+"""Texts, and their characters, that the peer has not taken: then the connection is closed."""
 
 _SENT_WITHIN = 5.0
 _SILENCE = 20.0
@@ -61,15 +61,24 @@ class TextLine:
         self._may_read = may_read
         self._changed = changed
         self._ending = ''
-        self._unsent: SimpleQueue[str] = SimpleQueue()
+        self._unsent: deque[str] = deque()
+        self._unsent_size = 0
+        self._lock = threading.Lock()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         weakref.finalize(self, os.close, self._wake)
 
     def say(self, text: str) -> None:
-        """Send a text; a peer that takes none any more is left."""
-        self._unsent.put(text)
-        if self._unsent.qsize() > _MOST_UNSENT:
-            self.end(f'{_MOST_UNSENT} messages were not taken')
+        """Send a text, unless it is ending; a peer that takes none any more is left."""
+        with self._lock:
+            if self._ending or self.ended:
+                return
+            self._unsent.append(text)
+            self._unsent_size += len(text)
+            most = f'{_MOST_UNSENT} messages' if len(self._unsent) > _MOST_UNSENT else (
+                f'{_LARGEST_UNSENT} characters' if self._unsent_size > _LARGEST_UNSENT else '')
+            if most:
+                self._unsent.clear()
+                self._ending = f'{most} were not taken'
         os.eventfd_write(self._wake, 1)
 
     def end(self, why: str = 'closed here') -> None:
@@ -114,11 +123,10 @@ class TextLine:
                 heard, is_asked = time.monotonic(), True
 
     def _speak(self, frames: Frames) -> None:
-        try:
-            while True:
-                frames.send(self._unsent.get_nowait())
-        except Empty:
-            pass
+        with self._lock:
+            texts, self._unsent, self._unsent_size = self._unsent, deque(), 0
+        for text in texts:
+            frames.send(text)
 
     def _wait(self, connection: socket.socket, seconds: float) -> bool:
         """Wait until there is something to say or to read; return whether to read."""

@@ -16,8 +16,10 @@
 """The simulated X-Plane's WebSocket between two frames, without a socket; and over a real one."""
 
 import asyncio
+from contextlib import ExitStack
 import http.client
 import json
+import select
 import socket
 
 import pytest
@@ -29,6 +31,7 @@ from hypothesis import strategies as st
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.common import optional
+from xplane_bridge.simulators import http as bounds
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.server import running
 from xplane_bridge.simulators.world import World
@@ -228,6 +231,51 @@ def test_a_burst_is_answered_a_stranger_is_refused_and_a_restart_ends_all():
             server.switch_off()
             hear(lambda: frames.ended)
             assert frames.ended == 'closed with code 1000'
+
+
+def test_pages_of_other_computers_are_refused():
+    web = WebServer(('127.0.0.1', 0))
+    with running(XplaneUdpFrontend(UdpEndpoint(), sender=UdpEndpoint(), web=web)):
+        for origins, status in (
+                ([], 200), (['http://localhost:3000'], 200), (['https://127.0.0.1'], 200),
+                (['file://'], 200), (['https://example.org'], 403), (['null'], 403),
+                (['http://localhost.example.org'], 403),
+                (['http://localhost', 'https://example.org'], 403)):
+            asking = http.client.HTTPConnection(*web.address, timeout=DEADLINE)
+            asking.putrequest('GET', '/api/capabilities')
+            for origin in origins:
+                asking.putheader('Origin', origin)
+            asking.endheaders()
+            assert asking.getresponse().status == status, origins
+            asking.close()
+
+
+def test_who_is_slow_makes_room_when_all_places_are_taken(monkeypatch):
+    web = WebServer(('127.0.0.1', 0))
+    with running(XplaneUdpFrontend(UdpEndpoint(), sender=UdpEndpoint(), web=web)), \
+            ExitStack() as open_ones:
+        slow = [open_ones.enter_context(socket.create_connection(web.address, DEADLINE))
+                for _ in range(bounds.MOST_CONNECTIONS)]
+        for connection in slow:
+            connection.sendall(b'G')
+
+        def status():
+            asking = http.client.HTTPConnection(*web.address, timeout=DEADLINE)
+            try:
+                asking.request('GET', '/api/capabilities')
+                return asking.getresponse().status
+            except OSError:
+                return 0
+            finally:
+                asking.close()
+
+        monkeypatch.setattr(bounds, '_SLOW', DEADLINE)
+        assert status() == 0
+        monkeypatch.setattr(bounds, '_SLOW', 0.0)
+        assert status() == 200
+        # One of them, that with the oldest request.
+        ended, _, _ = select.select(slow, [], [], DEADLINE)
+        assert [connection.recv(1) for connection in ended] == [b'']
 
 
 def test_another_implementation_of_websockets_understands_it():

@@ -183,6 +183,7 @@ class _Handler(BoundedHandler, BaseHTTPRequestHandler):
         if not frames.is_open:
             self.wfile.write(frames.take())
         elif (line := web.join(self.path)) is not None:
+            self.server.stays(self.connection)
             line.converse(self.connection, frames)
         else:
             self._answer(b'')
