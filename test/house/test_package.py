@@ -16,6 +16,7 @@
 """The files that describe the package agree, and list what it needs."""
 
 from configparser import ConfigParser
+from importlib.metadata import metadata, PackageNotFoundError
 from pathlib import Path
 import re
 import runpy
@@ -229,3 +230,43 @@ def test_messages_are_found_in_the_folder_of_the_checkout(tmp_path):
         assert (Path(source).parents[1] == ROOT / 'xplane_bridge') == (folder == ROOT)
         assert built == messages.__file__
         assert int(found) == parts
+
+
+def test_what_runs_for_a_change_is_pinned_bounded_and_runs_once():
+    for file in (ROOT / '.github' / 'workflows').glob('*.yml'):
+        workflow = yaml.safe_load(file.read_text())
+        # YAML 1.1 reads the key "on" as true.
+        assert workflow[True]['push']['branches'] == ['main']
+        for job in workflow['jobs'].values():
+            assert 0 < job['timeout-minutes'] <= 120
+            for step in job['steps']:
+                assert re.fullmatch(r'[\w./-]+@[0-9a-f]{40}', step.get('uses', f'a@{"0" * 40}'))
+
+
+# As the metadata of a package says it, if not in the words of the page.
+SAID_AS = {'LGPL-2.1-or-later': 'LGPLv2+', 'LGPL-3.0-or-later': 'LGPLv3+',
+           'matplotlib (like PSF)': 'Python Software Foundation', 'BSD-3-Clause': 'BSD'}
+
+
+def licences():
+    """Return the licence of each package of the optional set, as the page has it."""
+    page = (ROOT / 'docs' / 'reference' / 'licences.md').read_text()
+    return dict(re.findall(r'^\| `([\w-]+)` \| ([^|]+?) \|', page, re.MULTILINE))
+
+
+def test_the_page_of_licences_has_each_optional_package():
+    lines = (ROOT / 'requirements' / 'optional.txt').read_text().splitlines()
+    assert [*licences()] == sorted(
+        re.match(r'[\w-]+', line)[0] for line in lines if line[0] != '#')
+
+
+@pytest.mark.parametrize(('package', 'licence'), licences().items())
+def test_a_licence_is_that_of_the_metadata(package, licence):
+    try:
+        found = metadata(package)
+    except PackageNotFoundError:
+        pytest.skip(f'{package} is not installed')
+    said = ' '.join([
+        found.get('License-Expression') or '', (found.get('License') or '').partition('\n')[0],
+        *(one for one in found.get_all('Classifier') or [] if one.startswith('License'))])
+    assert licence in said or SAID_AS.get(licence, licence) in said
