@@ -245,6 +245,20 @@ def test_more_and_more_lost_flights_end_a_campaign(plan, tmp_path, monkeypatch, 
         f'flights are kept in {tmp_path / "kept"}\n')
 
 
+def test_a_disk_that_is_full_for_rows_ends_a_campaign_and_says_what_is_kept(
+        plan, tmp_path, monkeypatch, capsys):
+    class Flies(InThisProcess):
+        def run(self, tasks, on_row):
+            on_row(next(tasks).row('passed', '', 0))
+            raise OSError(errno.ENOSPC, 'No space left on device', 'journal.jsonl')
+
+    monkeypatch.setattr(main, 'Local', lambda *_: Flies(0))
+    assert main.main([str(plan), '--output', str(tmp_path / 'kept')]) == NOT_FLOWN
+    said = capsys.readouterr().err
+    assert 'No space left on device' in said
+    assert said.endswith(f"; 1 of 12 flights are kept in {tmp_path / 'kept'}\n")
+
+
 @pytest.mark.parametrize(('raises', 'outcome'), [
     ('MemoryError', 'lost'), ('OSError(28, "full")', 'lost'), ('ImportError("torch")', 'lost'),
     ('FileNotFoundError(2, "none")', 'failed'), ('ValueError', 'failed')])
