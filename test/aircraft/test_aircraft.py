@@ -21,6 +21,8 @@ import random
 import subprocess
 import sys
 
+from hypothesis import example, given
+from hypothesis import strategies as some
 import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
@@ -32,6 +34,8 @@ from xplane_bridge.aircraft.geometry import (
     geodetic_to_ecef,
 )
 from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.aircraft.model import MOVED_SEEDS
+from xplane_bridge.common.fields import LARGEST_SEED
 
 PARKED = Initial(parked=True, heading_deg=90.0)
 
@@ -112,8 +116,9 @@ def test_impossible_initial_states_are_refused_with_a_sentence() -> None:
         Aircraft(initial=Initial(lat_deg=math.nan))
     with pytest.raises(ValueError, match='dt is'):
         Aircraft(dt=0.1)
-    with pytest.raises(ValueError, match='seed is'):
-        Aircraft(seed=-1)
+    for seed in (-1, LARGEST_SEED + 1):
+        with pytest.raises(ValueError, match=rf'seed is {seed}, must be in 0\.\.2147483645'):
+            Aircraft(seed=seed)
 
 
 def test_missing_jsbsim_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,6 +163,31 @@ def test_same_seed_and_commands_give_the_same_flight() -> None:
     first, second, other = fly(1), fly(1), fly(2)
     assert first.state == second.state
     assert abs(first.state.altitude_msl - other.state.altitude_msl) > 0.1
+
+
+def gust(seed: int) -> tuple[float, float, float]:
+    """Return the turbulence (m/s) after its first steps."""
+    aircraft = Aircraft(seed=seed)
+    aircraft.set_turbulence(15.0, 4)
+    aircraft.advance(0.1)
+    return aircraft.state.wind_north, aircraft.state.wind_east, aircraft.state.wind_down
+
+
+def test_different_seeds_give_different_turbulence() -> None:
+    numbers = {0, 1, 2, 3, *MOVED_SEEDS, *MOVED_SEEDS.values(), LARGEST_SEED}
+    seeds = sorted(number for number in numbers if number <= LARGEST_SEED)
+    gusts = {seed: gust(seed) for seed in seeds}
+    assert len({*gusts.values()}) == len(seeds) == 6
+    # Nor is one the opposite of the other: so are those of JSBSim's numbers n and 2**31 - 1 - n.
+    for seed in (1, 2, 3):
+        assert max(abs(a + b) for a, b in zip(gusts[0], gusts[seed], strict=True)) > 1e-3
+
+
+@given(seeds=some.sets(some.integers(0, LARGEST_SEED), min_size=2, max_size=9))
+@example(seeds={0, 1, *MOVED_SEEDS, LARGEST_SEED})
+def test_jsbsim_tells_all_seeds_apart(seeds: set[int]) -> None:
+    numbers = {MOVED_SEEDS.get(seed, seed) % (2**31 - 1) for seed in seeds}
+    assert len(numbers - {0}) == len(seeds)
 
 
 def test_reset_repeats_the_flight_and_clears_weather_and_faults() -> None:

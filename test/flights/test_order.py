@@ -49,7 +49,7 @@ def test_every_sentence_is_said_at_once(monkeypatch):
         '--controller-timeout: -1.0 is not above 0',
         'scenario blocked needs sensors, because of pitot_blocked at 1 s: name some, such as '
         'consumer (--sensors consumer)',
-        '--seed: -1 is not in 0..2147483647',
+        '--seed: -1 is not in 0..2147483645',
         "rounding 'xpc' belongs to core: through ROS what is measured and commanded is rounded by "
         'fdmdata',
         '--port and --web need --host; a simulator of this package takes a free port',

@@ -65,14 +65,14 @@ class Aircraft(Crashing, FlownInAir):
         Load the model and put it in its initial state.
 
         model is a name in JSBSim's aircraft folder, or in aircraft_path, laid out like it; dt the
-        step in s (with more than 0.02 landing gears are unstable); seed (0..2**31 - 1) is for the
-        turbulence; settings are JSBSim properties that it begins with; outputs opens the files and
+        step in s (with more than 0.02 landing gears are unstable); seed (0..LARGEST_SEED) is for
+        turbulence; settings are JSBSim properties to begin with; outputs opens the files and
         sockets that it names. Raises ValueError if it cannot fly, ImportError without JSBSim.
         """
         if not 0.0 < dt <= 0.02:
             raise ValueError(f'dt is {dt} s, must be above 0 and at most 0.02')
         if not 0 <= seed <= LARGEST_SEED:
-            raise ValueError(f'seed is {seed}, must be in 0..2**31 - 1')
+            raise ValueError(f'seed is {seed}, must be in 0..{LARGEST_SEED}')
         self.model, self.aircraft_path, self.outputs = model, aircraft_path, outputs
         self.dt, self.seed = dt, seed
         self.initial, self.settings = initial or Initial(), dict(settings or {})

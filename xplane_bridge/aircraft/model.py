@@ -53,6 +53,14 @@ _ENGINE_AT_REST = 1e-4
 _PASSES = 50
 _AT_REST = 1e-10
 
+MOVED_SEEDS = {0: 1_414_213_562, 1_414_213_562: 2**31 - 2}
+"""
+The number that JSBSim is given for a seed, where it is not the seed itself.
+
+Its generator (std::minstd_rand0) counts modulo 2**31 - 1 and takes 0 as 1; -n gives the opposite
+turbulence of n. So seed 0 has a number far from those that people use.
+"""
+
 
 class TrimError(Exception):
     """JSBSim found no trim."""
@@ -154,8 +162,8 @@ class Model:
             self._supply(engine, on=False)
 
     def _seed(self, seed: int) -> None:
-        self.set('simulation/randomseed', seed)
-        self.set('atmosphere/randomseed', seed)
+        for generator in ('simulation', 'atmosphere'):
+            self.set(f'{generator}/randomseed', MOVED_SEEDS.get(seed, seed))
 
     def setter(self, name: str) -> Callable[[float], object]:
         """Return a function that sets a property: eight times as fast as by name."""

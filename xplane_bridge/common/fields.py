@@ -35,8 +35,8 @@ __all__ = [
     'ScenarioError', 'si', 'text',
 ]
 
-LARGEST_SEED = 2 ** 31 - 1
-"""The largest random seed; the smallest is 0."""
+LARGEST_SEED = 2 ** 31 - 3
+"""The largest random seed; the smallest is 0. So many are told apart by JSBSim's generator."""
 
 DAY = 86_400.0
 """In seconds: nothing that is flown lasts longer."""

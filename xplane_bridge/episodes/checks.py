@@ -96,6 +96,11 @@ def checked_seed(seed: object) -> int | None:
     return int(seed)
 
 
+def drawn_seed(random: np.random.Generator) -> int:
+    """Return a seed that is drawn."""
+    return int(random.integers(2**31)) % (LARGEST_SEED + 1)
+
+
 def checked_reason(reason: object) -> str:
     """Return what a termination has returned."""
     if not isinstance(reason, str):

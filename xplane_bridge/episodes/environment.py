@@ -34,7 +34,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.optional import missing
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.control.policy.action import LEVELS
@@ -55,6 +54,7 @@ from xplane_bridge.episodes.checks import (
     checked_reward,
     checked_seed,
     checked_snapshot,
+    drawn_seed,
     refuse_fleet,
     refuse_names,
 )
@@ -173,7 +173,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         """
         seed = checked_seed(seed)
         super().reset(seed=seed)
-        flown = int(self.np_random.integers(LARGEST_SEED + 1)) if seed is None else seed
+        flown = drawn_seed(self.np_random) if seed is None else seed
         flight = self._begin(start_of(
             flown, {} if options is None else options, self._usual, self._duration))
         self._truth, self._goes_on = flight.truth(), True

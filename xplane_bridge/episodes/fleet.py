@@ -34,7 +34,6 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.optional import missing
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.control.policy.action import LEVELS
@@ -45,6 +44,7 @@ from xplane_bridge.episodes.checks import (
     checked_reason,
     checked_reward,
     checked_seed,
+    drawn_seed,
 )
 from xplane_bridge.episodes.environment import box
 from xplane_bridge.episodes.reward import EnvelopeLeft, Reward, Step, Termination, TrackingReward
@@ -162,7 +162,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         seed = checked_seed(seed)
         if seed is not None:
             self._random = np.random.default_rng(seed)
-        flown = int(self._random.integers(LARGEST_SEED + 1)) if seed is None else seed
+        flown = drawn_seed(self._random) if seed is None else seed
         given = dict(options or {})
         if unknown := [str(name) for name in given if name not in _OPTIONS]:
             warnings.warn(

@@ -176,7 +176,7 @@ class Order:
         if not self.vehicle:
             return self.seed
         drawn = hashlib.sha256(f'{self.seed} {self.vehicle}'.encode()).digest()
-        return int.from_bytes(drawn[:4], 'big') & LARGEST_SEED
+        return int.from_bytes(drawn[:4], 'big') % 2**31 % (LARGEST_SEED + 1)
 
     @property
     def sensed_by(self) -> str:
