@@ -177,11 +177,11 @@ def test_defaults_may_be_left_out_of_json(run):
      'throttle, gear, flaps, aircraft, speedbrake'),
 ])
 def test_each_bad_json_line_gives_an_error(run, line, text):
-    assert errors(run(['--encode'], line + '\n')) == [text]
+    assert errors(run(['--encode'], line + '\n', 1)) == [text]
 
 
 def test_unknown_message_is_told_what_there_is(run):
-    text, = errors(run(['--encode'], '{"message": "MOON"}'))
+    text, = errors(run(['--encode'], '{"message": "MOON"}', 1))
     assert text.startswith("message: got 'MOON', expected one of BCOM, BECN, BOAT, CHAR, COMM, ")
 
 
@@ -230,6 +230,10 @@ def test_what_a_capture_holds_besides_is_counted_and_nothing_is_an_error(capsys,
     assert said(ETHERNET[:24] + struct.pack('<IIII', 0, 0, 42, 42) + arp, 1) == (
         '', 'dissect: 1 packet, 0 datagrams of UDP; skipped: 1 ARP\n'
         'dissect: nothing of xpc in 1 packet\n')
+    out, err = said(b'zzzz\n\n474554\n', 1)
+    assert [line.startswith('{"error": ') for line in out.splitlines()] == [True, True]
+    assert err == 'dissect: nothing of xpc in 2 lines\n'
+    assert said(b'# nothing yet\n', 0) == ('', '')
     assert said(b'\x89MCAP0\r\n', 1)[1].startswith('dissect: this is a recording (MCAP), ')
     out, err = said(ETHERNET[:-6] + b'ABCD\0\0', 1)
     assert 'expected that of an XPC' in out

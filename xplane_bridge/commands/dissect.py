@@ -18,8 +18,8 @@ dissect: show the datagrams of a protocol as JSON, or encode them from JSON.
 Reads hexadecimal lines or a capture (pcap or pcapng, also gzipped) on standard input and writes
 one JSON object per line:
 ``{"message": "GETC", "aircraft": 0}``, or ``{"error": "..."}`` for data that cannot be decoded.
-What a capture holds besides UDP is counted on standard error; the exit code is 1 if nothing of it
-was decoded. With ``--expect`` it compares two captures, and says which datagram is the first that
+What a capture holds besides UDP is counted on standard error; the exit code is 1 if nothing of a
+capture, or of lines that were given, was decoded. With ``--expect`` it compares two captures, and says which datagram is the first that
 differs, and in what: it then ends with status 1.
 With ``--encode`` it reads such objects and writes hexadecimal lines. Empty lines and text after
 a ``#`` are skipped. JSON has no infinities, NaN or bytes: they are written as the strings
@@ -268,7 +268,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.expect:
         return _compare(arguments)
     stream = cast(BufferedReader, sys.stdin.buffer)
-    shown = False
+    lines = shown = 0
     try:
         if stream.peek(4).startswith(_MCAP):
             print('dissect: this is a recording (MCAP), neither a capture nor hexadecimal lines; '
@@ -278,10 +278,15 @@ def main(argv: list[str] | None = None) -> int:
         # Each line is flushed, so that it answers immediately when used interactively.
         for line in _output(arguments, stream, tally):
             print(line, flush=True)
-            shown = shown or not line.startswith(_ERROR)
+            lines, shown = lines + 1, shown + (not line.startswith(_ERROR))
     except KeyboardInterrupt:
         return 0
-    return 0 if tally is None else _account(arguments.protocol, tally, shown)
+    if tally is not None:
+        return _account(arguments.protocol, tally, bool(shown))
+    if lines and not shown:
+        print(f'dissect: nothing of {arguments.protocol} in {counted(lines, "line")}',
+              file=sys.stderr)
+    return int(lines > 0 and not shown)
 
 
 def _account(protocol: str, tally: Tally, shown: bool) -> int:
