@@ -26,6 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 import numpy as np
 
+from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.episodes.environment import FlightEnv
 from xplane_bridge.flights.scenario import scenario
 
@@ -68,7 +69,7 @@ def flown(env, given):
         'wind': some.just(WEATHER['wind']), 'turbulence': some.just(WEATHER['turbulence']),
         'failures': some.just(FAILURE), 'sensors': some.just('consumer'),
         'initial': some.just({'heading_deg': 30.0})}),
-    before=some.integers(0, 40), between=some.integers(0, 20), seed=some.integers(0, 2**31 - 1))
+    before=some.integers(0, 40), between=some.integers(0, 20), seed=some.integers(0, LARGEST_SEED))
 def test_the_same_actions_give_the_same_bits(
         level, frames, rounding, options, before, between, seed):
     make = {'scenario': SHORT, 'level': level, 'rounding': rounding, 'frames_per_step': frames,
