@@ -25,7 +25,7 @@ from sick_aircraft import write
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from xplane_bridge.aircraft.aircraft import Aircraft
-from xplane_bridge.aircraft.airframe.events import Kind
+from xplane_bridge.aircraft.airframe.events import EnvelopeLimits, Kind
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.studies.physics_rate import HIGHEST, physics_rate, rate_for
 from xplane_bridge.aircraft.terrain import Airfield, elevation_m, HOME_ELEVATION
@@ -259,3 +259,8 @@ def test_beyond_what_its_file_says_it_is_warned_of_once(tmp_path: Path):
     assert fast.value > fast.limit == pytest.approx(110.0 * KNOT)
     assert str(fast) == f'airspeed {fast.value:.1f} m/s, beyond {fast.limit:.1f} m/s'
     assert aircraft.crash is None
+    # Limits that were given are of the next flight too.
+    aircraft.bear(EnvelopeLimits(load_factor_low=-1.0))
+    aircraft.reset()
+    assert aircraft.exceedances == {}
+    assert aircraft.envelope_limits == (pytest.approx(110.0 * KNOT), 1.2, -1.0)

@@ -42,7 +42,7 @@ from std_srvs.srv import SetBool
 
 from harness import process
 from xplane_bridge.commands import experiment as main
-from xplane_bridge.common import plain_yaml
+from xplane_bridge.common.data import folder
 from xplane_bridge.common.units import DEGREE, KNOT
 from xplane_bridge.experiments import report
 from xplane_bridge.experiments.settings import Experiment, Files, NOT_FLOWN, PASSED
@@ -166,7 +166,7 @@ def test_a_missed_criterion_fails(tmp_path):
 
 DIVE = """
 duration: {duration}
-initial: {{altitude: 700.0, heading_deg: 90.0, airspeed: 51.4}}
+initial: {{altitude: 700.0, heading_deg: 90.0, airspeed: 51.4, gains: FAST}}
 events:
   - {{at: 0.5, controls: {{elevator: -0.7, throttle: 0.7}}, for: 9.0}}
 criteria:
@@ -178,15 +178,29 @@ criteria:
 @pytest.mark.parametrize(('sim', 'options'), [
     ('xpc', ('--lockstep',)), ('direct', ('--lockstep',)), ('xplane12', ())])
 def test_a_crash_ends_it_and_is_the_verdict(tmp_path, sim, options):
-    code, output = fly(tmp_path, '--sim', sim, *options, scenario=DIVE, duration=20.0)
+    fast = tmp_path / 'fast.yaml'
+    fast.write_text((folder('gains') / 'c172p.yaml').read_text() + """
+    airframe:
+      never_exceed_speed: 60.0
+""")
+    code, output = fly(tmp_path, '--sim', sim, *options,
+                       scenario=DIVE.replace('FAST', str(fast)), duration=20.0)
     assert code == 1, output
-    alone = flown(scenario.parse('flight', plain_yaml.load_file(tmp_path / 'flight.yaml')))
+    alone = flown(scenario.load(str(tmp_path / 'flight.yaml')))
     found = json.loads((tmp_path / 'flight.json').read_text())
     assert output.splitlines()[-1].startswith(
         f'  crashed at {found["crash"]["at"]:.1f} s: struck the ground with ')
     assert '  ------  max of airspeed at most 500: not reached; until the crash' in output
     assert '  met     max of airspeed to 3 s at most 500' in output
     assert (found['passed'], found['complete']) == (False, False)
+    # Nor is what was beyond the envelope before it passed over.
+    known, airframe = alone.result().figures['airframe'], found['figures']['airframe']
+    warned = next(one for one in output.splitlines() if one.startswith('  warning: '))
+    assert re.match(r'  warning: beyond the envelope at \d+\.\d s: airspeed [\d.]+ m/s, beyond '
+                    r'60\.0 m/s$', warned)
+    assert airframe['exceedances'] == known['exceedances'] == 1
+    assert airframe['never_exceed_speed'] == pytest.approx(
+        known['never_exceed_speed'], abs=0.1 if options else 5.0)
     if options:
         # As in one process, but for what the wire rounds.
         assert found['crash']['at'] == pytest.approx(alone.crash.at, abs=0.02)

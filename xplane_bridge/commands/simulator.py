@@ -31,6 +31,7 @@ import time
 
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
+from xplane_bridge.aircraft.state import AircraftState
 from xplane_bridge.aircraft.studies.physics_rate import physics_rate as chosen_rate
 from xplane_bridge.common.command_line import (
     program,
@@ -44,6 +45,7 @@ from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE, physics_rate
 from xplane_bridge.protocols.registry import PeerProtocol, PROTOCOLS
 from xplane_bridge.simulators import options
+from xplane_bridge.simulators.airframes import AirframeLines
 from xplane_bridge.simulators.faults import Faults
 from xplane_bridge.simulators.flown import beside, fly_beside
 from xplane_bridge.simulators.registry import load, SIMULATORS, WITHOUT_NODE
@@ -136,13 +138,32 @@ def _make_server(arguments: Namespace) -> Server:
               'dt': 1.0 / rate}
 
     def make_world() -> World:
-        return World(
+        world = World(
             make(arguments.model, initial, seed=arguments.seed, **loaded),
             fleet=fly_beside(
                 arguments.fleet, beside(initial, len(arguments.fleet)), arguments.seed,
                 make_other, **loaded))
+        _take_limits(world, arguments.aircraft_path)
+        return world
 
-    return Server(Simulation(frontends, make_world, frame_rate, faults))
+    lines = AirframeLines()
+
+    def tell(_: float, __: AircraftState) -> None:
+        for line in lines.new(server.simulation.world):
+            print(line, flush=True)
+
+    server = Server(Simulation(frontends, make_world, frame_rate, faults, tell))
+    return server
+
+
+def _take_limits(world: World, aircraft_path: str) -> None:
+    """Give aircraft of one's own the limits in the files of their gains. Raises ValueError."""
+    if aircraft_path:
+        # Those of this package have none, and importing this takes as long as a start.
+        from xplane_bridge.flights.laws import airframe_limits_of
+
+        for aircraft in world.flown:
+            aircraft.bear(airframe_limits_of(aircraft.model, aircraft_path))
 
 
 def _flown(

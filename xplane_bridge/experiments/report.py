@@ -106,8 +106,7 @@ def _summarise(run: Script, inputs: Sequence[Window], lines: list[str]) -> None:
 
 def warnings_of(run: Script) -> list[str]:
     """Return what was beyond the envelope of the airframe, a sentence each."""
-    return [f'beyond the envelope at {event.at:.1f} s: {event}'
-            for event in run.exceedances.values()]
+    return [event.outcome for event in (run.exceedances or {}).values()]
 
 
 def tell_judgements(

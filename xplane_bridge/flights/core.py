@@ -29,10 +29,9 @@ import time
 from typing import Any
 
 from xplane_bridge.aircraft.aircraft import Aircraft
-from xplane_bridge.aircraft.airframe.events import Kind
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.plant import Plant
-from xplane_bridge.aircraft.studies.physics_rate import fastest_mode, physics_rate, rate_for
+from xplane_bridge.aircraft.studies.physics_rate import fastest_mode, physics_rate
 from xplane_bridge.aircraft.terrain import Airfield, elevation_m
 from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.timing import PHYSICS_RATE
@@ -152,22 +151,6 @@ class CoreFlight(Flight):
             self._actions.given = tuple(action)
         self._truth = None
         return self._after(self._frames.fly(frames))
-
-    def _after(self, going: bool) -> State:
-        script = self.script
-        if script.crash is not None and script.crash.kind is Kind.DIVERGED:
-            script.crash = replace(script.crash, hint=self._finer())
-        return super()._after(going)
-
-    def _finer(self) -> str:
-        """Return how many steps per second would do, if more would."""
-        initial = self.order.scenario.initial
-        mode = fastest_mode(
-            self.order.model, self.vehicle.aircraft.initial, initial.get('aircraft_path', ''))
-        needed = rate_for(mode)
-        return '' if needed <= self.script.physics_rate else (
-            f'its fastest mode of {mode:.0f} rad/s needs {needed} steps per second instead of '
-            f'{self.script.physics_rate}: physics_rate')
 
     def _end(self) -> None:
         if self.state is not State.CLOSED and self.flown and not self._used:

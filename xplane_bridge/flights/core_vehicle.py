@@ -30,6 +30,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.aircraft.sample import Sample, SampleRow
 from xplane_bridge.aircraft.state import AircraftState
+from xplane_bridge.aircraft.studies.physics_rate import explained
 from xplane_bridge.aircraft.studies.standing import standing_compressions
 from xplane_bridge.aircraft.studies.trim_in_place import trim_in_place
 from xplane_bridge.common.controls import CONTROLS, FLOWN
@@ -293,7 +294,7 @@ class CoreVehicle(FlownByLaw):
                 aircraft.advance(FRAME)
             self.time += FRAME
             if aircraft.crash is not None:
-                self.crash = aircraft.crash
+                self.crash = explained(aircraft)
                 return
             if left:
                 measure(self.time, aircraft.sampler.sample())

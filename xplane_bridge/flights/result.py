@@ -85,11 +85,13 @@ def _figures(
         }
     if script.scenario.runway is not None:
         figures['runway'] = runway_figures(history, script.scenario.runway, script.flown)
+    exceeded = script.exceedances
     figures['airframe'] = {
         'physics_rate': script.physics_rate,
-        'crashes': int(script.crash is not None), 'exceedances': len(script.exceedances),
+        'crashes': int(script.crash is not None), 'exceedances': math.nan if exceeded is None
+        else len(exceeded),
         **dict.fromkeys(EnvelopeLimits._fields, math.nan),
-        **{name: event.value for name, event in script.exceedances.items()}}
+        **{name: event.value for name, event in (exceeded or {}).items()}}
     figures |= linear_figures(script.scenario, autopilot_of)
     if script.account is not None:
         figures['controller'] = script.account.figures(script.begin)

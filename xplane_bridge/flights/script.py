@@ -110,8 +110,8 @@ class Script:
     ``begin`` is the time of the scenario's time 0, ``flown`` how far it got (s), and
     ``occurrences`` the events that have happened; ``route`` is its route once it has begun.
     ``account`` is of a foreign controller. ``crash`` is what ended it before its end, and
-    ``exceedances`` what was beyond the envelope of the airframe, by the name of the limit. It
-    ``is_cut`` if a crash ended it, be it that of another aircraft.
+    ``exceedances`` what was beyond the envelope of the airframe, by the name of the limit; None
+    where nobody knows. It ``is_cut`` if a crash ended it, be it that of another aircraft.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Script:
         self.is_cut = False
         # Steps per second of the simulated aircraft, NaN if that is not known.
         self.physics_rate = math.nan
-        self.exceedances: Mapping[str, AirframeEvent] = {}
+        self.exceedances: Mapping[str, AirframeEvent] | None = None
         self.engaged = False
         self.silence_wanted = False
         # Those in progress and their start; over ones are removed by the next.

@@ -17,6 +17,7 @@
 
 import math
 from pathlib import Path
+import re
 
 import pytest
 
@@ -24,7 +25,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from masked import masked
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
@@ -34,8 +35,10 @@ from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
 from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.common.data import folder
 from xplane_bridge.conversions import simulated
 from xplane_bridge.msg import AirData, EngineControls, FlightControls
+from xplane_bridge.nodes.common.diagnostics import WARN
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.simulator import SimulatorNode
 from xplane_bridge.nodes.vehicle.controls import EXPERIMENT
@@ -97,6 +100,23 @@ def test_in_lockstep_topics_have_the_aircrafts_own_bits(ros):
     assert stamps[:FRAMES] == list(range(FRAMES))
     assert max(m.clock.sec + m.clock.nanosec * 1e-9 for m in ros.messages['/clock']) >= (
         stamp(ros.messages['/imu/data'][-1]) - 1e-6)
+
+
+def test_what_is_beyond_its_envelope_is_in_diagnostics_and_kept_for_who_comes_later(
+    ros, tmp_path
+):
+    fast = tmp_path / 'fast.yaml'
+    fast.write_text((folder('gains') / 'c172p.yaml').read_text() + """
+    airframe:
+      never_exceed_speed: 40.0
+""")
+    node = ros.start(SimulatorNode, telemetry='direct', gains=str(fast))
+    ros.diagnosed('simulation', lambda level, message, _: level == WARN and re.fullmatch(
+        r'running; beyond the envelope at \d+\.\d s: airspeed 51\.\d m/s, beyond 40\.0 m/s',
+        message), node)
+    ros.subscribe(DiagnosticArray, '/exceedances', LATCHED)
+    worst, = ros.next('/exceedances').status
+    assert (worst.level, worst.message[:12]) == (DiagnosticStatus.WARN, 'airspeed 51.')
 
 
 def test_commands_are_watched_refused_and_given_back(ros):

@@ -45,18 +45,22 @@ class Crashing:
     crash: AirframeEvent | None
     exceedances: dict[str, AirframeEvent]
     envelope_limits: EnvelopeLimits
+    _given_limits = EnvelopeLimits()
     _has_limits: bool
 
     def bear(self, limits: EnvelopeLimits) -> None:
-        """Take limits; those that are not known stay as in its file."""
-        self.envelope_limits = EnvelopeLimits(*(
-            own if math.isnan(given) else given
-            for own, given in zip(self.envelope_limits, limits, strict=True)))
-        self._has_limits = self.envelope_limits.are_known
+        """Take limits, for each flight; those that are not known stay as in its file."""
+        self._given_limits = limits
+        self._take_limits(self.envelope_limits)
 
     def _be_whole(self, model: WatchedModel) -> None:
         self.crash, self.exceedances = None, {}
-        self.envelope_limits = model.watch.limits
+        self._take_limits(model.watch.limits)
+
+    def _take_limits(self, limits: EnvelopeLimits) -> None:
+        self.envelope_limits = EnvelopeLimits(*(
+            own if math.isnan(given) else given
+            for own, given in zip(limits, self._given_limits, strict=True)))
         self._has_limits = self.envelope_limits.are_known
 
     def _note(

@@ -75,7 +75,8 @@ class AirframeEvent:
     @property
     def outcome(self) -> str:
         """Return it as the outcome of a flight."""
-        return f'crashed at {self.at:.1f} s: {self}'
+        what = 'beyond the envelope' if self.kind is Kind.BEYOND else 'crashed'
+        return f'{what} at {self.at:.1f} s: {self}'
 
     @property
     def limit_name(self) -> str:

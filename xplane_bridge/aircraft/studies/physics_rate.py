@@ -29,6 +29,7 @@ import os
 import numpy as np
 
 from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.aircraft.airframe.events import AirframeEvent, Kind
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.aircraft.loading.files import Origin
 from xplane_bridge.aircraft.studies.linearize import linearize
@@ -77,3 +78,15 @@ def physics_rate(model: str, initial: Initial, aircraft_path: str = '') -> int:
     if not aircraft_path:
         return PHYSICS_RATE
     return rate_for(fastest_mode(model, initial, aircraft_path))
+
+
+def explained(aircraft: Aircraft) -> AirframeEvent | None:
+    """Return its crash; where it diverged, with how many steps per second do, if more would."""
+    crash = aircraft.crash
+    if crash is None or crash.kind is not Kind.DIVERGED:
+        return crash
+    mode = fastest_mode(aircraft.model, aircraft.initial, aircraft.aircraft_path)
+    needed, given = rate_for(mode), round(1.0 / aircraft.dt)
+    return crash if needed <= given else replace(
+        crash, hint=f'its fastest mode of {mode:.0f} rad/s needs {needed} steps per second '
+        f'instead of {given}: physics_rate')

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 
+from xplane_bridge.aircraft.airframe.events import AirframeEvent
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.timing import FRAME, HALF_STAMP
 from xplane_bridge.control.measurement import Measurement
@@ -176,6 +177,11 @@ class LawVehicle(FlownByLaw, Vehicle):
     def last(self, name: str) -> float:
         """Return the newest value of a measured quantity, NaN if there is none."""
         return self.monitor.last(name)
+
+    @property
+    def exceedances(self) -> Mapping[str, AirframeEvent] | None:
+        """Return what was beyond the envelope of the airframe; None: not known."""
+        return self.monitor.exceeded(self._first)
 
     # What events do.
 

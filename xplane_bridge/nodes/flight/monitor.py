@@ -98,7 +98,8 @@ class Monitor:
     ``series`` holds a Series for each of quantities.QUANTITIES (SI units, radians; heading is
     continuous); ``counts`` the messages by topic; ``stamps`` the newest stamp by topic;
     ``latency`` the newest time from a fix's stamp to here, NaN where stamps are simulated time;
-    ``diagnostics`` the newest sentence by name; ``crash`` that of the simulated aircraft.
+    ``diagnostics`` the newest sentence by name; ``crash`` and ``exceedances`` are those of the
+    simulated aircraft.
     Hold ``arrived`` for every access from another thread.
 
     In ``lockstep`` telemetry is deserialised only ten times per simulated second until the stamps
@@ -140,6 +141,10 @@ class Monitor:
         self.crash: AirframeEvent | None = None
         node.create_subscription(
             DiagnosticStatus, f'{namespace}/{crashes.TOPIC}', self._on_crash, LATCHED)
+        # The worst of each limit of its envelope; None while no simulator says so.
+        self.exceedances: Mapping[str, AirframeEvent] | None = None
+        node.create_subscription(
+            DiagnosticArray, f'{namespace}/{crashes.EXCEEDANCES}', self._on_exceedances, LATCHED)
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def full_name(self, topic: str) -> str:
@@ -279,8 +284,24 @@ class Monitor:
         crash = self.crash
         if crash is None:
             return None
-        at = crash.at if abs(crash.at - now) < _SAME_CLOCK else now
-        return replace(crash, at=max(at - begin, 0.0))
+        return replace(crash, at=max(_of_this_clock(crash.at, now) - begin, 0.0))
+
+    def _on_exceedances(self, message: DiagnosticArray) -> None:
+        with self.arrived:
+            known, newest = self.exceedances or {}, self.stamps.get('imu/data', math.nan)
+            found = {
+                event.limit_name: event for event in map(crashes.event_of, message.status)
+                if event is not None}
+            self.exceedances = {
+                name: known[name] if name in known and known[name].value == event.value
+                else replace(event, at=_of_this_clock(event.at, newest))
+                for name, event in found.items()}
+
+    def exceeded(self, begin: float) -> Mapping[str, AirframeEvent] | None:
+        """Return what was beyond the envelope, at times (s) after ``begin``; None: not known."""
+        found = self.exceedances
+        return found and {
+            name: replace(event, at=max(event.at - begin, 0.0)) for name, event in found.items()}
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         with self.arrived:
@@ -293,6 +314,11 @@ class Monitor:
                 # Anybody in the ROS domain may publish there, under any name.
                 if name in self.diagnostics or len(self.diagnostics) < _MOST_DIAGNOSTICS:
                     self.diagnostics[name] = printable(status.message, _LONGEST_SENTENCE)
+
+
+def _of_this_clock(at: float, now: float) -> float:
+    """Return a time (s), or ``now`` if it is of another clock."""
+    return now if abs(at - now) >= _SAME_CLOCK else at
 
 
 def is_due(stamp: float, due: float) -> bool:

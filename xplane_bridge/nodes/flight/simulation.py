@@ -184,9 +184,14 @@ def _initial_of(order: Order) -> dict[str, Any]:
     """Return simulator_node's parameters of the initial state, and of what a runway needs."""
     runway = order.scenario.runway
     topics = [AIRFRAME_TOPIC, *([] if runway is None else [CONTACTS_TOPIC])]
-    return ({'physics_rate': order.given_physics_rate}
+    return ({'physics_rate': order.given_physics_rate, **_gains_of(order.scenario.initial)}
             | simulated_start(order.scenario.initial, runway)
             | peers.kept_messages(order.link.namespace, topics))
+
+
+def _gains_of(initial: Mapping[str, Any]) -> dict[str, str]:
+    """Return the gains that a scenario names: the limits of the airframe are with them."""
+    return {'gains': initial['gains']} if 'gains' in initial else {}
 
 
 def start_fleet(processes: Processes, order: Order, orders: Mapping[str, Order]) -> str:
@@ -203,6 +208,7 @@ def start_fleet(processes: Processes, order: Order, orders: Mapping[str, Order])
         'telemetry': 'direct', 'lockstep': True, 'seed': order.seed, 'publish_clock': False,
         'command_timeout': 0.0, 'namespaces': list(orders), **kept,
         'physics_rate': order.given_physics_rate,
+        **_gains_of(order.scenario.vehicles[0].initial),
         **fleet_start([one.initial for one in order.scenario.vehicles])}, moved), is_last=True)
     _wait_until_open(processes)
     for name, one in orders.items():

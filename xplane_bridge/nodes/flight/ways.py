@@ -49,7 +49,7 @@ class ByActions:
     """This process commands, frame by frame."""
 
     def __init__(self, script: Script, vehicle: LawVehicle) -> None:
-        self._vehicle = vehicle
+        self._script, self._vehicle = script, vehicle
         self._frames = Frames(script, vehicle)
         script.begin = vehicle.began
 
@@ -64,7 +64,9 @@ class ByActions:
 
     def go_on(self) -> bool:
         """Fly a frame, or in real time until the next state."""
-        return self._frames.fly(1)
+        going = self._frames.fly(1)
+        self._script.exceedances = self._vehicle.exceedances
+        return going
 
 
 class _Scripted:
@@ -81,9 +83,11 @@ class _Scripted:
         return self._script.flown
 
     def _has_crashed(self, now: float) -> bool:
-        """Return whether the simulated aircraft has, which ends the flight."""
+        """Return whether the simulated aircraft has, which ends the flight; note exceedances."""
         script = self._script
-        crash = self._vehicle.monitor.crashed(script.begin, now)
+        monitor = self._vehicle.monitor
+        script.exceedances = monitor.exceeded(script.begin)
+        crash = monitor.crashed(script.begin, now)
         if crash is not None:
             script.end_by(crash)
         return crash is not None

@@ -18,57 +18,61 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
-from xplane_bridge.aircraft.airframe.events import AirframeEvent
 from xplane_bridge.aircraft.sample import Airframe, ENGINE
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid
 from xplane_bridge.flights.analysis.quantities import AIRFRAME_TOPIC
+from xplane_bridge.flights.laws import airframe_limits_of
 from xplane_bridge.msg import Airframe as Message
 from xplane_bridge.nodes.common.base import BridgeNode
+from xplane_bridge.nodes.common.diagnostics import ERROR, OK, WARN
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.common.stamps import write_stamp
-from xplane_bridge.nodes.vehicle.crash import status_of, TOPIC
+from xplane_bridge.nodes.simulator.parameters import SimulatorParameters
+from xplane_bridge.nodes.vehicle.crash import EXCEEDANCES, status_of, TOPIC
 from xplane_bridge.nodes.vehicle.publisher import make_undulation, TopicParameters
+from xplane_bridge.simulators.airframes import AirframeNews
 from xplane_bridge.simulators.world import World
 
 
-class CrashTopics:
-    """Publishes ``crash`` of each aircraft when it crashes, and when it flies again; latched."""
+class AirframeEventTopics:
+    """Publishes ``crash`` and ``exceedances`` of each aircraft when they change; latched."""
 
     def __init__(self, node: BridgeNode[Any], names: Sequence[str]) -> None:
-        self._publishers = [
-            node.make_publisher(DiagnosticStatus, f'{name}/{TOPIC}' if name else TOPIC, LATCHED)
-            for name in names]
-        self._told: list[AirframeEvent | None] = [None] * len(names)
+        self._crash, self._exceedances = ([
+            node.make_publisher(kind, f'{name}/{topic}' if name else topic, LATCHED)
+            for name in names] for kind, topic in (
+                (DiagnosticStatus, TOPIC), (DiagnosticArray, EXCEEDANCES)))
+        for publisher in self._exceedances:
+            publisher.publish(DiagnosticArray())
+        self._news = AirframeNews()
 
     def publish(self, world: World) -> None:
         """Publish what has changed."""
-        for number, aircraft in enumerate(world.flown[:len(self._told)]):
-            crash = aircraft.crash
-            if crash is self._told[number]:
-                continue
-            self._told[number] = crash
-            # The simulator's time goes on where a flight is begun anew.
-            self._publishers[number].publish(status_of(None if crash is None else replace(
-                crash, at=world.total_running_time - aircraft.time + crash.at)))
+        for number, crash in self._news.crashes(world):
+            if number < len(self._crash):
+                self._crash[number].publish(status_of(crash))
+        for number, worst in self._news.exceedances(world):
+            if number < len(self._exceedances):
+                self._exceedances[number].publish(
+                    DiagnosticArray(status=[status_of(event) for event in worst]))
 
 
 class AirframeTopic:
     """
     Publishes ``airframe`` for each new state of the first aircraft, stamped with its time.
 
-    Only while somebody subscribes. ``names`` are those of all aircraft, whose crashes it tells.
+    Only while somebody subscribes. ``names`` are those of all aircraft, whose events it tells.
     """
 
     def __init__(
         self, node: BridgeNode[Any], given: TopicParameters, names: Sequence[str],
     ) -> None:
-        self._crashes = CrashTopics(node, names)
+        self._events = AirframeEventTopics(node, names)
         self._publisher = node.make_publisher(Message, AIRFRAME_TOPIC, 10)
         self._undulation = make_undulation(given)
         self._message = Message()
@@ -76,8 +80,8 @@ class AirframeTopic:
         self._told_at = -1.0
 
     def publish(self, world: World) -> None:
-        """Publish the state, unless no time has passed; and who has crashed."""
-        self._crashes.publish(world)
+        """Publish the state, unless no time has passed; and what has happened to whom."""
+        self._events.publish(world)
         now = world.total_running_time
         if now == self._told_at or not self._publisher.get_subscription_count():
             return
@@ -103,3 +107,28 @@ class AirframeTopic:
         for number, name in enumerate(ENGINE):
             setattr(message, name, array('d', engines[number::len(ENGINE)]))
         self._publisher.publish(message)
+
+
+def take_limits(world: World, given: SimulatorParameters) -> None:
+    """Give its aircraft the limits that are in files of gains. Raises ValueError."""
+    for number, aircraft in enumerate(world.flown):
+        aircraft.bear(airframe_limits_of(
+            aircraft.model, given.aircraft_path, '' if number else given.gains))
+
+
+def with_airframes(
+    level: bytes, sentence: str, world: World, names: Sequence[str]
+) -> tuple[bytes, str]:
+    """Return level and sentence of a simulation, with what has happened to its airframes."""
+    crashed: list[str] = []
+    exceeded: list[str] = []
+    for aircraft, name in zip(world.flown, names, strict=False):
+        who = f'{name}: ' if name else ''
+        if aircraft.crash is not None:
+            crashed.append(f'{who}{aircraft.crash.outcome}')
+        exceeded += [f'{who}{event.outcome}' for event in aircraft.exceedances.values()]
+    if crashed and level != ERROR:
+        return ERROR, '; '.join(crashed)
+    if exceeded and level == OK:
+        return WARN, '; '.join((sentence, *exceeded))
+    return level, sentence

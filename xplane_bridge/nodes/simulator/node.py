@@ -37,7 +37,7 @@ from xplane_bridge.links.udp import resolve
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.nodes.common.running import run
-from xplane_bridge.nodes.simulator.airframe import AirframeTopic
+from xplane_bridge.nodes.simulator.airframe import AirframeTopic, take_limits, with_airframes
 from xplane_bridge.nodes.simulator.contacts import ContactsTopic
 from xplane_bridge.nodes.simulator.direct import diagnose, DIRECT, Direct, publish_traffic
 from xplane_bridge.nodes.simulator.failing import fail
@@ -227,6 +227,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             Aircraft(given.model, initial, seed=given.seed, settings=given.values(), **loaded),
             fleet=fly_beside(given.fleet, _starts(given, initial), given.seed, **loaded))
         self._properties.check(world)
+        take_limits(world, given)
         self._disturb(world)
         world.total_running_time = self._elapsed
         return world
@@ -245,7 +246,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         fail(world, self._names(self.parameters), *_failures(self.parameters))
 
     def _names(self, given: SimulatorParameters) -> Sequence[str]:
-        return [direct.name for direct in self._direct] or given.vehicles()
+        return [one.name for one in self._direct] or given.vehicles()
 
     def _cut(self, on: bool) -> None:
         for endpoint in self._endpoints:
@@ -324,9 +325,8 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         before, seen = self._seen
         self._seen = (now, simulated)
         simulation = self.server.simulation
-        level, sentence = self._state(simulation, simulated == seen)
-        if (crash := simulation.world.aircraft.crash) is not None and level != ERROR:
-            level, sentence = ERROR, crash.outcome
+        level, sentence = self.server.call(lambda world: with_airframes(
+            *self._state(simulation, simulated == seen), world, self._names(self.parameters)))
         clocks = self.count_publishers('/clock')
         return (
             *(diagnose(self._direct) if self._direct else (self._diagnose_link(),)),

@@ -80,6 +80,9 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         (), 'Initial calibrated airspeed of each of fleet, m/s. Empty: that of the first one.')
     aircraft_path: str = parameter(
         '', "Folder of your own aircraft, laid out as JSBSim's; empty: JSBSim's own.")
+    gains: str = parameter(
+        '', 'Gains, by name or file, that have the limits of the first airframe; empty: those of '
+        'the model.')
     parked: bool = parameter(
         False, 'Start on the ground, engines idling, instead of trimmed in the air.')
     latitude_deg: float = parameter(

@@ -14,9 +14,10 @@
 
 
 """
-That a simulated aircraft has crashed, as a message: the topic crash, kept for who comes later.
+Events of a simulated aircraft's airframe as messages, kept for who comes later.
 
-A flight through ROS ends by it. Its level is OK while the aircraft flies, also again.
+On crash is that it has crashed, and OK while it flies, also again: a flight through ROS ends by
+it. On exceedances is the worst of each limit of its envelope, with a level of WARN.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from xplane_bridge.aircraft.airframe.events import AirframeEvent, Kind
 
 TOPIC = 'crash'
+EXCEEDANCES = 'exceedances'
 STATUS = 'airframe'
 """The status of a bridge whose simulator says so."""
 
@@ -35,14 +37,17 @@ _NUMBERS = ('value', 'limit', 'at', 'pitch')
 
 
 def status_of(event: AirframeEvent | None) -> DiagnosticStatus:
-    """Return the message of a crash, whose ``at`` is simulated time, or that there is none."""
+    """Return the message of an event, whose ``at`` is simulated time, or that there is none."""
     status = DiagnosticStatus(name=STATUS, level=DiagnosticStatus.OK, message='whole')
     if event is not None:
-        status.level, status.message = DiagnosticStatus.ERROR, str(event)
+        status.level = (
+            DiagnosticStatus.WARN if event.kind is Kind.BEYOND else DiagnosticStatus.ERROR)
+        status.message = str(event)
         status.values = [
             KeyValue(key='kind', value=event.kind.value),
             KeyValue(key='quantity', value=event.quantity),
             KeyValue(key='surface', value=event.surface),
+            KeyValue(key='hint', value=event.hint),
             *(KeyValue(key=name, value=repr(getattr(event, name))) for name in _NUMBERS)]
     return status
 
@@ -53,11 +58,12 @@ def reported() -> AirframeEvent:
 
 
 def event_of(status: DiagnosticStatus) -> AirframeEvent | None:
-    """Return the crash of a message; None if it is that there is none."""
+    """Return the event of a message; None if it is that there is none."""
     given = {one.key: one.value for one in status.values}
     try:
         value, limit, at, pitch = (float(given[name]) for name in _NUMBERS)
         return AirframeEvent(
-            Kind(given['kind']), given['quantity'], value, limit, at, pitch, given['surface'])
+            Kind(given['kind']), given['quantity'], value, limit, at, pitch, given['surface'],
+            given['hint'])
     except (KeyError, ValueError):
         return None
