@@ -62,6 +62,9 @@ def test_the_shipped_circuit_meets_its_criteria(sensors):
     # And holds no surface against the wind that it does not move in.
     for axis in ('aileron', 'rudder', 'elevator'):
         assert not flight.history().series[f'command_{axis}'].between(end - 1.0, end).values.any()
+    # Nor does anything wind up while its wheels hold it.
+    aileron = flight.history().series['command_aileron'].between(end - 20.0, end - 3.0).values
+    assert np.ptp(aileron) < 0.1
 
 
 def test_what_is_to_follow_a_landing_is_waited_for():

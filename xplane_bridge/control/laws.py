@@ -61,8 +61,13 @@ class RateLaw:
 
     def update(
         self, now: Measurement, roll: float, pitch: float, yaw: float, dt: float,
+        on_wheels: bool = False,
     ) -> tuple[float, float, float]:
-        """Return elevator, aileron and rudder; without a yaw rate the rudder stays."""
+        """
+        Return elevator, aileron and rudder; without a yaw rate the rudder stays.
+
+        Where wheels hold roll and pitch (``on_wheels``), their errors are not integrated.
+        """
         gains = self.gains
         scale = scale_of(gains, now.airspeed)
         pitch_error = pitch - now.pitch_rate
@@ -77,10 +82,12 @@ class RateLaw:
             self._aileron.start(self._start.aileron or 0.0, by_roll)
             self._rudder, self._fading = Integral(self._start.rudder or 0.0), by_yaw
             self._start = None
+        to_integral = 0.0 if on_wheels else scale
         elevator = self._elevator.update(
-            pitch_error, gains.pitch_rate_to_elevator_integral * scale, dt, by_pitch, -1.0, 1.0)
+            pitch_error, gains.pitch_rate_to_elevator_integral * to_integral, dt, by_pitch,
+            -1.0, 1.0)
         aileron = self._aileron.update(
-            roll_error, gains.roll_rate_to_aileron_integral * scale, dt, by_roll, -1.0, 1.0)
+            roll_error, gains.roll_rate_to_aileron_integral * to_integral, dt, by_roll, -1.0, 1.0)
         rudder = self._rudder.update(
             yaw_error, to_rudder * COORDINATION, dt, by_yaw - self._fading, -1.0, 1.0)
         self._fading *= _FADING / (_FADING + dt)

@@ -265,7 +265,8 @@ class Autopilot(Cascade):
         slowest, fastest = self._envelope.pitch_rates(now)
         elevator, aileron, rudder = self._rate_law.update(
             now, roll, clamp(pitch, slowest, fastest),
-            yaw if math.isnan(wanted.yaw_rate) else wanted.yaw_rate, dt)
+            yaw if math.isnan(wanted.yaw_rate) else wanted.yaw_rate, dt,
+            wanted.rudder is not None and isinstance(self._flies, RollOut))
         if wanted.elevator is not None:
             elevator = wanted.elevator
         if wanted.rudder is not None:
