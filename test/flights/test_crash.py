@@ -100,10 +100,13 @@ def test_a_step_after_it_is_not_reached():
             {'at': 39.0, 'engage': True},
             {'at': 39.1, 'change': {'altitude': 10.0}, 'expect': {
                 'until': 40.0, 'band': 5.0, 'settling': 0.5, 'overshoot': 0.1}}],
-        'criteria': []}))
-    judged, = flight.result().judgements
+        'criteria': [{'figure': 'tracking.altitude.rms', 'at_most': 100.0}]}))
+    judged, tracking = flight.result().judgements
     assert (judged.passed, judged.reached) == (False, False)
     assert str(judged).endswith('is flown: not reached')
+    # Nor is a figure that there would have been.
+    assert (tracking.passed, tracking.reached) == (False, False)
+    assert str(tracking) == 'tracking.altitude.rms at most 100: not reached'
 
 
 @pytest.mark.parametrize('rounding', ['xpc', 'xplane9', 'fdmdata'])

@@ -191,7 +191,13 @@ def _judge(
         if is_cut and (begin > flown or not math.isnan(criterion.end)):
             reached = end <= flown and not math.isnan(criterion.end)
     else:
-        value = figure(figures, criterion.name)
+        try:
+            value = figure(figures, criterion.name)
+        except KeyError:
+            if not is_cut:
+                raise
+            # What it is made of was to come.
+            value, reached = math.nan, False
     # NaN satisfies no limit.
     passed = (
         reached and not math.isnan(value)
