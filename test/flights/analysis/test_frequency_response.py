@@ -157,7 +157,7 @@ def test_each_input_has_a_window_with_what_moved():
     assert 'pitch +10.6 deg after' in first
     assert 'elevator to pitch_rate: 0.14 to 3.00 Hz, mean coherence 0.99' in second
     assert 'natural frequency 5.' in second
-    assert unfinished.lines() == ['doublet on elevator, +0.05, 1.0 s: not flown']
+    assert unfinished.lines() == ['doublet on elevator, +0.05, 1.0 s: not flown to its end']
     figures = {'windows': {window.name: window.figures() for window in found}}
     judged = verdict.judge(flight, make_flight('/uav', 0.0, {}, {}), figures, 49.5, [])
     assert [one.passed for one in judged] == [True, False]

@@ -91,7 +91,7 @@ class Window:
     def lines(self) -> list[str]:
         """Return what is worth a line in a summary."""
         if math.isnan(self.begin):
-            return [f'{self.event}: not flown']
+            return [f'{self.event}: not flown to its end']
         moved = [
             text for name, movement in self.moved.items()
             if (text := _moved(name, movement, name in self._outputs))]
