@@ -38,12 +38,19 @@ from xplane_bridge.common.command_line import (
     program,
     refuse_existing,
     terminal,
+    whole,
     without_ros_arguments,
 )
 from xplane_bridge.common.data import folder
 from xplane_bridge.episodes.training import unseen
 from xplane_bridge.episodes.training.holding import Holding, PARAMETERS
-from xplane_bridge.episodes.training.search import Generation, Plan, Stage, train
+from xplane_bridge.episodes.training.search import (
+    Generation,
+    LARGEST_PLAN_SEED,
+    Plan,
+    Stage,
+    train,
+)
 
 _PACKAGES = ('cma', 'jsbsim', 'numpy', 'onnx')
 _SEEDS = 50
@@ -180,7 +187,7 @@ def _parser() -> argparse.ArgumentParser:
         '--output', type=_onnx_file, metavar='FILE',
         default=folder('policies') / 'turbulence.onnx',
         help='the file to write, or to test (default: %(default)s)')
-    parser.add_argument('--seed', type=count, default=Plan().seed,
+    parser.add_argument('--seed', type=_seed, default=Plan().seed,
                         help='random seed of the search and the turbulence (default: %(default)s)')
     parser.add_argument(
         '--workers', type=count, default=max(len(os.sched_getaffinity(0)), 1), metavar='N',
@@ -205,6 +212,10 @@ def _onnx_file(text: str) -> Path:
     if not text.endswith('.onnx'):
         raise argparse.ArgumentTypeError(f'expected a file that ends in .onnx, got {text!r}')
     return Path(text)
+
+
+def _seed(text: str) -> int:
+    return whole(text, f'a seed, 1..{LARGEST_PLAN_SEED}', 1, LARGEST_PLAN_SEED)
 
 
 def _seconds(text: str) -> float:

@@ -189,6 +189,13 @@ def test_an_option_without_effect_is_refused(options, said, capsys):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize('seed', ['0', '21474', '30000'])
+def test_a_seed_whose_flights_would_have_none_is_refused(seed, capsys):
+    with pytest.raises(SystemExit):
+        train.main(['--seed', seed])
+    assert f"argument --seed: '{seed}' is not a seed, 1..21473" in capsys.readouterr().err
+
+
 def test_where_nothing_can_be_written_nothing_is_trained(tmp_path, capsys):
     for name in ('cma', 'onnx', 'onnxruntime'):
         pytest.importorskip(name, reason=f'training needs {name}')

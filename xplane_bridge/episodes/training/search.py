@@ -34,14 +34,17 @@ from typing import Any
 import numpy as np
 
 from xplane_bridge.common import optional
+from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.episodes.training import manoeuvre
 from xplane_bridge.episodes.training.candidate import fly, Score
 from xplane_bridge.episodes.training.holding import PARAMETERS
 from xplane_bridge.episodes.training.manoeuvre import Strayed
 from xplane_bridge.episodes.training.parallel import Mapping, mapping
 
-# Flights of training start here, those of tests have smaller seeds.
+# Flights of training start here, those of tests have smaller seeds; each plan has so many.
 _FIRST_SEED = 100_000
+LARGEST_PLAN_SEED = (LARGEST_SEED + 1) // _FIRST_SEED - 1
+"""Flights of larger ones would have seeds that there are not; the smallest is 1."""
 # Losing an aircraft at once is this bad, just before the end half of it; keeping it is below.
 _LOST = 20.0
 # What counts of the altitude's error, of the controls' rates lengthwise and sideways.
