@@ -134,6 +134,8 @@ def test_a_short_flight_leaves_report_recording_picture_and_figures(tmp_path, si
     assert figures['passed']
     assert figures['complete']
     assert len(figures['criteria']) == 4
+    # Nothing is exceeded, and somebody has watched it.
+    assert figures['figures']['airframe']['exceedances'] == 0
     assert [event['event'] for event in figures['events']][1] == 'engage'
     rates = figures['figures']['rates']['imu/data']
     if options:

@@ -47,12 +47,14 @@ class AirframeEventTopics:
             node.make_publisher(kind, f'{name}/{topic}' if name else topic, LATCHED)
             for name in names] for kind, topic in (
                 (DiagnosticStatus, TOPIC), (DiagnosticArray, EXCEEDANCES)))
-        for publisher in self._exceedances:
-            publisher.publish(DiagnosticArray())
-        self._news = AirframeNews()
+        self._news, self._watches = AirframeNews(), False
 
     def publish(self, world: World) -> None:
-        """Publish what has changed."""
+        """Publish what has changed; at first, that nothing is exceeded yet."""
+        if not self._watches:
+            self._watches = True
+            for publisher in self._exceedances:
+                publisher.publish(DiagnosticArray())
         for number, crash in self._news.crashes(world):
             if number < len(self._crash):
                 self._crash[number].publish(status_of(crash))
