@@ -18,6 +18,7 @@
 from dataclasses import replace
 import math
 from pathlib import Path
+import re
 
 import pytest
 from sick_aircraft import write
@@ -106,6 +107,10 @@ def test_a_wing_tip_that_touches_is_a_strike():
     aircraft.advance(1.0)
     assert aircraft.crash is not None
     assert aircraft.crash.kind is Kind.STRUCK
+    # It hardly sinks: its speed along the ground is what it strikes with.
+    assert aircraft.crash.quantity == 'ground_speed'
+    assert aircraft.crash.value == pytest.approx(30.0, abs=3.0)
+    assert re.match(r'struck the ground with (2|3)\d m/s over ground, ', str(aircraft.crash))
 
 
 def test_without_its_gear_it_strikes_the_ground():

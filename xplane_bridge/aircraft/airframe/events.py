@@ -61,7 +61,8 @@ class AirframeEvent:
         if self.kind is Kind.STRUCK:
             nose = f'{abs(self.pitch) / DEGREE:.0f} deg nose {"down" if self.pitch < 0 else "up"}'
             speed = f'{self.value:.0f}' if self.value >= 9.95 else f'{self.value:.1f}'
-            said = f'struck the {self.surface} with {speed} m/s, {nose}'
+            along = ' over ground' if self.quantity == 'ground_speed' else ''
+            said = f'struck the {self.surface} with {speed} m/s{along}, {nose}'
         elif self.kind is Kind.REPORTED:
             said = 'reported by the simulator'
         elif self.kind is Kind.DIVERGED:

@@ -161,12 +161,16 @@ class AirframeWatch:
             return self._struck(sink, 0.0)
         if any(on_ground() > 0.5 for on_ground in self._structure) and (
                 max(self._over_ground(), self._down()) > _STANDS):
-            return self._struck(max(sink, 0.0), 0.0)
+            # What does not sink strikes with its speed along the ground.
+            return self._struck(sink, 0.0) if sink > _STANDS * FOOT else self._struck(
+                self._over_ground() * FOOT, 0.0, quantity='ground_speed')
         return None
 
-    def _struck(self, value: float, limit: float, hint: str = '') -> AirframeEvent:
+    def _struck(
+        self, value: float, limit: float, hint: str = '', quantity: str = 'sink_rate',
+    ) -> AirframeEvent:
         return AirframeEvent(
-            Kind.STRUCK, 'sink_rate', value, limit, pitch=self._pitch(), hint=hint)
+            Kind.STRUCK, quantity, value, limit, pitch=self._pitch(), hint=hint)
 
     def beyond(self, limits: EnvelopeLimits) -> Iterator[AirframeEvent]:
         """Yield what is beyond limits now."""
