@@ -20,6 +20,7 @@ import gc
 from importlib.util import find_spec
 import os
 from pathlib import Path
+import re
 import sys
 from zlib import crc32
 
@@ -82,18 +83,40 @@ def _skipped_without(path):
     def collect(node, name):
         for child in ast.iter_child_nodes(node):
             inner = child.name if name is None and isinstance(child, ast.FunctionDef) else name
-            if (isinstance(child, ast.Call) and ast.unparse(child.func) == 'pytest.importorskip'
-                    and isinstance(child.args[0], ast.Constant)):
-                found.setdefault(inner, set()).add(child.args[0].value)
-            elif isinstance(child, ast.Call) and ast.unparse(child.func).endswith('find_spec'):
-                found.setdefault(inner, set()).add('something')
+            if isinstance(child, ast.Call):
+                called = _called(child)
+                if called == 'importorskip' and isinstance(child.args[0], ast.Constant):
+                    found.setdefault(inner, set()).add(child.args[0].value)
+                elif called == 'find_spec':
+                    found.setdefault(inner, set()).add('something')
             elif isinstance(child, ast.FunctionDef) and any(
-                    ast.unparse(one).startswith('given(') for one in child.decorator_list):
+                    isinstance(one, ast.Call) and _called(one) == 'given'
+                    for one in child.decorator_list):
                 found.setdefault(inner, set()).add('hypothesis')
             collect(child, inner)
 
-    collect(ast.parse(path.read_text()), None)
+    text = path.read_text()
+    # Walking through all files takes each process seconds.
+    if any(f'{name}(' in text for name in ('importorskip', 'find_spec', 'given')):
+        collect(ast.parse(text), None)
     return found
+
+
+def _called(call):
+    """Return the last name of the function that is called, '' if it has none."""
+    return getattr(call.func, 'attr', getattr(call.func, 'id', ''))
+
+
+def _possible_markers(path):
+    """Return the markers that tests of a file may have, without importing it."""
+    text = path.read_text()
+    packages = set().union(
+        *_skipped_without(path).values(),
+        *(names for fixture, names in _skipped_without(Path(__file__)).items()
+          if fixture and fixture in text))
+    return {
+        'pure', *(marker for marker, names in NEEDS.items() if packages & names),
+        *(('optional',) if packages - DECLARED else ()), *re.findall(r'\bmark\.(\w+)', text)}
 
 
 def pytest_make_parametrize_id(val, argname):
@@ -104,10 +127,19 @@ def pytest_make_parametrize_id(val, argname):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """With ``-m 'pure ...'`` skip importing files without pure tests: importing ROS is slow."""
-    if config.option.markexpr.startswith('pure') and collection_path.name.startswith('test_'):
-        wanted = _skipped_without(collection_path)[None]
-        if any(wanted & packages for packages in NEEDS.values()):
+    """
+    Leave out files without a test that ``-m 'pure ...'`` or ``-m 'ONE or ANOTHER'`` chooses.
+
+    Importing all files, ROS among them, takes each process longer than most tests.
+    """
+    expression = config.option.markexpr
+    if collection_path.name.startswith('test_') and collection_path.suffix == '.py':
+        if expression.startswith('pure'):
+            wanted = _skipped_without(collection_path)[None]
+            if any(wanted & packages for packages in NEEDS.values()):
+                return True
+        elif (re.fullmatch(r'\w+( or \w+)*', expression)
+                and not _possible_markers(collection_path) & {*expression.split(' or ')}):
             return True
     return None
 

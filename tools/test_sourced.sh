@@ -54,7 +54,11 @@ mkdir -p "$optional"
 ln -sfn ../venv "$optional/venv"
 ln -sfn ../sourced/install "$optional/install"
 failed=0
-(cd "$sourced/src/xplane_bridge" && "$in_ros" "$optional" python3 -P -m pytest -m 'sim or slow or optional' "$@") || failed=$?
+cd "$sourced/src/xplane_bridge"
+run=("$in_ros" "$optional" python3 -P -m pytest -m 'sim or slow or optional')
+# Each of several processes would compile all tests, which takes longer than importing them.
+"${run[@]}" --collect-only -qq >/dev/null || true
+"${run[@]}" "$@" || failed=$?
 
 echo 'colcon test, with what package.xml declares:'
 wait "$declared" || failed=$?
