@@ -98,6 +98,18 @@ def test_a_node_with_bad_ros_arguments_ends_with_a_sentence(arguments, sentence)
     assert 'Traceback' not in done.stderr
 
 
+def test_a_node_starts_without_the_protocols_of_others():
+    """All of them are a sixth of its start; the help has an example of each."""
+    said = subprocess.run([sys.executable, '-c', """
+import sys
+from xplane_bridge.nodes.autopilot import AutopilotParameters
+from xplane_bridge.nodes.common.help import check_command_line
+check_command_line('', AutopilotParameters, [])
+print(*(name for name in sys.modules if name.endswith('.codec')))
+"""], capture_output=True, text=True, check=True).stdout
+    assert said.split() == []
+
+
 def test_every_node_is_registered():
     found = {name: target.split(':')[0].rpartition('.')[2]
              for name, target in entry_points().items() if name.endswith('_node')}

@@ -30,6 +30,16 @@ from xplane_bridge.nodes.managed.registry import nodes
 _WIDTH = 98
 
 
+class _Parser(ArgumentParser):
+    """Lists examples and parameters only if asked: that imports all protocols, and takes time."""
+
+    table: type[Any]
+
+    def format_help(self) -> str:
+        self.epilog = f'{_examples(self.prog)}\n\n{_listed(describe(self.table))}'
+        return super().format_help()
+
+
 def check_command_line(description: str, table: type[Any], argv: Sequence[str]) -> None:
     """
     Print the help and exit if ``--help`` is given; exit with a message for other arguments.
@@ -37,11 +47,11 @@ def check_command_line(description: str, table: type[Any], argv: Sequence[str]) 
     A node accepts only ROS arguments.
     """
     name = os.path.basename(sys.argv[0])
-    parameters = describe(table)
-    parser = ArgumentParser(
+    parser = _Parser(
         prog=name, usage=f'ros2 run xplane_bridge {name} [--help] [--ros-args ...]',
         formatter_class=RawDescriptionHelpFormatter, description=description,
-        epilog=f'{_examples(name)}\n\n{_listed(parameters)}', allow_abbrev=False)
+        allow_abbrev=False)
+    parser.table = table
     _, others = parser.parse_known_args(without_ros_arguments(argv))
     if others:
         parser.error(
