@@ -173,6 +173,11 @@ def pytest_collection_modifyitems(config, items):
             crc32(item.path.name.encode())))
 
 
+def pytest_collection():
+    """Look for garbage only when all tests are collected: until then there is hardly any."""
+    gc.disable()
+
+
 def pytest_collection_finish(session):
     """
     Refuse a pytest-xdist that splits groups: every test would repeat the setup.
@@ -180,6 +185,7 @@ def pytest_collection_finish(session):
     The tests that were collected are not garbage: looking through them cost each test with nodes
     a third of a second.
     """
+    gc.enable()
     gc.collect()
     gc.freeze()
     if getattr(session.config.option, 'loadgroup', False):

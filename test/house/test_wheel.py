@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / 'xplane_bridge' / 'data'
 # It is built once. Neither is imported here: pip changes what setuptools finds.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.xdist_group('wheel'),
     pytest.mark.skipif(not (find_spec('pip') and find_spec('setuptools')),
                        reason='a wheel is built with pip and setuptools')]
