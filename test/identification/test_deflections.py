@@ -24,6 +24,7 @@ import synthetic
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.identification.identify import identify
+from xplane_bridge.identification.motion.equations import HELD
 from xplane_bridge.identification.motion.signals import DEFLECTIONS, IdentificationError
 from xplane_bridge.identification.motion.surfaces import mean_before, with_surfaces
 
@@ -85,6 +86,18 @@ def test_the_mean_between_two_samples_knows_jumps_from_ramps():
     assert mean_before(jump) == pytest.approx([0.0, 0.0, 1.05, 0.95, 0.8])
     ramp = np.array([0.0, 1.0, 2.0, 3.0])
     assert mean_before(ramp)[1:-1] == pytest.approx([0.5, 1.5])
+
+
+def test_a_part_of_what_a_surface_jumps_may_be_a_ramp():
+    exact = synthetic.longitudinal()
+    jump = np.where(exact.times < 2.0, 0.0, 1.0)
+    held = f'elevator{HELD}'
+    motion = replace(exact, flight=replace(exact.flight, values={
+        **exact.flight.values, 'elevator': jump, held: jump}))
+    at = int(np.argmax(jump))
+    for part, mean in ((0.0, 1.0), (0.5, 0.75), (1.0, 0.5)):
+        assert motion.without_jumps(part).held('elevator')[at - 1:at + 2] == pytest.approx(
+            [0.0, mean, 1.0])
 
 
 def test_commands_and_deflections_are_not_mixed():

@@ -68,6 +68,8 @@ _WRONG_SCALE = 0.4
 # counted by benchmarks/identification_coverage.py, standard deviations are 1.4 times as large.
 _WIDER = 2.0
 _EARTH = 6.37e6
+# The standard deviation of what is anywhere between nothing and all of it.
+_UNIFORM = 3.0 ** -0.5
 # An error that is so many times what sensors have, and so many standard deviations, is none.
 _IMPOSSIBLE, _CERTAIN = 4.0, 4.0
 # The same of an airspeed that differs by this part of it and so much (m/s), beside its noise.
@@ -129,8 +131,8 @@ def check_compatibility(
         gusts)
     others += every.corrected(parts, answers, airframe, gusts, trials)
     if parts[0].surfaces:
-        # What surfaces did between two times is not known either.
-        others.append([motion.without_jumps() for motion in motions])
+        # What surfaces did between two times is not known either: anything up to that.
+        others.append([motion.without_jumps(_UNIFORM) for motion in motions])
     return Compatibility(
         errors, parts, motions, others,
         [found.outputs[:n, at] for at, n in enumerate(every.lengths)],

@@ -307,10 +307,10 @@ def _late(form: Form, motions: Sequence[Motion], step: float) -> float:
     Return how late signals may be against each other (s): a standard deviation.
 
     Of a simulator the rate of the angle of attack may be that of a step before. Otherwise signals
-    are measured at any time of a sample, as are surfaces that something else than their command
-    moves.
+    are measured at any time of a sample. What surfaces did within one is known otherwise: see
+    Motion.without_jumps.
     """
-    if step and motions[0].flight.surfaces.isdisjoint(form.controls):
+    if step:
         return _PART_OF_STEP * step if form.name != LATERAL.name else 0.0
     return _PART_OF_SAMPLE * float(np.median(np.diff(motions[0].times)))
 

@@ -159,12 +159,16 @@ class Motion:
         found = self.flight.values.get(f'{name}{HELD}')
         return self[name] if found is None else found
 
-    def without_jumps(self) -> Motion:
-        """Return it as if surfaces had moved steadily between all times."""
+    def without_jumps(self, part: float) -> Motion:
+        """Return it as if surfaces had moved by a part of what they jump, else steadily."""
         known = self.flight.values
+
+        def steady(name: str) -> Array:
+            values = known[name.removesuffix(HELD)]
+            return np.append(values[:1], middles(values))
+
         return replace(self, flight=replace(self.flight, values={**known, **{
-            name: np.append(known[name.removesuffix(HELD)][:1],
-                            middles(known[name.removesuffix(HELD)]))
+            name: known[name] + part * (steady(name) - known[name])
             for name in known if name.endswith(HELD)}}))
 
     @property
