@@ -76,8 +76,8 @@ _FORMS: Mapping[str, str] = {
     ROLL_SPIRAL: LATERAL.name, ROLL: LATERAL.name, SPIRAL: LATERAL.name}
 _OSCILLATIONS = (SHORT_PERIOD, PHUGOID, DUTCH_ROLL, ROLL_SPIRAL)
 # What the modes of constant derivatives are off by, as a part: the rates of the flow angles and
-# coupled axes are not in them.
-_SIMPLE = 0.02
+# coupled axes are not in them, which damping feels most.
+_SIMPLE, _SIMPLE_DAMPING = 0.01, 0.02
 # A step of a derivative for the slopes of the modes' figures, as a part of its deviation.
 _STEP = 0.01
 
@@ -282,7 +282,9 @@ def estimated_modes(forms: Mapping[str, Identified]) -> EstimatedModes:
     at, slopes = flown(forms), slopes_of(forms)
     modes = modes_of(linear_model(slopes, at, forms))
     nominal = figures_of(modes)
-    variances = {key: (_SIMPLE * value) ** 2 for key, value in nominal.items()}
+    variances = {
+        (mode, figure): ((_SIMPLE_DAMPING if figure == 'damping' else _SIMPLE) * value) ** 2
+        for (mode, figure), value in nominal.items()}
     for found in forms.values():
         moves = {key: np.zeros(len(found.fit.derivatives)) for key in nominal}
         for number, (derivative, one) in enumerate(found.fit.derivatives.items()):
