@@ -132,6 +132,24 @@ def test_signals_that_are_late_are_in_the_bounds():
     assert off < 2.0 * told.derivatives[name].deviation
 
 
+def test_what_an_airspeed_that_changes_may_do_besides_is_in_the_bounds():
+    """A thrust line, or a Mach number, pitches more than the dynamic pressure says."""
+    exact = synthetic.longitudinal()
+    faster = 1.0 + 0.008 * exact.times
+    # As the dynamic pressure is the same, so is the motion, nearly.
+    flown = synthetic.motion(exact.times, {
+        **exact.measured.values, 'true_airspeed': faster * synthetic.SPEED,
+        'density': synthetic.DENSITY / faster ** 2})
+    name = Derivative('C_m', 'pitch_rate')
+
+    def steady_part(motion):
+        alone, told = (estimated(LONGITUDINAL, [motion], late=one).derivatives[name].deviation
+                       for one in (None, 0.0))
+        return np.sqrt(told ** 2 - alone ** 2)
+
+    assert steady_part(flown) > 1.5 * steady_part(exact)
+
+
 def test_a_model_foretells_a_flight_that_it_was_not_made_of():
     fit = estimated(LONGITUDINAL, [synthetic.longitudinal()])
     unseen = synthetic.longitudinal(seconds=8.0)

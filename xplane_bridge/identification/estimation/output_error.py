@@ -35,7 +35,7 @@ import numpy as np
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.identification.estimation.equation_error import NO_COLLINEARITY, Regression
-from xplane_bridge.identification.estimation.steady import unsteady
+from xplane_bridge.identification.estimation.steady import BY_SPEED, unsteady
 from xplane_bridge.identification.motion.equations import (
     as_simulated,
     Derivative,
@@ -118,6 +118,9 @@ class _Window:
         self.regressors = np.stack([motion[name] for name in (
             *form.states, *form.controls)], axis=1)
         self.regressors[:, :len(form.states)] *= self.scales
+        speed = np.log(motion['true_airspeed'])
+        self.by_speed = (speed - speed[0])[:, None] * [
+            BY_SPEED.get(coefficient, 0.0) for coefficient in form.coefficients]
 
     def outputs(self, slopes: Array, constants: Array, initial: Array, delays: Array,
                 more: Array | None = None) -> Array:
@@ -225,6 +228,7 @@ class _Problem:
                 slopes, [one.regressors for one in self.windows],
                 [one.times for one in self.windows], late), strict=True)):
             c, own = len(self.form.coefficients), theta[self.own[at]]
+            terms = np.concatenate((terms, window.by_speed[..., None]), axis=2)
             # In each only one coefficient is another one.
             more = np.concatenate([
                 terms[:, coefficient, :, None] * np.eye(c)[coefficient]

@@ -17,15 +17,16 @@ What a linear model with simultaneous signals leaves out, as the steady part of 
 
 Noise averages out over a flight, and so do bounds that are made of it. A slope that is not the
 same at all deflections does not, nor does a signal that is a step of a simulator older than
-another one in the same row: both make the same error each time. They are taken as unknown, of
-these sizes, and what they would change in the estimate is added to its covariance. Maine and
+another one in the same row, nor what an airspeed that changes does beside the dynamic pressure:
+they make the same error each time. They are taken as unknown, of these sizes, and what they would
+change in the estimate is added to its covariance. Maine and
 Iliff, Application of Parameter Estimation to Aircraft Stability and Control, NASA RP-1168 (1986):
 bounds by noise alone are too small, several times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -33,6 +34,9 @@ from xplane_bridge.identification.motion.signals import Array
 
 VARIES = 0.006
 """By this part a slope is another one at the largest deviation flown: a standard deviation."""
+
+BY_SPEED: Mapping[str, float] = {'C_L': 0.03, 'C_m': 0.02}
+"""By so much a coefficient changes by the logarithm of the airspeed: a standard deviation."""
 
 KINDS = 3
 """Terms of each slope: one that is the same both ways, one that is not, and a lag."""
