@@ -83,6 +83,41 @@ def test_an_airspeed_that_does_not_follow_the_motion_is_refused():
             synthetic.AIRFRAME)
 
 
+def all_moving():
+    """Return a flight in which all components of the velocity and the attitude change."""
+    times = np.arange(0.0, 14.0, synthetic.STEP)
+    velocity = np.stack((50.0 - 0.75 * np.cos(0.8 * times), np.sin(3.1 * times),
+                         1.0 + 0.8 * np.sin(1.7 * times)))
+    roll, pitch = 0.05 * np.sin(0.9 * times), 0.05 * np.sin(0.6 * times)
+    turning = np.gradient(pitch, times)
+    rates = np.stack((np.gradient(roll, times), turning * np.cos(roll), -turning * np.sin(roll)))
+    weight = synthetic.GRAVITY * np.stack((
+        -np.sin(pitch), np.sin(roll) * np.cos(pitch), np.cos(roll) * np.cos(pitch)))
+    force = np.gradient(velocity, times, axis=1) + np.cross(rates.T, velocity.T).T - weight
+    speed = np.linalg.norm(velocity, axis=0)
+    names = ('roll', 'pitch', 'roll_rate', 'pitch_rate', 'yaw_rate', 'specific_force_x',
+             'specific_force_y', 'specific_force_z', 'true_airspeed', 'angle_of_attack',
+             'sideslip', 'density')
+    still = dict.fromkeys(('elevator', 'aileron', 'rudder'), np.zeros(len(times)))
+    return replace(synthetic.longitudinal().measured, times=times, values=still | dict(zip(names, (
+        roll, pitch, *rates, *force, speed, np.arctan2(velocity[2], velocity[0]),
+        np.arcsin(velocity[1] / speed), np.full(len(times), 1.1)), strict=True)))
+
+
+@pytest.mark.parametrize('name', ['', 'specific_force_x', 'specific_force_y'])
+def test_a_specific_force_in_g_is_named(name):
+    """What the scale of a sensor is likely to be does not hide it, where it moves the aircraft."""
+    flight, random = all_moving(), np.random.default_rng(5)
+    values = {one: values + 1e-3 * random.standard_normal(len(values))
+              for one, values in flight.values.items()}
+    if not name:
+        check_compatibility([replace(flight, values=values)], synthetic.AIRFRAME)
+        return
+    wrong = replace(flight, values={**values, name: values[name] / synthetic.GRAVITY})
+    with pytest.raises(IdentificationError, match=f'{name} is too small .*: is it in g'):
+        check_compatibility([wrong], synthetic.AIRFRAME)
+
+
 def test_an_attitude_that_drifts_is_not_taken_for_a_bias_of_a_gyro(without):
     drifting = check_compatibility([measured(
         pitch=lambda values, times: values + 3e-4 * times)], synthetic.AIRFRAME)

@@ -72,6 +72,10 @@ _EARTH = 6.37e6
 _UNIFORM = 3.0 ** -0.5
 # An error that is so many times what sensors have, and so many standard deviations, is none.
 _IMPOSSIBLE, _CERTAIN = 4.0, 4.0
+# A specific force in g wants another 8.8 times itself; a simplified flight may want 3 times.
+_IN_G = 5.0
+# Of what is likely a priori the flight has to add so much, to say anything by itself.
+_LEAST_SEEN = 1e-6
 # The same of an airspeed that differs by this part of it and so much (m/s), beside its noise.
 _WRONG_SPEED, _SEEN_SPEED = 0.02, 0.5
 
@@ -109,6 +113,7 @@ def check_compatibility(
     every = Reconstruction(parts, step)
     known = np.isfinite(every.measured)
     found = _fitted(every, known, np.inf)
+    _refuse_forces_in_g(parts, found)
     gusts = has_gusts([found.left[:n, at, 1:3] for at, n in enumerate(every.lengths)])
     if gusts:
         known[..., :len(FLOW)] = False
@@ -248,23 +253,47 @@ def _rms(left: Array, known: Mask, before: Array) -> Array:
     return found
 
 
+def _refuse_forces_in_g(parts: Sequence[Flight], found: _Fitted) -> None:
+    """Raise IdentificationError for a specific force that is many times too small."""
+    if not all(part.has(name) for part in parts for name in FLOW):
+        return
+    for name in FORCES:
+        # By the flight alone: what is usual of a scale hides it.
+        scale, deviation = _by_itself(found, f'{name}_scale')
+        if scale < -max(_IN_G, _CERTAIN * deviation):
+            raise IdentificationError(
+                f'{parts[0].source}: {name} is too small by far for airspeed, flow angles and '
+                f'attitude from {parts[0].times[0]:.1f} s on: is it in g?')
+
+
 def _refuse_wrong_scales(parts: Sequence[Flight], errors: Mapping[str, Estimate]) -> None:
+    since = f'from {parts[0].times[0]:.1f} s on'
     for name in FLOW:
         scale = errors[f'{name}_scale'].value
         if abs(scale) > _WRONG_SCALE:
             raise IdentificationError(
                 f'{parts[0].source}: {name} is {1.0 + scale:.2g} times what specific forces and '
-                f'angular rates say from {parts[0].times[0]:.1f} s on: expected SI units and '
-                'radians, from a sensor that works')
-
-
+                f'angular rates say {since}: expected SI units and radians, from a sensor that '
+                'works')
     for name, error in errors.items():
         if abs(error.value) > max(_IMPOSSIBLE * ERRORS[name][1], _CERTAIN * error.deviation):
             signal, _, kind = name.rpartition('_')
             raise IdentificationError(
                 f'{parts[0].source}: by the other signals {signal} has a {kind} of '
-                f'{error.value:.3g} {ERRORS[name][0]}'.rstrip() + f' from {parts[0].times[0]:.1f} '
-                's on, which no such sensor has: is it in another unit, or of another sign?')
+                f'{error.value:.3g} {ERRORS[name][0]}'.rstrip() + f' {since}, which no such '
+                'sensor has: is it in another unit, or of another sign?')
+
+
+def _by_itself(found: _Fitted, name: str) -> Estimate:
+    """Return an error as the flight alone shows it, without what is likely of any sensor."""
+    at, likely = AT[name], ERRORS[name][1] ** 2
+    scale = np.sqrt(np.diag(found.information))
+    white = np.linalg.inv(found.information / np.outer(scale, scale))[at, at] / scale[at] ** 2
+    seen = 1.0 - white / likely
+    if seen < _LEAST_SEEN:
+        return Estimate(0.0, np.inf)
+    return Estimate(float(found.theta[at]) / seen,
+                    float(np.sqrt(_WIDER * found.covariance[at, at] / seen)))
 
 
 def _refuse_wrong_speed(
@@ -279,5 +308,3 @@ def _refuse_wrong_speed(
                 f'{part.source}: true_airspeed is {off:.2g} m/s (rms) off what specific forces '
                 f'and angular rates say from {part.times[0]:.1f} s to {part.times[-1]:.1f} s: is '
                 'the pitot tube blocked, or at its limit, or specific_force_x of another sign?')
-
-
