@@ -141,8 +141,12 @@ def test_a_time_in_milliseconds_is_named():
     ({'mass': 0.06852}, 'C_L_alpha is 0.3[0-9]+ .*: is mass in slug'),
     ({'wing_area': 10.764}, 'wing_area is 172.* expected about 1: is wing_area in ft'),
     ({'chord': 3.2808}, 'expected about 1: is .*chord in ft'),
-    ({'wing_area': 10.764, 'wing_span': 3.2808, 'chord': 3.2808}, 'C_L_alpha is 0.4'),
-], ids=['lb', 'slug', 'ft^2', 'ft', 'all in feet'])
+    ({'wing_area': 10.764, 'wing_span': 3.2808, 'chord': 3.2808},
+     'radius of gyration of 0.03 .*: is wing_span in ft'),
+    ({'i_zz': 23.73}, 'i_zz is 6.17e.04 kg m.2, more than both .* no body has: is it in lb ft'),
+    ({'i_xx': 23.73, 'i_yy': 23.73, 'i_zz': 23.73}, 'i_xx .* radius of gyration .* in lb ft'),
+    ({'i_xx': 0.1, 'i_yy': 0.1, 'i_zz': 0.1}, 'radius of gyration of 0.031 times wing_span'),
+], ids=['lb', 'slug', 'ft^2', 'ft', 'all in feet', 'lb ft^2 about an axis', 'lb ft^2', 'small'])
 def test_sizes_in_another_unit_are_named(sizes, said):
     frame = replace(synthetic.AIRFRAME, **{
         name: factor * getattr(synthetic.AIRFRAME, name) for name, factor in sizes.items()})

@@ -15,11 +15,10 @@
 """
 What no aircraft has: derivatives of a flight in which a signal or a size is in a wrong unit.
 
-The ranges are those of published aircraft, from light ones to fighters and transports, with wide
-margins: Roskam, Airplane Flight Dynamics and Automatic Flight Controls, part I; Heffley and
-Jewell, Aircraft Handling Qualities Data, NASA CR-2144 (1972); Teper, Aircraft Stability and
-Control Data, NASA CR-96008 (1969). The lift slope is compared with that of a wing of the same
-aspect ratio, by Helmbold's equation with Prandtl's and Glauert's factor.
+The ranges are our own, wide about what the aircraft of benchmarks/identification_coverage.py have:
+they tell a wrong unit or sign, not a good aircraft.
+The lift slope is compared with that of a wing of the same aspect ratio, by Helmbold's equation
+with Prandtl's and Glauert's factor.
 """
 
 from __future__ import annotations
@@ -54,6 +53,11 @@ _LEAST_LIFT, _MOST_LIFT = 0.4, 1.8
 _LIKELY_LEAST, _LIKELY_MOST = 0.55, 1.5
 # Of span times chord: taper, and reference sizes that differ.
 _LEAST_AREA, _MOST_AREA = 0.45, 1.8
+# Of a moment of inertia, how many times the sum of the others': 1 of any body, but simulated ones
+# have up to 1.6. And the radius of gyration in roll by the span: JSBSim's aeroplanes have 0.10 to
+# 0.26 with little fuel.
+_MOST_INERTIA = 2.0
+_LEAST_RADIUS, _MOST_RADIUS = 0.05, 0.45
 # Towards the speed of sound the factor is not that.
 _LEAST_ROOT = 0.5
 # What a lift slope is multiplied by if something is in another unit, and by what an area is.
@@ -86,7 +90,8 @@ class Condition(NamedTuple):
 
 
 def check_sizes(frame: Airframe) -> None:
-    """Raise IdentificationError for a wing whose area is not about span times chord."""
+    """Raise IdentificationError for moments of inertia, or a wing, that no aircraft has."""
+    _check_inertia(frame)
     ratio = frame.wing_area / (frame.wing_span * frame.chord)
     if _LEAST_AREA <= ratio <= _MOST_AREA:
         return
@@ -98,6 +103,22 @@ def check_sizes(frame: Airframe) -> None:
     raise IdentificationError(
         f'wing_area is {frame.wing_area:.4g} m^2, and {ratio:.2g} times wing_span times chord '
         f'({frame.wing_span:.4g} m, {frame.chord:.4g} m), expected about 1{_asked(likely)}')
+
+
+def _check_inertia(frame: Airframe) -> None:
+    moments = {name: float(getattr(frame, name)) for name in ('i_xx', 'i_yy', 'i_zz')}
+    for name, moment in moments.items():
+        if moment > _MOST_INERTIA * (sum(moments.values()) - moment):
+            raise IdentificationError(
+                f'{name} is {moment:.3g} kg m^2, more than both others together, which no body '
+                'has: is it in lb ft^2?')
+    radius = math.sqrt(frame.i_xx / frame.mass) / frame.wing_span
+    if not _LEAST_RADIUS <= radius <= _MOST_RADIUS:
+        raise IdentificationError(
+            f'i_xx is {frame.i_xx:.3g} kg m^2, with {frame.mass:.3g} kg a radius of gyration of '
+            f'{radius:.2g} times wing_span, expected {_LEAST_RADIUS:g} to {_MOST_RADIUS:g}'
+            + (': are moments of inertia in lb ft^2, or is mass in slug?'
+               if radius > _MOST_RADIUS else ': is wing_span in ft, or mass in lb?'))
 
 
 def check_derivatives(
