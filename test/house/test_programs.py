@@ -98,8 +98,9 @@ def test_identification_coverage_runs():
     pytest.importorskip('jsbsim')
     pytest.importorskip('scipy')
     # 1: too few of the intervals, or too many, contain the truth.
-    said = run('benchmarks/identification_coverage.py', 'c172p', '1', codes=(0, 1))
-    assert '1 of 1 printed' in said
+    said = run('benchmarks/identification_coverage.py', '--shortest', 'c172p', '1', codes=(0, 1))
+    assert 'C_m_q                        1 of 1 printed' in said
+    assert 'short_period frequency       1 of 1 printed' in said
 
 
 def test_aircraft_table_flies_an_aircraft():
