@@ -80,6 +80,7 @@ def check(flight: Flight) -> None:
             f'{flight.source}: {1.0 / usual:.2g} samples per second, expected at least '
             f'{_SLOWEST:g}: is time in s?')
 
+
 def check_magnitudes(part: Flight) -> None:
     """
     Raise IdentificationError for a manoeuvre whose signals are not in the units they should be.
