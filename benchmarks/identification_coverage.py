@@ -256,9 +256,8 @@ def _without_noise(figures: Figures) -> Figures:
     return found
 
 
-def main(
-    aircraft: str = 'c172p', flights: int = FLIGHTS, severity: int = 0, until: float = math.inf
-) -> int:
+def main(aircraft: str = 'c172p', flights: int = FLIGHTS, severity: int = 0, *,
+         until: float = math.inf) -> int:
     """Fly and count; 0 if the share of all is between 90 and 99 %."""
     cases: dict[str, list[Row]] = defaultdict(list)
     refused: Counter[str] = Counter()
@@ -296,5 +295,5 @@ def _rms(rows: Sequence[Row]) -> float:
 
 if __name__ == '__main__':
     named, *numbers = [one for one in sys.argv[1:] if one != '--shortest'] or ['c172p']
-    sys.exit(main(named, *map(int, numbers), **(
-        {'until': FIRST} if '--shortest' in sys.argv else {})))
+    sys.exit(main(named, *map(int, numbers),
+                  until=FIRST if '--shortest' in sys.argv else math.inf))
