@@ -21,14 +21,19 @@ from contextlib import contextmanager
 import signal
 import socket
 import threading
+import time
 
 # After SIGTERM the process ends within 5 s: launch, which sends it, kills after that time. On a
 # machine that is six times overloaded Python itself needs more than a second for its end.
 _LIMIT = 3.2
+# Signals within that time (s) are of the same Ctrl-C, or of the same kill of a process group.
+_SAME = 1.0
 
 
 @contextmanager
-def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Iterator[None]:
+def calling_on_signal(
+    callback: Callable[[], None], finish: bool = False, again: Callable[[], None] | None = None,
+) -> Iterator[None]:
     """
     Call ``callback`` once, in a separate thread, at the first SIGINT or SIGTERM while inside.
 
@@ -38,7 +43,8 @@ def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Ite
     case. A second SIGINT is ignored: a terminal and launch both send one for the same Ctrl-C, and
     the reaction to the first must not be interrupted. SIGTERM after the first signal ends the
     process at once; with ``finish`` it is ignored too, for a process that ends on its own but only
-    when it is done. Afterwards the previous handlers are restored, unless a signal came: then the
+    when it is done. ``again`` is called at any signal more than a second after the first: somebody
+    insists. Afterwards the previous handlers are restored, unless a signal came: then the
     process is about to end. Call from the main thread.
     """
     reader, writer = socket.socketpair()
@@ -58,10 +64,12 @@ def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Ite
     def wait() -> None:
         with reader:
             if reader.recv(1):
+                insists_from = time.monotonic() + _SAME
                 callback()
                 # Further signals are written here as well, and need a reader.
                 while reader.recv(1):
-                    pass
+                    if again is not None and time.monotonic() > insists_from:
+                        again()
 
     descriptor = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     handlers = {
@@ -77,9 +85,11 @@ def calling_on_signal(callback: Callable[[], None], finish: bool = False) -> Ite
         writer.close()
 
 
-def call_on_signal(callback: Callable[[], None], finish: bool = False) -> None:
+def call_on_signal(
+    callback: Callable[[], None], finish: bool = False, again: Callable[[], None] | None = None,
+) -> None:
     """Apply calling_on_signal() for the rest of the process."""
-    context = calling_on_signal(callback, finish)
+    context = calling_on_signal(callback, finish, again)
     context.__enter__()
     # Ending it would restore the previous handlers.
     _KEPT.append(context)

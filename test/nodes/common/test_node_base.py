@@ -450,7 +450,7 @@ def test_refused_commands_are_counted_and_logged_once_a_second(ros):
     assert len(warnings) <= 2
     # Each status has a distinct name.
     names = [status.name for status in ros.messages['/diagnostics'][-1].status]
-    assert names == ['/node: link', '/node: refused', '/node: log']
+    assert names == ['/node: link', '/node: refused', '/node: log', '/node: published']
 
 
 def test_a_command_to_an_inactive_node_is_ignored(ros):

@@ -41,12 +41,12 @@ from rclpy.qos import (  # noqa: E402
     ReliabilityPolicy,
 )
 from rclpy.serialization import deserialize_message  # noqa: E402
-from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import NavSatFix  # noqa: E402
 
 from harness import process  # noqa: E402
 from xplane_bridge.flights.recordings import rosbag2  # noqa: E402
 from xplane_bridge.msg import Datarefs, FlightControls  # noqa: E402
+from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode  # noqa: E402
 from xplane_bridge.nodes.record import draining  # noqa: E402
 from xplane_bridge.nodes.record import node as record  # noqa: E402
 from xplane_bridge.nodes.record.definitions import definition  # noqa: E402
@@ -328,50 +328,119 @@ def test_what_was_received_before_the_end_is_recorded_however_busy_the_machine(
     node.destroy_node()
 
 
-def test_it_is_behind_by_what_one_node_publishes_not_by_the_clock(ros, tmp_path, monkeypatch):
-    """In lockstep /clock goes on after the end; and a node may be known later than its topics."""
-    controls_publisher = ros.observer.create_publisher(FlightControls, '/uav/controls', 200)
-    others = {name: ros.observer.create_publisher(kind, name, 200) for name, kind in (
-        ('/clock', Clock), ('/uav/fix', NavSatFix))}
+def test_what_was_received_is_recorded_although_another_topic_never_pauses(
+        ros, tmp_path, monkeypatch):
+    """An executor that is asked for one message at a time gives that of its first topic."""
+    first = ros.observer.create_publisher(FlightControls, '/uav/controls', 200)
+    other = ros.observer.create_publisher(NavSatFix, '/uav/fix', 200)
     node = Node('record', context=ros.context)
     executor = SingleThreadedExecutor(context=ros.context)
     executor.add_node(node)
-    discovered = node.get_publishers_info_by_topic
+    ended = threading.Event()
 
-    def unknown(topic):
-        found = discovered(topic)
-        for one in found:
-            one.node_name = f'_NODE_NAME_UNKNOWN_{topic}'
-        return found
+    def go_on():
+        while not ended.wait(0.001):
+            first.publish(controls(1))
 
-    with Recorder(node, str(tmp_path / 'flight.mcap'), '/uav') as recorder:
-        def publish(publisher, messages):
-            before = int(recorder.summary().split()[0])
-            for message in messages:
-                publisher.publish(message)
-            ros.wait_for(lambda: executor.spin_once(0.05) or int(
-                recorder.summary().split()[0]) == before + len(messages), 'the messages')
+    def write(*arguments):
+        time.sleep(0.002)
+        Recorder._write(recorder, *arguments)
 
+    with Recorder(node, str(tmp_path / 'flight.mcap'), '/uav', sent_again=0.2) as recorder:
         def heard():
             recorder.discover()
-            return all(one.get_subscription_count() for one in (
-                controls_publisher, *others.values()))
+            return first.get_subscription_count() and other.get_subscription_count()
 
-        monkeypatch.setattr(node, 'get_publishers_info_by_topic', unknown)
         ros.wait_for(heard, 'the recorder')
-        publish(controls_publisher, [controls(number) for number in range(20)])
-        ended = time.time_ns()
-        while time.time_ns() < ended + 150_000_000:
-            publish(others['/clock'], [Clock()])
-        asked = time.time_ns()
-        publish(others['/clock'], [Clock()])
-        assert not recorder._is_behind(asked, None)
-        publish(others['/uav/fix'], [NavSatFix()])
-        assert not recorder._is_behind(asked, None)
-        monkeypatch.undo()
-        recorder.discover()
-        assert recorder._is_behind(asked, None)
+        going = threading.Thread(target=go_on)
+        going.start()
+        for _ in range(100):
+            other.publish(NavSatFix())
+        assert other.wait_for_all_acked()
+        monkeypatch.setattr(draining, 'LONGEST', 0.2)
+        monkeypatch.setattr(recorder, '_write', write)
+        recorder.drain(executor)
+        ended.set()
+        going.join()
+        assert recorder._topics['/uav/fix'].messages == 100
     node.destroy_node()
+
+
+class Told(BridgeNode):
+    """A node that publishes when a test says so."""
+
+    def __init__(self, **options):
+        super().__init__('told', BaseParameters, **options)
+
+    def open(self):
+        self.out = self.make_publisher(FlightControls, '/uav/controls', 200)
+        self.other = self.make_publisher(NavSatFix, '/uav/fix', 200)
+
+    def begin(self):
+        """Begin nothing."""
+
+    end = close = begin
+
+    def diagnose(self):
+        return []
+
+
+@pytest.fixture
+def told(ros, tmp_path, monkeypatch):
+    """Yield a node, its recorder, what spins that, and the arrivals that wait in it."""
+    # It shall not be what it waits for.
+    monkeypatch.setattr(draining, '_QUIET', 60.0)
+    monkeypatch.setattr(draining, '_BUSY_QUIET', 60.0)
+    publishing = ros.start(Told)
+    node = Node('record', context=ros.context)
+    executor = SingleThreadedExecutor(context=ros.context)
+    executor.add_node(node)
+    with Recorder(node, str(tmp_path / 'flight.mcap'), '/uav', ['controls', 'fix']) as recorder:
+        def heard():
+            recorder.discover()
+            executor.spin_once(0.05)
+            return publishing.out.get_subscription_count() and recorder._accounts.said('/told')
+
+        ros.wait_for(heard, 'the recorder and the account')
+        yield SimpleNamespace(node=publishing, recorder=recorder, executor=executor)
+    node.destroy_node()
+
+
+def test_the_end_is_told_while_the_node_goes_on(told):
+    """What it has published is in its next diagnostics."""
+    for number in range(100):
+        told.node.out.publish(controls(number))
+    told.recorder.drain(told.executor)
+    assert told.recorder.summary().startswith('100 messages of 1 topic, 0 lost, ')
+    assert 'not known' not in told.recorder.summary()
+
+
+def test_the_end_is_told_by_a_node_that_ends(told):
+    for number in range(100):
+        told.node.out.publish(controls(number))
+    told.node.shut_down()
+    told.recorder.drain(told.executor)
+    assert told.recorder.summary().startswith('100 messages of 1 topic, 0 lost, ')
+
+
+def test_what_is_missing_at_the_end_is_waited_for_and_then_lost(told, monkeypatch):
+    monkeypatch.setattr(draining.Quiet, 'longest', lambda _: 3.0)
+    for number in range(3):
+        told.node.out.publish(controls(number))
+    # As if the middleware had not delivered them.
+    told.node.published._counts[told.node.out].messages += 7
+    began = time.monotonic()
+    told.recorder.drain(told.executor)
+    assert time.monotonic() > began + 3.0
+    assert '3 messages of 1 topic, 7 (7 of /uav/controls) lost' in told.recorder.summary()
+
+
+def test_one_that_is_told_again_ends_at_once(told):
+    told.node.out.publish(controls(1))
+    told.node._diagnostics_timer.cancel()
+    told.recorder.hurry()
+    told.recorder.drain(told.executor)
+    assert told.recorder.summary().endswith('; the end is not known of /uav/controls')
 
 
 def test_a_recorder_without_processor_time_still_completes_its_file(ros, tmp_path):

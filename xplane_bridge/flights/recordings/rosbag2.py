@@ -103,6 +103,10 @@ class SequenceNumbers:
         self._last[key] = number
         return True
 
+    def last(self, publisher: bytes) -> int:
+        """Return the number of a publisher's last message, or of the last of those not named."""
+        return self._last.get(publisher, self._last.get(b'', 0))
+
     def _count_before(
         self, number: int, published: int, first: tuple[int, int] | None
     ) -> None:

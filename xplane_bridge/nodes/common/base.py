@@ -37,6 +37,7 @@ from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes.common.audience import Audience
 from xplane_bridge.nodes.common.diagnostics import diagnostic_array, ERROR, OK, STALE, Status, WARN
 from xplane_bridge.nodes.common.latched import LateHearing, once
+from xplane_bridge.nodes.common.published import Published, wait_until_acknowledged
 from xplane_bridge.nodes.common.services import Action, Service
 from xplane_bridge.nodes.common.stamps import Stamps
 from xplane_bridge.nodes.common.throttle import MOST, Throttle
@@ -47,6 +48,9 @@ from xplane_bridge.protocols.foreign import Kinds
 from xplane_bridge.sessions.base import NotShownError
 
 _DIAGNOSTICS_PERIOD = 1.0
+# At its end a node waits so long (s) for acknowledgements: launch's patience is 5 s, of which a
+# bridge that gives back may need 3.6.
+ACKNOWLEDGED_WITHIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,7 @@ class BridgeNode(ManagedParameters[Parameters]):
         # If the node plays a capture.
         self.audience: Audience | None = None
         self.stamps = Stamps(self)
+        self.published = Published()
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._diagnostics_timer = self.create_timer(
@@ -165,6 +170,7 @@ class BridgeNode(ManagedParameters[Parameters]):
         if self._begun:
             # Made while the node is active, it has missed the activation.
             publisher.on_activate(None)
+        self.published.add(publisher)
         if self.audience is not None:
             self.audience.add(publisher)
         self._entities.append((self.destroy_lifecycle_publisher, publisher))
@@ -174,6 +180,7 @@ class BridgeNode(ManagedParameters[Parameters]):
         """Destroy a publisher that is no longer used."""
         if self.audience is not None:
             self.audience.remove(publisher)
+        self.published.remove(publisher)
         self._entities.remove((self.destroy_lifecycle_publisher, publisher))
         self.destroy_lifecycle_publisher(publisher)
 
@@ -189,6 +196,7 @@ class BridgeNode(ManagedParameters[Parameters]):
         for one in made:
             self._entities.remove(one)
             destroy, entity = one
+            self.published.remove(entity)
             destroy(entity)
         made.clear()
 
@@ -353,10 +361,14 @@ class BridgeNode(ManagedParameters[Parameters]):
         self.shut_down()
         return super().on_error(state)
 
-    def shut_down(self) -> None:
-        """Give back and close, whatever the state; no-op if already done."""
+    def shut_down(self, deadline: float | None = None) -> None:
+        """
+        Give back and close, whatever the state; no-op if already done.
+
+        Acknowledgements are awaited until ``deadline`` (s, monotonic), by default 0.5 s.
+        """
         self._end()
-        self._close()
+        self._close(deadline)
 
     def leave(self) -> None:
         """Give back what was taken, if active; no-op if already done."""
@@ -367,15 +379,25 @@ class BridgeNode(ManagedParameters[Parameters]):
             self._begun = False
             self.end()
 
-    def _close(self) -> None:
+    def _close(self, deadline: float | None = None) -> None:
         if self._opened:
             self._opened = False
             # The link's thread is joined here, before its publishers go.
             self.close()
+            self._account(time.monotonic() + ACKNOWLEDGED_WITHIN if deadline is None else deadline)
             self._destroy_entities()
+
+    def _account(self, deadline: float) -> None:
+        """Say what was published, and wait for who records it, which hears the diagnostics."""
+        if self.context.ok() and self._diagnostics.get_subscription_count():
+            self._diagnostics.publish(diagnostic_array(
+                self.get_fully_qualified_name(), [self.published.status()], self.stamps.now_ns))
+            self.published.wait_until_acknowledged(deadline)
+            wait_until_acknowledged(self._diagnostics, deadline)
 
     def _destroy_entities(self) -> None:
         for destroy, entity in self._entities:
+            self.published.remove(entity)
             destroy(entity)
         self._entities.clear()
         self._late.clear()
@@ -395,6 +417,7 @@ class BridgeNode(ManagedParameters[Parameters]):
                 lines.append(self._diagnose_log())
             if self.stamps.simulated:
                 lines.append(self.stamps.diagnose())
+            lines.append(self.published.status())
         else:
             lines = [Status(
                 'state', ERROR if self.failed else STALE, self.failed or 'not configured')]

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 import re
 import sys
 import threading
+import time
 from typing import Any
 
 import rclpy
@@ -29,7 +30,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from xplane_bridge.common.signals import call_on_signal
-from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode
+from xplane_bridge.nodes.common.base import ACKNOWLEDGED_WITHIN, BaseParameters, BridgeNode
 from xplane_bridge.nodes.common.help import check_command_line
 from xplane_bridge.nodes.common.spinning import spin_until
 
@@ -81,8 +82,9 @@ def run(
         sys.setswitchinterval(_SWITCH_INTERVAL)
         spin_until(executor, stop)
         _leave_together(nodes)
+        deadline = time.monotonic() + ACKNOWLEDGED_WITHIN
         for node in nodes:
-            node.shut_down()
+            node.shut_down(deadline)
         return max(node.exit_code for node in nodes)
     finally:
         _leave_together(nodes)

@@ -27,7 +27,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.waitable import NumberOfEntities
 
 # Messages of one subscription that are handled before the others have their turn.
-_AT_ONCE = 10
+AT_ONCE = 10
 _FOR_EVER = -1
 # Most entities of a node are services and events, where nothing happens nearly all the time; yet
 # each costs in each wait as much as a subscription. Where messages come in less than _BUSY (s),
@@ -173,7 +173,7 @@ def _wait_set(executor: Any, count: NumberOfEntities) -> Any:
 def _handle(subscription: Any, takes_info: bool) -> bool:
     """Handle the first messages of a subscription; return whether more may wait."""
     handle, kind, raw = subscription.handle, subscription.msg_type, subscription.raw
-    for _ in range(_AT_ONCE):
+    for _ in range(AT_ONCE):
         taken = handle.take_message(kind, raw)
         if taken is None:
             return False
@@ -184,14 +184,14 @@ def _handle(subscription: Any, takes_info: bool) -> bool:
     return True
 
 
-def handle_waiting(subscription: Any) -> None:
+def handle_waiting(subscription: Any) -> bool:
     """
-    Handle the messages of a subscription that have arrived: from a callback of another one.
+    Handle the first messages of a subscription that have arrived; return whether more may wait.
 
-    What was published before another message has arrived before it, but which of two subscriptions
-    is looked at first is a matter of microseconds.
+    From a callback of another one: what was published before another message has arrived before
+    it, but which of two subscriptions is looked at first is a matter of microseconds.
     """
-    _handle(subscription, _takes_info(subscription.callback))
+    return _handle(subscription, _takes_info(subscription.callback))
 
 
 def _takes_info(callback: Any) -> bool:

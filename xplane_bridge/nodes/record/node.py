@@ -25,6 +25,7 @@ import threading
 import time
 from typing import Any, cast
 
+from diagnostic_msgs.msg import DiagnosticArray
 import rclpy
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
@@ -44,8 +45,9 @@ from xplane_bridge.common.command_line import (
 from xplane_bridge.common.signals import call_on_signal
 from xplane_bridge.common.text import counted
 from xplane_bridge.flights.recordings import rosbag2
-from xplane_bridge.nodes.common.spinning import spin_until
+from xplane_bridge.nodes.common.spinning import AT_ONCE, handle_waiting, spin_until
 from xplane_bridge.nodes.record import absent, draining
+from xplane_bridge.nodes.record.accounts import Accounts
 from xplane_bridge.nodes.record.definitions import definition, message_class
 from xplane_bridge.nodes.record.topic import summary, Topic
 
@@ -97,8 +99,10 @@ class Recorder:
         self._schemas: dict[str, int] = {}
         self._first: int | None = None
         self._last: int | None = None
-        # When the message handled last was published.
-        self._handled: int | None = None
+        self._accounts = Accounts()
+        # What was published before, and until when nothing of that may come, while it drains.
+        self._asked, self._quiet_until = 0, 0.0
+        self._is_hurried = False
         self._log_time = rosbag2.RECEIVED
         self._lock = threading.Lock()
         self._path = path
@@ -114,6 +118,12 @@ class Recorder:
         self._quiet = draining.Quiet(sent_again)
         self._started = time.time_ns()
         self._timer = node.create_timer(draining.TICK_PERIOD, self._tick)
+
+        def hear(message: DiagnosticArray, info: dict[str, Any]) -> None:
+            self._accounts.hear(message, rosbag2.times(info, time.time_ns())[1])
+
+        self._heard = node.create_subscription(
+            DiagnosticArray, '/diagnostics', cast(Any, hear), _DEPTH)
         self.discover()
 
     def __enter__(self) -> Recorder:
@@ -127,6 +137,7 @@ class Recorder:
         if self._stream.closed:
             return
         self._node.destroy_timer(self._timer)
+        self._node.destroy_subscription(self._heard)
         for topic in self._topics.values():
             self._node.destroy_subscription(topic.subscription)
         with self._lock:
@@ -141,33 +152,58 @@ class Recorder:
         """
         Record what was published before this call, however long that takes on a busy machine.
 
-        What is published for a moment after it is recorded too.
+        Nodes of this package say how many messages they have published, and whatever of that is
+        missing is waited for; of others nothing may come for a while. What is published for a
+        moment after the call is recorded too.
         """
-        called = time.time_ns()
         began = time.monotonic()
-        deadline = self._quiet.until()
+        self._asked = time.time_ns()
+        self._quiet_until = self._quiet.until()
         while True:
-            # However late it is, once more.
-            left = max(0.0, deadline - time.monotonic())
-            self._handled = None
-            executor.spin_once(timeout_sec=left)
-            if self._handled is not None and self._handled <= called and (
-                    time.monotonic() < began + draining.LONGEST):
-                deadline = self._quiet.until()
-            elif left == 0.0:
-                starved = self._quiet.starved()
-                longest = draining.LONGEST if self._quiet.is_busy() else self._sent_again
-                if time.monotonic() > began + longest or not self._is_behind(called, starved):
-                    return
-                deadline = self._quiet.until()
+            self._handle_waiting()
+            now = time.monotonic()
+            if self._is_complete(now) or self._is_hurried or now > began + self._quiet.longest():
+                break
+            executor.spin_once(timeout_sec=draining.TICK_PERIOD)
+        untold = self._untold()
+        for topic in self._topics.values():
+            if not untold.isdisjoint(topic.nodes()):
+                topic.lacking = None
+            elif topic.is_numbered:
+                topic.lacking = topic.lacks(self._accounts)
 
-    def _is_behind(self, asked: int, starved: int | None) -> bool:
-        return draining.is_behind([
-            (f'{one.node_namespace}/{one.node_name}', topic.flow)
-            for topic in self._topics.values()
-            # /clock and the diagnostics go on where everything else waits for a command.
-            if len(topic.publishers) == 1 and topic.name not in _BESIDE
-            for one in topic.publishers.values()], asked, starved)
+    def hurry(self) -> None:
+        """Let drain() end at once; from any thread."""
+        self._is_hurried = True
+
+    def _handle_waiting(self) -> None:
+        """
+        Handle all that has arrived, as far as the queues hold it.
+
+        An executor that is asked for one at a time makes a wait set for each, and prefers the
+        first topics: on a busy machine the others would wait here until it is too late.
+        """
+        waiting = [self._heard, *(topic.subscription for topic in self._topics.values())]
+        for _ in range(_DEPTH // AT_ONCE):
+            if not (waiting := [one for one in waiting if handle_waiting(one)]):
+                return
+
+    def _is_complete(self, now: float) -> bool:
+        """Return whether nothing is missing that was published before it was asked."""
+        lacking = [topic for topic in self._topics.values() if topic.lacks(self._accounts)]
+        if self._untold() or any(topic.is_numbered for topic in lacking):
+            return False
+        return now >= self._quiet_until or not (
+            lacking or any(map(self._is_strange, self._topics.values())))
+
+    def _is_strange(self, topic: Topic) -> bool:
+        """Return whether not all of a topic's publishers say how many messages there are."""
+        return any(self._accounts.said(node) is None for node in topic.nodes())
+
+    def _untold(self) -> set[str]:
+        """Return the nodes that will say how much they had published when it was asked."""
+        return {node for topic in self._topics.values() if topic.present for node in topic.nodes()
+                if (said := self._accounts.said(node)) is not None and said <= self._asked}
 
     def discover(self) -> None:
         """Subscribe to topics that have appeared since the last time."""
@@ -246,6 +282,8 @@ class Recorder:
     def _adapt(self, topic: Topic, publishers: Sequence[Any]) -> None:
         """Subscribe so that all publishers match; subscribe anew if a new one offers less."""
         topic.present = len(publishers)
+        if publishers:
+            topic.latest = tuple(bytes(one.endpoint_gid) for one in publishers)
         new = [one for one in publishers if bytes(one.endpoint_gid) not in topic.publishers]
         # The name of a node may come after its topics.
         topic.publishers.update((bytes(one.endpoint_gid), one) for one in publishers)
@@ -299,8 +337,9 @@ class Recorder:
             ):
                 # After subscribing again, transient-local messages are delivered again.
                 return
-            self._handled = published
-            topic.flow.add(published)
+            if published <= self._asked and (
+                    not topic.is_numbered or self._is_strange(topic)):
+                self._quiet_until = self._quiet.until()
             if not by_middleware:
                 self._log_time = rosbag2.HANDLED
             channel = self._channel(topic)
@@ -377,12 +416,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         stop = Future(executor=executor)
-        # A second signal, from launch or an impatient user, must not leave the file open.
-        call_on_signal(lambda: stop.set_result(None), finish=True)
         with Recorder(
             node, arguments.output, arguments.namespace, arguments.topics, arguments.force,
             arguments.sent_again,
         ) as recorder:
+            # A second signal, from launch or an impatient user, must not leave the file open.
+            call_on_signal(lambda: stop.set_result(None), finish=True, again=recorder.hurry)
             print(f'recording to {arguments.output}', flush=True)
             spin_until(executor, stop, lambda: _PAUSE)
             recorder.drain(executor)

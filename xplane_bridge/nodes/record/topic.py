@@ -24,7 +24,7 @@ from rclpy.qos import QoSProfile
 
 from xplane_bridge.common.text import counted
 from xplane_bridge.flights.recordings import rosbag2
-from xplane_bridge.nodes.record import draining
+from xplane_bridge.nodes.record.accounts import Accounts
 
 # The topics with the most lost messages are named, the others counted.
 _MOST_SHOWN = 8
@@ -32,7 +32,12 @@ _MOST_SHOWN = 8
 
 @dataclass(slots=True)
 class Topic:
-    """A subscribed topic; ``publishers`` has all that were seen, by gid."""
+    """
+    A subscribed topic; ``publishers`` has all that were seen, by gid.
+
+    ``latest`` are those that were there when any was last, ``present`` is how many are now.
+    ``lacking`` is how many of its end are missing, as its publisher says; None if that is not told.
+    """
 
     name: str
     kind: str
@@ -40,6 +45,8 @@ class Topic:
     numbers: rosbag2.SequenceNumbers
     publishers: dict[bytes, Any] = field(default_factory=dict)
     present: int = 0
+    latest: tuple[bytes, ...] = ()
+    lacking: int | None = 0
     qos: QoSProfile | None = None
     subscription: Any = None
     channel: int | None = None
@@ -47,13 +54,33 @@ class Topic:
     type_hash: str = ''
     messages: int = 0
     reported_lost: int = 0
-    flow: draining.Flow = field(default_factory=draining.Flow)
     warned: bool = False
 
     @property
     def lost(self) -> int:
         """Return how many were lost, by sequence number or as reported by the middleware."""
-        return self.numbers.lost if self.numbers.known else self.reported_lost
+        return (self.numbers.lost if self.numbers.known else self.reported_lost) + (
+            self.lacking or 0)
+
+    def nodes(self) -> list[str]:
+        """Return the names of the nodes of the latest publishers."""
+        return [f'{one.node_namespace.rstrip("/")}/{one.node_name}'
+                for one in map(self.publishers.__getitem__, self.latest)]
+
+    @property
+    def is_numbered(self) -> bool:
+        """Return whether the number of the last message says how many had been published."""
+        return len(self.latest) == 1 and self.messages > 0 and self.numbers.known
+
+    def lacks(self, accounts: Accounts) -> int:
+        """
+        Return how many messages of those that its publishers have said they have published.
+
+        Unless it is_numbered, these may have been published before it was subscribed to.
+        """
+        told = sum(accounts.published(node, self.name) for node in dict.fromkeys(self.nodes()))
+        return max(0, told - (
+            self.numbers.last(self.latest[0]) if self.is_numbered else self.messages))
 
 
 def summary(topics: Iterable[Topic]) -> str:
@@ -67,7 +94,10 @@ def summary(topics: Iterable[Topic]) -> str:
         f'{_missed({topic.name: topic.numbers.before for topic in topics})} published between '
         'the start and discovery')
     unknown = sorted(topic.name for topic in topics if not topic.numbers.known)
-    return text + (f' (not known for {", ".join(unknown)})' if unknown else '')
+    if unknown:
+        text += f' (not known for {", ".join(unknown)})'
+    untold = sorted(topic.name for topic in topics if topic.lacking is None)
+    return text + (f'; the end is not known of {", ".join(untold)}' if untold else '')
 
 
 def _missed(counts: dict[str, int]) -> str:
