@@ -37,7 +37,7 @@ from xplane_bridge.links.udp import LinkError
 from xplane_bridge.nodes.common.audience import Audience
 from xplane_bridge.nodes.common.diagnostics import diagnostic_array, ERROR, OK, STALE, Status, WARN
 from xplane_bridge.nodes.common.latched import LateHearing, once
-from xplane_bridge.nodes.common.published import Published, wait_until_acknowledged
+from xplane_bridge.nodes.common.published import DIAGNOSTICS_PERIOD, Published
 from xplane_bridge.nodes.common.services import Action, Service
 from xplane_bridge.nodes.common.stamps import Stamps
 from xplane_bridge.nodes.common.throttle import MOST, Throttle
@@ -46,11 +46,6 @@ from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.managed.transitions import refuse_impossible
 from xplane_bridge.protocols.foreign import Kinds
 from xplane_bridge.sessions.base import NotShownError
-
-_DIAGNOSTICS_PERIOD = 1.0
-# At its end a node waits so long (s) for acknowledgements: launch's patience is 5 s, of which a
-# bridge that gives back may need 3.6.
-ACKNOWLEDGED_WITHIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -124,7 +119,7 @@ class BridgeNode(ManagedParameters[Parameters]):
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._diagnostics_timer = self.create_timer(
-            _DIAGNOSTICS_PERIOD, self.publish_diagnostics, clock=self.steady_clock
+            DIAGNOSTICS_PERIOD, self.publish_diagnostics, clock=self.steady_clock
         )
         refuse_impossible(self, self.refuse)
 
@@ -362,11 +357,7 @@ class BridgeNode(ManagedParameters[Parameters]):
         return super().on_error(state)
 
     def shut_down(self, deadline: float | None = None) -> None:
-        """
-        Give back and close, whatever the state; no-op if already done.
-
-        Acknowledgements are awaited until ``deadline`` (s, monotonic), by default 0.5 s.
-        """
+        """Give back and close, by a ``deadline`` of acknowledgements; no-op if already done."""
         self._end()
         self._close(deadline)
 
@@ -384,16 +375,8 @@ class BridgeNode(ManagedParameters[Parameters]):
             self._opened = False
             # The link's thread is joined here, before its publishers go.
             self.close()
-            self._account(time.monotonic() + ACKNOWLEDGED_WITHIN if deadline is None else deadline)
+            self.published.tell_the_end(self, self._diagnostics, self.stamps.now_ns, deadline)
             self._destroy_entities()
-
-    def _account(self, deadline: float) -> None:
-        """Say what was published, and wait for who records it, which hears the diagnostics."""
-        if self.context.ok() and self._diagnostics.get_subscription_count():
-            self._diagnostics.publish(diagnostic_array(
-                self.get_fully_qualified_name(), [self.published.status()], self.stamps.now_ns))
-            self.published.wait_until_acknowledged(deadline)
-            wait_until_acknowledged(self._diagnostics, deadline)
 
     def _destroy_entities(self) -> None:
         for destroy, entity in self._entities:

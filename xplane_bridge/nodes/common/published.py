@@ -20,14 +20,21 @@ import threading
 import time
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.publisher import Publisher
 
 from xplane_bridge.common.text import counted
-from xplane_bridge.nodes.common.diagnostics import OK, Status
+from xplane_bridge.nodes.common.diagnostics import diagnostic_array, OK, Status
 
 # The line of /diagnostics that says it.
 NAME = 'published'
+# How often a node says it, and its other diagnostics, in seconds.
+DIAGNOSTICS_PERIOD = 1.0
+# At its end a node waits so long (s) for acknowledgements: launch's patience is 5 s, of which a
+# bridge that gives back may need 3.6.
+ACKNOWLEDGED_WITHIN = 0.5
 
 
 class _Count:
@@ -76,12 +83,31 @@ class Published:
             f'{counted(len(counts), "topic")}',
             tuple((topic, str(number)) for topic, number in counts.items()))
 
-    def wait_until_acknowledged(self, deadline: float) -> None:
-        """Wait until their subscribers have acknowledged them, at most until then (monotonic)."""
-        for publisher in list(self._counts):
-            wait_until_acknowledged(publisher, deadline)
+    def tell_the_end(
+        self, node: Any, diagnostics: Any, now_ns: int, deadline: float | None = None
+    ) -> None:
+        """
+        Say it for the last time, and wait for whoever hears it and the messages.
+
+        That is until the ``deadline`` (s, monotonic), by default of ACKNOWLEDGED_WITHIN, and only
+        if anybody hears the diagnostics, as who records does.
+        """
+        if not (node.context.ok() and diagnostics.get_subscription_count()):
+            return
+        if deadline is None:
+            deadline = time.monotonic() + ACKNOWLEDGED_WITHIN
+        diagnostics.publish(diagnostic_array(
+            node.get_fully_qualified_name(), [self.status()], now_ns))
+        for publisher in (*self._counts, diagnostics):
+            publisher.wait_for_all_acked(
+                Duration(seconds=max(0.0, deadline - time.monotonic())))
 
 
-def wait_until_acknowledged(publisher: Any, deadline: float) -> None:
-    """Wait until a publisher's subscribers have acknowledged it, at most until then."""
-    publisher.wait_for_all_acked(Duration(seconds=max(0.0, deadline - time.monotonic())))
+def tell_regularly(node: Any, published: Published) -> None:
+    """Let a node that has no other diagnostics say in them what it has published."""
+    diagnostics = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+    name = node.get_fully_qualified_name()
+    node.create_timer(
+        DIAGNOSTICS_PERIOD, lambda: diagnostics.publish(diagnostic_array(
+            name, [published.status()], node.get_clock().now().nanoseconds)),
+        clock=Clock(clock_type=ClockType.STEADY_TIME))

@@ -43,6 +43,7 @@ from xplane_bridge.flights.conduct.conduct import Account
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.parameter_values import value_message
+from xplane_bridge.nodes.common.published import Published, tell_regularly
 from xplane_bridge.nodes.flight.bridges import KEPT
 from xplane_bridge.nodes.flight.monitor import MEASURED, Monitor
 from xplane_bridge.nodes.flight.procedures import Procedures
@@ -102,6 +103,10 @@ class Vehicle:
             FlightControls, f'{namespace}/{self.command_topic}', KEPT)
         self._targets = node.create_publisher(
             AutopilotTarget, f'{namespace}/target', self.target_qos)
+        self._published = Published()
+        self._published.add(self._controls)
+        self._published.add(self._targets)
+        tell_regularly(node, self._published)
         self._engage: Any = node.create_client(SetBool, f'{namespace}/autopilot/engage')
         self._trim: Any = node.create_client(Trim, f'{namespace}/trim')
         self._parameters: dict[str, Any] = {
@@ -190,6 +195,7 @@ class Vehicle:
 
     def _prepare_controller(self) -> None:
         self._paths = self._node.create_publisher(Path, f'{self._namespace}/path', 1)
+        self._published.add(self._paths)
         if not self.monitor.wait_for(self._paths.get_subscription_count, _START_TIMEOUT):
             raise self.lost(f'no subscriber on {self._paths.topic_name}; {self.why()}')
         self.call(

@@ -49,7 +49,7 @@ from xplane_bridge.nodes.common.spinning import AT_ONCE, handle_waiting, spin_un
 from xplane_bridge.nodes.record import absent, draining
 from xplane_bridge.nodes.record.accounts import Accounts
 from xplane_bridge.nodes.record.definitions import definition, message_class
-from xplane_bridge.nodes.record.topic import summary, Topic
+from xplane_bridge.nodes.record.topic import is_complete, note_lacking, summary, Topic
 
 # A chunk ends at rosbag2's size or at this age (s): a kill loses no more than that.
 _CHUNK_AGE = 1.0
@@ -100,9 +100,8 @@ class Recorder:
         self._first: int | None = None
         self._last: int | None = None
         self._accounts = Accounts()
-        # What was published before, and until when nothing of that may come, while it drains.
-        self._asked, self._quiet_until = 0, 0.0
-        self._is_hurried = False
+        # While it drains: what was published before is awaited, until when nothing of it may come.
+        self._asked, self._quiet_until, self._is_hurried = 0, 0.0, False
         self._log_time = rosbag2.RECEIVED
         self._lock = threading.Lock()
         self._path = path
@@ -162,48 +161,28 @@ class Recorder:
         while True:
             self._handle_waiting()
             now = time.monotonic()
-            if self._is_complete(now) or self._is_hurried or now > began + self._quiet.longest():
+            if self._is_hurried or now > began + self._quiet.longest() or is_complete(
+                    self._topics.values(), self._accounts, self._asked,
+                    now >= self._quiet_until):
                 break
             executor.spin_once(timeout_sec=draining.TICK_PERIOD)
-        untold = self._untold()
-        for topic in self._topics.values():
-            if not untold.isdisjoint(topic.nodes()):
-                topic.lacking = None
-            elif topic.is_numbered:
-                topic.lacking = topic.lacks(self._accounts)
+        note_lacking(self._topics.values(), self._accounts, self._asked)
 
     def hurry(self) -> None:
-        """Let drain() end at once; from any thread."""
+        """Let drain() end at once."""
         self._is_hurried = True
 
     def _handle_waiting(self) -> None:
         """
-        Handle all that has arrived, as far as the queues hold it.
+        Handle all that has arrived.
 
-        An executor that is asked for one at a time makes a wait set for each, and prefers the
-        first topics: on a busy machine the others would wait here until it is too late.
+        An executor that is asked for one at a time prefers the first topics, and is slow: on a
+        busy machine the others would wait here until it is too late.
         """
         waiting = [self._heard, *(topic.subscription for topic in self._topics.values())]
         for _ in range(_DEPTH // AT_ONCE):
             if not (waiting := [one for one in waiting if handle_waiting(one)]):
                 return
-
-    def _is_complete(self, now: float) -> bool:
-        """Return whether nothing is missing that was published before it was asked."""
-        lacking = [topic for topic in self._topics.values() if topic.lacks(self._accounts)]
-        if self._untold() or any(topic.is_numbered for topic in lacking):
-            return False
-        return now >= self._quiet_until or not (
-            lacking or any(map(self._is_strange, self._topics.values())))
-
-    def _is_strange(self, topic: Topic) -> bool:
-        """Return whether not all of a topic's publishers say how many messages there are."""
-        return any(self._accounts.said(node) is None for node in topic.nodes())
-
-    def _untold(self) -> set[str]:
-        """Return the nodes that will say how much they had published when it was asked."""
-        return {node for topic in self._topics.values() if topic.present for node in topic.nodes()
-                if (said := self._accounts.said(node)) is not None and said <= self._asked}
 
     def discover(self) -> None:
         """Subscribe to topics that have appeared since the last time."""
@@ -338,7 +317,7 @@ class Recorder:
                 # After subscribing again, transient-local messages are delivered again.
                 return
             if published <= self._asked and (
-                    not topic.is_numbered or self._is_strange(topic)):
+                    not topic.is_numbered or topic.is_strange(self._accounts)):
                 self._quiet_until = self._quiet.until()
             if not by_middleware:
                 self._log_time = rosbag2.HANDLED

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,7 +36,7 @@ class Topic:
     A subscribed topic; ``publishers`` has all that were seen, by gid.
 
     ``latest`` are those that were there when any was last, ``present`` is how many are now.
-    ``lacking`` is how many of its end are missing, as its publisher says; None if that is not told.
+    ``lacking`` is how many its end lacks, as its publisher says; None if that is not told.
     """
 
     name: str
@@ -81,6 +81,41 @@ class Topic:
         told = sum(accounts.published(node, self.name) for node in dict.fromkeys(self.nodes()))
         return max(0, told - (
             self.numbers.last(self.latest[0]) if self.is_numbered else self.messages))
+
+
+    def is_strange(self, accounts: Accounts) -> bool:
+        """Return whether not all of its publishers say how many messages they have published."""
+        return any(accounts.said(node) is None for node in self.nodes())
+
+
+def is_complete(
+    topics: Collection[Topic], accounts: Accounts, asked: int, is_quiet: bool
+) -> bool:
+    """
+    Return whether nothing is missing that was published before ``asked`` (ns since 1970).
+
+    Where nobody says that, nothing is if it ``is_quiet``.
+    """
+    lacking = [topic for topic in topics if topic.lacks(accounts)]
+    if _untold(topics, accounts, asked) or any(topic.is_numbered for topic in lacking):
+        return False
+    return is_quiet or not (lacking or any(topic.is_strange(accounts) for topic in topics))
+
+
+def note_lacking(topics: Collection[Topic], accounts: Accounts, asked: int) -> None:
+    """Note at the end what the topics lack of what was published before ``asked``."""
+    untold = _untold(topics, accounts, asked)
+    for topic in topics:
+        if not untold.isdisjoint(topic.nodes()):
+            topic.lacking = None
+        elif topic.is_numbered:
+            topic.lacking = topic.lacks(accounts)
+
+
+def _untold(topics: Collection[Topic], accounts: Accounts, asked: int) -> set[str]:
+    """Return the nodes that are there, and have yet to say what they had published by then."""
+    return {node for topic in topics if topic.present for node in topic.nodes()
+            if (said := accounts.said(node)) is not None and said <= asked}
 
 
 def summary(topics: Iterable[Topic]) -> str:
