@@ -28,6 +28,7 @@ from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
+from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import dated, refuse_existing
 from xplane_bridge.common.data import folder
 from xplane_bridge.nodes.flight.bridges import bridge_parameters
@@ -120,6 +121,8 @@ def make(given):
         nodes.append(make_node('autopilot_node', given, {
             'lockstep': lockstep, **({'behind_sensors': True} if sensors else {}),
             **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
+            # So that the recorder misses no frame: it and the bridge.
+            **({'subscribers': 2} if lockstep and value['record'] else {}),
         }, defaults=defaults))
     namespace = f"/{value.get('namespace', '').strip('/')}".rstrip('/')
     if value['rviz']:
@@ -141,7 +144,9 @@ def make(given):
         nodes.append(Node(
             package='xplane_bridge', executable='record', output='screen',
             arguments=['--output', bag, '--namespace', namespace or '/'],
-            parameters=[{'use_sim_time': simulated}]))
+            parameters=[{'use_sim_time': simulated}],
+            # After Ctrl-C it waits for what the others have published, and completes the file.
+            sigterm_timeout='30', sigkill_timeout='30'))
     return nodes
 
 
@@ -156,6 +161,11 @@ def check(value, simulator, simulated):
                     f'launch argument {name}: the package {package} is not installed; install '
                     f"it with: apt install ros-{os.environ.get('ROS_DISTRO', '<distro>')}-"
                     f"{package.replace('_', '-')}") from None
+    if value['record']:
+        try:
+            optional.require('launch argument record', 'mcap', extra='export')
+        except ImportError as error:
+            raise ValueError(str(error)) from None
     if value['host'] and (value['speed'] != 1.0 or value['lockstep']):
         raise ValueError(
             'launch arguments speed and lockstep need a simulator of this package: omit host')

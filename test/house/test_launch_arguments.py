@@ -14,6 +14,7 @@
 
 """The launch files' arguments, through the real launch: accepted, rejected, and kept apart."""
 
+import importlib.util
 import math
 import os
 from pathlib import Path
@@ -365,6 +366,20 @@ def test_a_bring_up_with_tools(launch, tools):
     assert not view.parameters['from_commands']
     assert record.others == ['--output', 'mine.mcap', '--namespace', '/uav1']
     assert all(command.parameters['use_sim_time'] for command in commands)
+
+
+@pytest.mark.parametrize(('given', 'heard'), [(['record:=true'], 2), ([], 0)])
+def test_in_lockstep_the_first_command_waits_for_the_recorder(launch, given, heard):
+    commands, output, _ = launch(ours('bringup'), 'lockstep:=true', *given)
+    started = {command.executable: command for command in commands}
+    assert started['autopilot_node'].parameters.get('subscribers', 0) == heard, output
+
+
+def test_a_recording_without_mcap_ends_before_anything_starts(launch, monkeypatch):
+    monkeypatch.setattr(importlib.util, 'find_spec', lambda name: None)
+    commands, output, _ = launch(ours('bringup'), 'record:=true')
+    assert not commands
+    assert 'launch argument record needs the Python package mcap: ' in output
 
 
 @pytest.mark.parametrize(('name', 'package'), [('rviz', 'rviz2'), ('foxglove', 'foxglove_bridge')])

@@ -15,6 +15,7 @@
 """Flights in lockstep: when something is due, and what is looked at in between."""
 
 from collections import Counter
+import math
 import threading
 
 import pytest
@@ -99,6 +100,19 @@ def test_who_waits_for_a_state_is_woken_once(ros):
     # Before and after; for each message the receiving thread asks.
     assert found.pop(threading.current_thread()) == 2
     assert [*found.values()] == [20]
+
+
+def test_what_was_heard_after_the_end_is_not_of_the_flight(ros):
+    monitor = Monitor(ros.observer, '')
+    fix = ros.publisher(NavSatFix, '/fix', 100)
+    for second in range(5):
+        message = NavSatFix(latitude=47.0)
+        message.header.stamp.sec = second
+        fix.publish(message)
+    ros.wait_for(lambda: monitor.counts['fix'] == 5, 'all of them')
+    assert monitor.newest() == monitor.newest(4.0) == {'fix': 4.0}
+    assert monitor.newest(2.5) == {'fix': 2.0}
+    assert monitor.newest(-1.0) == {'fix': -math.inf}
 
 
 def test_until_something_is_due_few_messages_are_looked_at(ros):

@@ -200,7 +200,9 @@ class RosFlight(Flight):
             if self._vehicle is not None and self._way is not None:
                 assert self._monitor is not None
                 if self.order.keep.recording:
-                    self._heard = self._monitor.newest()
+                    # What comes after its end is not judged.
+                    self._heard = self._monitor.newest(
+                        self.script.begin + self.flown + ROUNDED_TIME if self.began else math.inf)
                 if not self.order.flown_by.actions:
                     self.script.account = self._vehicle.account()
                     self._vehicle.thaw_autopilot()

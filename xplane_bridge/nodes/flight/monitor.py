@@ -203,11 +203,16 @@ class Monitor:
             self.latency = latency if abs(latency) < _SAME_CLOCK else math.nan
         self._tell()
 
-    def newest(self) -> dict[str, float]:
-        """Return the newest stamp of each topic of the vehicle's state."""
+    def newest(self, until: float = math.inf) -> dict[str, float]:
+        """Return the newest stamp, up to ``until``, of each topic of the vehicle's state."""
         with self.arrived:
-            return {topic: stamp for topic, stamp in self.stamps.items()
-                    if topic not in (self._target, MEASURED)}
+            found = {topic: stamp for topic, stamp in self.stamps.items()
+                     if topic not in (self._target, MEASURED)}
+            for topic in [topic for topic, stamp in found.items() if stamp > until]:
+                # Where time goes on after the end, each message was looked at.
+                times = self.series[_SHOWN_BY[topic]].times if topic in _SHOWN_BY else ()
+                found[topic] = max((time for time in times if time <= until), default=-math.inf)
+            return found
 
     def history(
         self, begin: float, commanded: Mapping[str, past.Series] | None = None
