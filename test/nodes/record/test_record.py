@@ -134,6 +134,18 @@ def test_a_namespace_in_which_nothing_publishes_is_told(ros, tmp_path, monkeypat
     assert said[0].startswith('nothing publishes in /uav2 yet')
 
 
+def test_it_subscribes_while_simulated_time_waits(ros, tmp_path):
+    """In lockstep the first command may wait for it, and /clock for that."""
+    publisher = ros.observer.create_publisher(FlightControls, '/uav/controls', 10)
+    with recording(tmp_path / 'flight.mcap', '--namespace', 'uav', '--ros-args', '-p',
+                   'use_sim_time:=true') as child:
+        assert child.stdout.readline().startswith('recording to')
+        later = ros.observer.create_publisher(FlightControls, '/uav/command/controls', 10)
+        publish_until_recorded(ros, later, [controls(1)])
+        publish_until_recorded(ros, publisher, [controls(1)])
+        assert '2 messages of 2 topics, 0 lost' in finish(child)
+
+
 def test_topics_that_appear_later_and_other_qualities_of_service_are_recorded(ros, tmp_path):
     path = tmp_path / 'flight.mcap'
     first = ros.observer.create_publisher(FlightControls, '/uav/controls', 10)

@@ -27,6 +27,7 @@ from typing import Any, cast
 
 from diagnostic_msgs.msg import DiagnosticArray
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -100,7 +101,7 @@ class Recorder:
         self._first: int | None = None
         self._last: int | None = None
         self._accounts = Accounts()
-        # While it drains: what was published before is awaited, until when nothing of it may come.
+        # While it drains: since when, and until when nothing from before may come.
         self._asked, self._quiet_until, self._is_hurried = 0, 0.0, False
         self._log_time = rosbag2.RECEIVED
         self._lock = threading.Lock()
@@ -116,7 +117,9 @@ class Recorder:
         self._sent_again = sent_again
         self._quiet = draining.Quiet(sent_again)
         self._started = time.time_ns()
-        self._timer = node.create_timer(draining.TICK_PERIOD, self._tick)
+        # In lockstep simulated time may wait until it has subscribed.
+        self._timer = node.create_timer(
+            draining.TICK_PERIOD, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
         def hear(message: DiagnosticArray, info: dict[str, Any]) -> None:
             self._accounts.hear(message, rosbag2.times(info, time.time_ns())[1])
@@ -151,9 +154,8 @@ class Recorder:
         """
         Record what was published before this call, however long that takes on a busy machine.
 
-        Nodes of this package say how many messages they have published, and whatever of that is
-        missing is waited for; of others nothing may come for a while. What is published for a
-        moment after the call is recorded too.
+        What a node has said it has published is waited for; of nodes that do not say that nothing
+        may come for a while. What is published for a moment after the call is recorded too.
         """
         began = time.monotonic()
         self._asked = time.time_ns()
@@ -176,8 +178,7 @@ class Recorder:
         """
         Handle all that has arrived.
 
-        An executor that is asked for one at a time prefers the first topics, and is slow: on a
-        busy machine the others would wait here until it is too late.
+        An executor that is asked for one at a time prefers the first topics, and is slow.
         """
         waiting = [self._heard, *(topic.subscription for topic in self._topics.values())]
         for _ in range(_DEPTH // AT_ONCE):
@@ -399,7 +400,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             node, arguments.output, arguments.namespace, arguments.topics, arguments.force,
             arguments.sent_again,
         ) as recorder:
-            # A second signal, from launch or an impatient user, must not leave the file open.
             call_on_signal(lambda: stop.set_result(None), finish=True, again=recorder.hurry)
             print(f'recording to {arguments.output}', flush=True)
             spin_until(executor, stop, lambda: _PAUSE)
