@@ -139,15 +139,20 @@ def make(given):
             package='foxglove_bridge', executable='foxglove_bridge', output='screen',
             parameters=[{'use_sim_time': simulated}]))
     if value['record']:
-        bag = value['bag'] or f"{dated(namespace.strip('/').replace('/', '_') or 'flight')}.mcap"
-        refuse_existing([bag], by='', elsewhere='bag:=')
-        nodes.append(Node(
-            package='xplane_bridge', executable='record', output='screen',
-            arguments=['--output', bag, '--namespace', namespace or '/'],
-            parameters=[{'use_sim_time': simulated}],
-            # After Ctrl-C it waits for what the others have published, and completes the file.
-            sigterm_timeout='30', sigkill_timeout='30'))
+        nodes.append(recorder(value, namespace, simulated))
     return nodes
+
+
+def recorder(value, namespace, simulated):
+    """Return the recorder of a namespace."""
+    bag = value['bag'] or f"{dated(namespace.strip('/').replace('/', '_') or 'flight')}.mcap"
+    refuse_existing([bag], by='', elsewhere='bag:=')
+    return Node(
+        package='xplane_bridge', executable='record', output='screen',
+        arguments=['--output', bag, '--namespace', namespace or '/'],
+        parameters=[{'use_sim_time': simulated}],
+        # After Ctrl-C it waits for what the others have published, and completes the file.
+        sigterm_timeout='30', sigkill_timeout='30')
 
 
 def check(value, simulator, simulated):

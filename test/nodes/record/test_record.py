@@ -369,7 +369,7 @@ def test_what_was_received_is_recorded_although_another_topic_never_pauses(
         for _ in range(100):
             other.publish(NavSatFix())
         assert other.wait_for_all_acked()
-        monkeypatch.setattr(draining, 'LONGEST', 0.2)
+        monkeypatch.setattr(draining.Quiet, 'longest', lambda _: 0.2)
         monkeypatch.setattr(recorder, '_write', write)
         recorder.drain(executor)
         ended.set()

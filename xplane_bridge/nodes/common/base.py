@@ -34,10 +34,9 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from xplane_bridge.common.text import counted, LONGEST_LINE, printable
 from xplane_bridge.links.udp import LinkError
-from xplane_bridge.nodes.common.audience import Audience
+from xplane_bridge.nodes.common.audience import Audience, DIAGNOSTICS_PERIOD, Published
 from xplane_bridge.nodes.common.diagnostics import diagnostic_array, ERROR, OK, STALE, Status, WARN
 from xplane_bridge.nodes.common.latched import LateHearing, once
-from xplane_bridge.nodes.common.published import DIAGNOSTICS_PERIOD, Published
 from xplane_bridge.nodes.common.services import Action, Service
 from xplane_bridge.nodes.common.stamps import Stamps
 from xplane_bridge.nodes.common.throttle import MOST, Throttle

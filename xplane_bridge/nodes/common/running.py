@@ -30,9 +30,9 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from xplane_bridge.common.signals import call_on_signal
+from xplane_bridge.nodes.common.audience import ACKNOWLEDGED_WITHIN
 from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode
 from xplane_bridge.nodes.common.help import check_command_line
-from xplane_bridge.nodes.common.published import ACKNOWLEDGED_WITHIN
 from xplane_bridge.nodes.common.spinning import spin_until
 
 # Implementation details in rcl's error messages, removed.

@@ -42,8 +42,8 @@ from xplane_bridge.flights.analysis.quantities import TARGET
 from xplane_bridge.flights.conduct.conduct import Account
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
+from xplane_bridge.nodes.common.audience import Published, tell_regularly
 from xplane_bridge.nodes.common.parameter_values import value_message
-from xplane_bridge.nodes.common.published import Published, tell_regularly
 from xplane_bridge.nodes.flight.bridges import KEPT
 from xplane_bridge.nodes.flight.monitor import MEASURED, Monitor
 from xplane_bridge.nodes.flight.procedures import Procedures

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticArray
 
-from xplane_bridge.nodes.common.published import NAME
+from xplane_bridge.nodes.common.audience import PUBLISHED
 
 # Anybody in the ROS domain may say anything of any node.
 _MOST_TOPICS = 10_000
@@ -36,7 +36,7 @@ class Accounts:
         """Take what a node says in its diagnostics, which it ``published`` then (ns)."""
         for status in message.status:
             node, name = status.hardware_id, status.name
-            if name != f'{node}: {NAME}':
+            if name != f'{node}: {PUBLISHED}':
                 continue
             for item in status.values:
                 if len(self._counts) < _MOST_TOPICS and len(item.value) <= _MOST_DIGITS and (
@@ -47,6 +47,10 @@ class Accounts:
     def said(self, node: str) -> int | None:
         """Return when a node has last said so, ns since 1970; None for one that does not."""
         return self._said.get(node)
+
+    def counts(self, node: str, topic: str) -> bool:
+        """Return whether a node says how many messages of a topic it has published."""
+        return (node, topic) in self._counts
 
     def published(self, node: str, topic: str) -> int:
         """Return how many messages of a topic a node has said it has published."""

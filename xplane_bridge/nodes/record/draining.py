@@ -28,6 +28,8 @@ _LATE = 0.05
 # with its next heartbeat: Fast DDS every 3 s.
 _STARVED = 0.2
 SENT_AGAIN = 3.5
+# A bridge that gives back says nothing for 4 s, and then how much it has published.
+_GIVING_BACK = 6.0
 # Longer than that only on a busy machine: one without processor time answered heartbeats after
 # 8 s, and a publisher's clock may be behind.
 LONGEST = 15.0
@@ -57,7 +59,8 @@ class Quiet:
 
     def longest(self) -> float:
         """Return how long (s) to wait at most: longer if a tick was late not long ago."""
-        return LONGEST if self._ticked - self._late_at < LONGEST else self._sent_again
+        return LONGEST if self._ticked - self._late_at < LONGEST else max(
+            self._sent_again, _GIVING_BACK)
 
     def until(self) -> float:
         """Return the end of the quiet that begins now, on the monotonic clock."""

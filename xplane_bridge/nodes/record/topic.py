@@ -106,7 +106,7 @@ def note_lacking(topics: Collection[Topic], accounts: Accounts, asked: int) -> N
     """Note at the end what the topics lack of what was published before ``asked``."""
     untold = _untold(topics, accounts, asked)
     for topic in topics:
-        if not untold.isdisjoint(topic.nodes()):
+        if any(node in untold and accounts.counts(node, topic.name) for node in topic.nodes()):
             topic.lacking = None
         elif topic.is_numbered:
             topic.lacking = topic.lacks(accounts)
