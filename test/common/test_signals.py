@@ -28,6 +28,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from harness import DEADLINE
+from xplane_bridge.common import signals
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.nodes.flight.processes import executable_path
 
@@ -99,3 +100,17 @@ def test_the_first_signal_is_heard_by_a_thread_and_the_second_ignored(request, c
     # It is about to exit.
     os.kill(os.getpid(), signal.SIGINT)
     assert capfd.readouterr() == ('', '')
+
+
+@pytest.mark.parametrize(('same', 'insists'), [(60.0, False), (0.0, True)])
+def test_who_insists_is_heard_but_not_the_second_signal_of_one_interrupt(
+        request, monkeypatch, same, insists):
+    monkeypatch.setattr(signals, '_SAME', same)
+    heard, again = threading.Event(), threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        request.addfinalizer(partial(signal.signal, number, signal.getsignal(number)))
+    with calling_on_signal(heard.set, finish=True, again=again.set):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert heard.wait(DEADLINE)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert again.wait(DEADLINE if insists else 0.05) is insists

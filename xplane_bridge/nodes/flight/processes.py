@@ -42,9 +42,9 @@ _LEAST_PATIENCE = 1.0
 _COPYING = 1.0
 # Of the log, in which a process says why it ends (bytes).
 _LOG_END = 65536
-# What has been published must be in its file before the publishers end. On a busy machine that
-# takes longer than the 0.3 s in which nothing more comes: record allows itself some 19 s, and has
-# to complete the file then.
+# What has been published must be in its file before the publishers end. They say within a second
+# how much that is; on a busy machine record waits up to 15 s for it, and has to complete the file
+# then.
 RECORDER_PATIENCE = 40.0
 
 
