@@ -102,9 +102,11 @@ def test_the_first_signal_is_heard_by_a_thread_and_the_second_ignored(request, c
     assert capfd.readouterr() == ('', '')
 
 
-@pytest.mark.parametrize(('same', 'insists'), [(60.0, False), (0.0, True)])
+@pytest.mark.parametrize(('same', 'more', 'insists'), [
+    (60.0, [signal.SIGTERM, signal.SIGINT, signal.SIGINT], False), (0.0, [signal.SIGTERM], True),
+    (0.0, [signal.SIGINT], False), (0.0, [signal.SIGINT, signal.SIGINT], True)])
 def test_who_insists_is_heard_but_not_the_second_signal_of_one_interrupt(
-        request, monkeypatch, same, insists):
+        request, monkeypatch, same, more, insists):
     monkeypatch.setattr(signals, '_SAME', same)
     heard, again = threading.Event(), threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -112,5 +114,6 @@ def test_who_insists_is_heard_but_not_the_second_signal_of_one_interrupt(
     with calling_on_signal(heard.set, finish=True, again=again.set):
         os.kill(os.getpid(), signal.SIGINT)
         assert heard.wait(DEADLINE)
-        os.kill(os.getpid(), signal.SIGTERM)
+        for number in more:
+            os.kill(os.getpid(), number)
         assert again.wait(DEADLINE if insists else 0.05) is insists

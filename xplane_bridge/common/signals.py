@@ -43,9 +43,10 @@ def calling_on_signal(
     case. A second SIGINT is ignored: a terminal and launch both send one for the same Ctrl-C, and
     the reaction to the first must not be interrupted. SIGTERM after the first signal ends the
     process at once; with ``finish`` it is ignored too, for a process that ends on its own but only
-    when it is done. ``again`` is called at any signal more than a second after the first: somebody
-    insists. Afterwards the previous handlers are restored, unless a signal came: then the
-    process is about to end. Call from the main thread.
+    when it is done. ``again`` is called if somebody insists more than a second after the first, by
+    SIGTERM or by two more SIGINT: launch sends one more when another process has ended. Afterwards
+    the previous handlers are restored, unless a signal came: then the process is about to end.
+    Call from the main thread.
     """
     reader, writer = socket.socketpair()
     writer.setblocking(False)
@@ -67,9 +68,12 @@ def calling_on_signal(
                 insists_from = time.monotonic() + _SAME
                 callback()
                 # Further signals are written here as well, and need a reader.
-                while reader.recv(1):
+                interrupts = 0
+                while number := reader.recv(1):
                     if again is not None and time.monotonic() > insists_from:
-                        again()
+                        interrupts += 1
+                        if number[0] == signal.SIGTERM or interrupts > 1:
+                            again()
 
     descriptor = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     handlers = {
