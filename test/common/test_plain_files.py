@@ -15,9 +15,12 @@
 """Files of anybody: only regular ones, and only so many bytes."""
 
 import os
+from pathlib import Path
+import pwd
 
 import pytest
 
+from xplane_bridge.aircraft.loading.files import find
 from xplane_bridge.commands.export import main
 from xplane_bridge.common import plain_files
 from xplane_bridge.conversions import ulyssix as maps
@@ -58,3 +61,18 @@ def test_a_file_is_read_up_to_its_bound(tmp_path):
     assert plain_files.read(path, 5) == b'12345'
     with pytest.raises(ValueError, match='file has more than 4 bytes'):
         plain_files.read(path, 4)
+
+
+def test_without_a_home_a_path_stays_as_it_is(monkeypatch):
+    monkeypatch.setenv('HOME', '/mine')
+    assert str(plain_files.expanded('~/a')) == '/mine/a'
+    monkeypatch.delenv('HOME')
+
+    def unknown(_):
+        raise KeyError
+
+    monkeypatch.setattr(pwd, 'getpwuid', unknown)
+    for path in ('~', '~/a', '~nobody-at-all/a'):
+        assert str(plain_files.expanded(path)) == path
+        with pytest.raises(ValueError, match=rf'aircraft_path: .*{path} is not a folder'):
+            find('c172p', path, Path('/'))

@@ -31,7 +31,7 @@ _CODES = (
     errno.ENFILE, errno.EADDRINUSE, errno.ENOBUFS)
 _KINDS = (MemoryError, ImportError, BrokenExecutor)
 # What programs print that end by one.
-_TEXTS = (*map(os.strerror, _CODES), 'MemoryError', 'bad_alloc')
+_TEXTS = (*map(os.strerror, _CODES), 'MemoryError', 'bad_alloc', ' cannot be written: ')
 
 
 class MachineError(OSError):

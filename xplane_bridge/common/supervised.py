@@ -27,7 +27,7 @@ import socket
 import subprocess
 import sys
 import threading
-from typing import IO
+from typing import Any, IO
 
 from xplane_bridge.common import supervisor
 from xplane_bridge.common.supervisor import ABANDONED, HUNG, PATIENCE
@@ -49,7 +49,7 @@ class Supervised:
     """
 
     def __init__(
-        self, command: Sequence[str], output: IO[str] | int, limit: float = math.inf,
+        self, command: Sequence[str], output: IO[Any] | int, limit: float = math.inf,
         descriptors: Sequence[int] = (), environment: Mapping[str, str] | None = None,
         patience: float = PATIENCE,
     ) -> None:

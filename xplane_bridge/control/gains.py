@@ -23,7 +23,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from xplane_bridge.common import plain_yaml
+from xplane_bridge.common import plain_files, plain_yaml
 from xplane_bridge.common.data import folder
 from xplane_bridge.control.schedule import AXES, Schedule
 
@@ -178,7 +178,7 @@ def file_of(model: str, aircraft_path: str = '') -> Path | None:
 
     For one's own aircraft it is <model>.yaml beside its <model>.xml; else that of this package.
     """
-    own = Path(aircraft_path).expanduser()
+    own = plain_files.expanded(aircraft_path)
     places = [own, own / 'aircraft'] if aircraft_path else []
     files = [place / model / f'{model}.yaml' for place in places]
     return next(filter(Path.is_file, (*files, _folder() / f'{model}.yaml')), None)
@@ -193,7 +193,7 @@ def chosen(model: str, aircraft_path: str = '', named: str = '') -> Path:
     those of another one that nobody named.
     """
     if named:
-        file = (Path(named).expanduser() if named.endswith('.yaml')
+        file = (plain_files.expanded(named) if named.endswith('.yaml')
                 else _folder() / f'{named}.yaml')
         if file.is_file():
             return file

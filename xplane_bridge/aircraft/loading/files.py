@@ -29,6 +29,8 @@ import os
 from pathlib import Path
 import re
 
+from xplane_bridge.common import plain_files
+
 _AIRCRAFT = 'aircraft'
 _REFERENCE = re.compile(r'\bfile\s*=\s*"([^"]+)"')
 _SYSTEM = re.compile(r'<system\s[^>]*file\s*=\s*"([^"]+)"')
@@ -112,7 +114,7 @@ def find(model: str, path: str, root: Path) -> AircraftFiles:
                 f'JSBSim has no aircraft {model!r}{_similar(model, root / _AIRCRAFT)}; one of '
                 'your own needs its folder (aircraft_path)')
         return AircraftFiles(model, root / _AIRCRAFT, root / 'engine', root / 'systems')
-    given = Path(path).expanduser().absolute()
+    given = plain_files.expanded(path).absolute()
     if not given.is_dir():
         raise ValueError(f'aircraft_path: {given} is not a folder')
     for folder in (given, given / _AIRCRAFT):
@@ -130,7 +132,7 @@ def known(path: str, root: Path) -> dict[str, str]:
 
     Those of the folder ``path``, unless it is empty, come before JSBSim's (``root``).
     """
-    given = Path(path).expanduser() if path else None
+    given = plain_files.expanded(path) if path else None
     own = [] if given is None else [given, given / _AIRCRAFT]
     found: dict[str, str] = {}
     for folder, of in [*((folder, path) for folder in own), (root / _AIRCRAFT, '')]:

@@ -43,6 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.data import folder, is_installed
 from xplane_bridge.control.policy import contents
 from xplane_bridge.control.policy.action import Action, CONTROLS, LEVELS
@@ -120,9 +121,9 @@ def absolute(reference: str) -> str:
     """Return a reference that means the same in any working directory."""
     file, colon, attribute = reference.rpartition(':')
     if colon and file.endswith(PYTHON):
-        return f'{Path(file).expanduser().absolute()}:{attribute}'
+        return f'{plain_files.expanded(file).absolute()}:{attribute}'
     if reference.endswith(ONNX):
-        return str(Path(reference).expanduser().absolute())
+        return str(plain_files.expanded(reference).absolute())
     return reference
 
 
@@ -132,7 +133,7 @@ def _loaded(reference: str) -> LoadedPolicy:
         return _of_onnx(_onnx_file(reference))
     if not module or not attribute.isidentifier():
         raise ValueError(_EXPECTED)
-    found = (_module_of_file(Path(module).expanduser()) if module.endswith(PYTHON)
+    found = (_module_of_file(plain_files.expanded(module)) if module.endswith(PYTHON)
              else _imported(module))
     if not hasattr(found, attribute):
         raise ValueError(f'{module} has no {attribute}')
@@ -200,7 +201,7 @@ def _files_of(reference: str) -> Files:
         raise ValueError(_EXPECTED)
     if not module.endswith(PYTHON):
         return contents.of_module(module)
-    path = Path(module).expanduser()
+    path = plain_files.expanded(module)
     _check_is_file(path)
     return contents.of_python(path)
 
@@ -208,7 +209,7 @@ def _files_of(reference: str) -> Files:
 def _onnx_file(reference: str) -> Path:
     """Return the file of a policy that is none in Python."""
     if reference.endswith(ONNX):
-        path = Path(reference).expanduser()
+        path = plain_files.expanded(reference)
         _check_is_file(path)
         return path.absolute()
     if not reference or '/' in reference or reference.endswith(PYTHON):
