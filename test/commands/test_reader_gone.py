@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A command whose reader goes, as `head` does, ends quietly: all of them, by one function."""
+"""What all commands do by one function: with a reader that goes, faults, and interrupts."""
 
 from pathlib import Path
 import re
@@ -92,3 +92,22 @@ def test_each_command_is_run_by_it():
         path = ROOT / 'xplane_bridge' / module.replace('.', '/')
         files = path.glob('*.py') if path.is_dir() else [path.with_suffix('.py')]
         assert not any('__main__' in file.read_text() for file in files), module
+
+
+@pytest.mark.parametrize(('fault', 'sentence'), [
+    ('plain_files.write("/dev/full", "text")',
+     (2, 'program: /dev/full cannot be written: the disk is full\n')),
+    ('signal.raise_signal(signal.SIGINT)', (130, 'program: interrupted\n')),
+])
+def test_what_a_command_leaves_to_it_is_a_sentence(fault, sentence):
+    program = f"""
+import signal, sys
+from xplane_bridge.common import plain_files
+from xplane_bridge.common.command_line import run_command
+def main():
+    print('first', flush=True)
+    {fault}
+sys.argv = ['xplane-bridge program']
+sys.exit(run_command(main))
+"""
+    assert ended(program, False) == sentence

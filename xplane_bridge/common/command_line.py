@@ -27,6 +27,7 @@ import re
 import sys
 from typing import Any
 
+from xplane_bridge.common.plain_files import is_device, WriteError
 from xplane_bridge.common.text import did_you_mean, printable_lines
 
 PACKAGE = 'xplane-bridge'
@@ -34,6 +35,7 @@ PACKAGE = 'xplane-bridge'
 
 # As of a command that SIGPIPE has ended.
 _READER_GONE = 141
+_NOT_DONE, _INTERRUPTED = 2, 130
 
 
 class _Output(io.FileIO):
@@ -99,15 +101,26 @@ def run_command(main: Callable[[], int | None]) -> int | None:
     Return what an executable's ``main`` returns; what all of them have in common is done here.
 
     If nobody reads the output any more, SystemExit is raised where something is printed: whatever
-    runs ends as after an error, but nothing is said.
+    runs ends as after an error, but nothing is said. A file that cannot be written ends it with a
+    sentence and 2, an interrupt with 130, as far as the command itself has no better end.
     """
     sys.stdout, sys.stderr = streams = _quiet(sys.stdout), _quiet(sys.stderr)
     try:
         return main()
+    except WriteError as error:
+        print(f'{_command()}: {error}', file=sys.stderr)
+        return _NOT_DONE
+    except KeyboardInterrupt:
+        print(f'{_command()}: interrupted', file=sys.stderr)
+        return _INTERRUPTED
     finally:
         for stream in streams:
             if stream is not None:
                 stream.flush()
+
+
+def _command() -> str:
+    return os.path.basename(sys.argv[0]).removeprefix(f'{PACKAGE} ')
 
 
 def _quiet(stream: Any) -> Any:
@@ -202,11 +215,18 @@ def refuse_existing(
 
     Every command calls this before it starts anything. ``by`` and ``elsewhere`` are what the
     sentence recommends, the option ``force`` and that of the name; empty for none. Devices and
-    empty folders may be there.
+    empty folders may be there. A link is a file, whatever it leads to: it would be replaced.
     """
+    given = [*map(Path, dict.fromkeys(paths))]
+    for path in given:
+        if path.exists() and not (
+                is_device(path) or path.is_file() or path.is_dir() or path.is_symlink()):
+            raise FileExistsError(f'{path} is not a regular file, and is not overwritten'
+                                  + (f'; {elsewhere} writes elsewhere' if elsewhere else ''))
     there = [] if force else [
-        str(path) for path in map(Path, dict.fromkeys(paths))
-        if path.is_file() or (path.is_dir() and any(path.iterdir()))]
+        str(path) for path in given
+        if not is_device(path) and (path.is_file() or (
+            any(path.iterdir()) if path.is_dir() else path.is_symlink()))]
     if there:
         many = len(there) > 1
         names = f'{", ".join(there[:-1])} and {there[-1]}' if many else there[0]

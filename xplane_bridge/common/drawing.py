@@ -19,8 +19,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import number
 from xplane_bridge.common.optional import missing
 
@@ -100,14 +102,15 @@ def save(figure: Any, files: Sequence[str | PathLike[str]], dpi: int = 110) -> N
     """
     Write a figure to files, each in the format of its name; equal figures are equal files.
 
-    One for a column of a paper has pixels enough to be printed.
+    One for a column of a paper has pixels enough to be printed. Raises OSError.
     """
     if in_column(figure.get_figwidth()):
         dpi *= 3
     from matplotlib import pyplot as made
     for file in files:
-        metadata = _UNDATED.get(str(file).rpartition('.')[2], {})
-        figure.savefig(file, dpi=dpi, metadata=metadata)
+        form = Path(file).suffix.removeprefix('.').lower() or 'png'
+        with plain_files.output(file) as stream:
+            figure.savefig(stream, format=form, dpi=dpi, metadata=_UNDATED.get(form, {}))
     made.close(figure)
 
 

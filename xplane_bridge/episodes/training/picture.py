@@ -61,4 +61,4 @@ def draw(path: str, history: Sequence[Generation], picture: str) -> None:
             axes.set_title(f'scenario {unseen.SCENARIO}, seed {unseen.FIRST_SEED}', loc='left')
             drawing.legend_above(axes)
         axes.set_xlabel('time, s')
-    figure.savefig(picture, dpi=80)
+    drawing.save(figure, [picture], dpi=80)
