@@ -188,6 +188,29 @@ def test_a_folder_to_be_resumed_that_is_damaged_gives_a_sentence(tmp_path, capsy
     assert Path(kept / 'rows').exists()
 
 
+# What a report writes, and the names that it had until it was whole in an earlier release.
+WRITTEN = ('report.html', 'pass_rate.csv', 'pass_rate.tex', 'pass_rate.png', 'look.json')
+LINKED = (*WRITTEN, 'report.new', 'distributions.png', 'sensitivity.png', 'map.png')
+
+
+def test_a_report_is_written_through_no_link(folder, tmp_path, capsys):
+    own = tmp_path / 'own'
+    own.mkdir()
+    (own / 'file').write_text('mine')
+    for number, name in enumerate(LINKED):
+        # One that leads nowhere would be made there.
+        (folder / name).symlink_to(own / ('new' if number % 2 else 'file'))
+    (folder / 'flights').symlink_to(own)
+    (folder / 'look.json').unlink()
+    (folder / 'look.json').symlink_to(own / 'new')
+    assert main.main(['report', str(folder), '--label', 'autopilot=Ours']) == 0
+    assert 'Traceback' not in capsys.readouterr().err
+    assert [(path.name, path.read_text()) for path in own.iterdir()] == [('file', 'mine')]
+    assert not [name for name in WRITTEN if (folder / name).is_symlink()]
+    assert 'there is a link where a file or folder of its own is expected' in (
+        folder / 'report.html').read_text()
+
+
 def test_dollars_in_names_are_text_in_pictures(tmp_path, monkeypatch):
     """They are formulas of matplotlib, and a wrong one ended the report."""
     pytest.importorskip('matplotlib', reason='matplotlib is not installed')

@@ -14,8 +14,10 @@
 
 """The files of a campaign: kept as flights end, resumed, and made one table of."""
 
+import shutil
 import tracemalloc
 
+from full_disk import room
 import pytest
 
 pytest.importorskip('pyarrow', reason='campaigns need pyarrow')
@@ -27,6 +29,7 @@ from xplane_bridge.campaigns.plan.plan import load, PlanError
 from xplane_bridge.campaigns.table import folder as files
 from xplane_bridge.campaigns.table import rows, table
 from xplane_bridge.campaigns.table.folder import Folder
+from xplane_bridge.common.plain_files import WriteError
 
 
 def plan_of(tmp_path, seeds=1500, **more):
@@ -111,6 +114,49 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
         # What does not change a flight may change.
         Folder.seen(tmp_path / 'kept', plan_of(tmp_path, description='Other words', require=0.5))
         Folder.seen(tmp_path / 'kept', plan_of(tmp_path, 1501))
+
+
+@pytest.mark.parametrize('name', [
+    'rows', 'rows/0', 'rows/1', 'rows/0/journal.jsonl', 'rows/.lock', 'rows/identity.json.new',
+    'plan.yaml', 'plan.yaml.new', 'table.parquet', 'table.parquet.new', 'flights',
+    'flights/seed1_autopilot'])
+def test_nothing_is_written_through_links(tmp_path, name):
+    """A folder may come from anybody: links lead to files of the user, and to folders."""
+    plan, kept, own = plan_of(tmp_path, 3), tmp_path / 'kept', tmp_path / 'own'
+    flown(kept, plan, [list(rows.synthetic(3))])
+    mine = {}
+    for place in (own, own / '0'):
+        place.mkdir()
+        for file in ('file', 'journal.jsonl', 'identity.json'):
+            (place / file).write_bytes((kept / 'rows/identity.json').read_bytes())
+            mine[place / file] = (place / file).read_bytes()
+    link = kept / name
+    link.parent.mkdir(exist_ok=True)
+    if link.is_dir():
+        shutil.rmtree(link)
+    link.unlink(missing_ok=True)
+    link.symlink_to(own if '.' not in name else own / 'file')
+    if '/' in name or name in ('rows', 'flights'):
+        with pytest.raises(PlanError, match=rf'{name} (is a link|cannot be written: there is a)'):
+            flown(kept, plan, [list(rows.synthetic(3))])
+    else:
+        flown(kept, plan, [list(rows.synthetic(3))])
+    assert {path: path.read_bytes() for path in own.rglob('*') if path.is_file()} == mine
+
+
+@pytest.mark.parametrize('size', [0, 700, 5000])
+def test_a_full_disk_is_said_and_what_was_kept_stays(tmp_path, size):
+    plan, given = plan_of(tmp_path, 30), list(rows.synthetic(30))
+    kept = tmp_path / 'kept'
+    flown(kept, plan, [given[:5]])
+    before = sorted(path.name for path in kept.rglob('*'))
+    with room(size), pytest.raises(
+            (PlanError, WriteError), match='kept/.* cannot be written: the file is as large'):
+        flown(kept, plan, [given])
+    assert [path for path in kept.rglob('*') if path.name not in before] == []
+    with Folder(kept, plan) as folder:
+        assert folder.done >= 5
+    assert flown(kept, plan, [given]) == flown(tmp_path / 'other', plan, [given])
 
 
 def row_of(task):

@@ -36,7 +36,7 @@ from xplane_bridge.campaigns.engines.local import Do, EngineError, Job, outcome_
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.plan.versions import installed, question
 from xplane_bridge.campaigns.table.rows import LOST, Row
-from xplane_bridge.common import optional
+from xplane_bridge.common import optional, plain_files
 
 # For each thread of a worker: one job is done, one waits, so that it is never idle.
 _EACH = 2
@@ -188,7 +188,4 @@ def _write(files: dict[str, bytes], folder: str) -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         # A worker has no say in where.
-        file = Path(folder) / Path(name).name
-        part = file.with_name(f'.{file.name}.part')
-        part.write_bytes(content)
-        part.replace(file)
+        plain_files.write(Path(folder) / Path(name).name, content)

@@ -35,7 +35,7 @@ from xplane_bridge.campaigns.engines import domain
 from xplane_bridge.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import LOST, Row
-from xplane_bridge.common import supervised
+from xplane_bridge.common import plain_files, supervised
 
 _COMMAND = (sys.executable, '-P', '-m', 'xplane_bridge', 'fly-task')
 # A starved recorder loses messages, and with them figures: then the flight is flown again.
@@ -77,7 +77,7 @@ def _once(task: Task, scratch: Path) -> Row | None:
     written, output = scratch / 'row.json', scratch / f'{FLIGHT}.out'
     order = scratch / 'task.json'
     written.unlink(missing_ok=True)
-    order.write_text(json.dumps(asdict(task)), encoding='utf-8')
+    plain_files.write(order, json.dumps(asdict(task)))
     try:
         code = _run([*_COMMAND, str(order), str(written)], output,
                     task.time_limit * _FLYING)
@@ -97,7 +97,7 @@ def _once(task: Task, scratch: Path) -> Row | None:
 
 def _run(command: list[str], output: Path, limit: float) -> int:
     """Run a command with a ROS domain of its own for at most ``limit`` (s); return its code."""
-    with domain.claim() as claimed, output.open('w', encoding='utf-8') as stream:
+    with domain.claim() as claimed, plain_files.growing(output) as stream:
         # The domain stays claimed while anything of the flight may still run.
         process = supervised.Supervised(
             command, stream, limit, (claimed.lock.fileno(),), {
@@ -126,7 +126,6 @@ def _keep(scratch: Path, folder: Path, suffixes: Sequence[str]) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
     for suffix in kept:
         found = scratch / f'{FLIGHT}{suffix}'
-        part = folder / f'.{found.name}.part'
-        shutil.copy(found, part)
-        part.replace(folder / found.name)
+        with found.open('rb') as source, plain_files.output(folder / found.name) as stream:
+            shutil.copyfileobj(source, stream)
     return kept

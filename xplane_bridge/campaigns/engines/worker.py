@@ -27,7 +27,6 @@ from contextlib import suppress
 from dataclasses import replace
 import hashlib
 import multiprocessing
-import os
 from pathlib import Path
 from queue import SimpleQueue
 import tempfile
@@ -120,10 +119,7 @@ def _place(own: Path, name: str, content: bytes) -> None:
         if not path.is_symlink() and plain_files.read(path, len(content)) == content:
             return
     # Another thread may do the same.
-    descriptor, part = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(descriptor, 'wb') as stream:
-        stream.write(content)
-    os.replace(part, path)
+    plain_files.write(path, content)
 
 
 class _Doer:

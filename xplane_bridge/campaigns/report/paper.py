@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import csv
+import io
 from pathlib import Path
 from typing import NamedTuple
 
 from xplane_bridge.campaigns.report.outcomes import Rate
+from xplane_bridge.common import plain_files
 
 CSV, TEX = 'pass_rate.csv', 'pass_rate.tex'
 
@@ -41,19 +43,20 @@ def write(folder: Path, names: Sequence[str], lines: Sequence[Line]) -> None:
     """Write both files; ``names`` are the heads of the columns of each line's group."""
     head = [*names, 'criterion', 'passed', 'flights', 'pass_rate_percent', 'low_percent',
             'high_percent']
-    with (folder / CSV).open('w', newline='', encoding='utf-8') as stream:
-        writer = csv.writer(stream, lineterminator='\n')
-        writer.writerow(head)
-        writer.writerows([
-            [*line.group, line.criterion, line.rate.passed, line.rate.flights,
-             *(f'{100.0 * number:.6g}' for number in line.rate.interval)] for line in lines])
-    (folder / TEX).write_text('\n'.join([
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator='\n')
+    writer.writerow(head)
+    writer.writerows([
+        [*line.group, line.criterion, line.rate.passed, line.rate.flights,
+         *(f'{100.0 * number:.6g}' for number in line.rate.interval)] for line in lines])
+    plain_files.write(folder / CSV, text.getvalue())
+    plain_files.write(folder / TEX, '\n'.join([
         '% \\usepackage{booktabs}; the intervals are 95% Wilson score intervals.',
         f'\\begin{{tabular}}{{{"l" * (len(names) + 1)}rrr}}', '\\toprule',
         _row([*names, 'criterion', 'passed', 'pass rate, %', '95% interval']), '\\midrule',
         *(_row([*line.group, line.criterion, f'{line.rate.passed}/{line.rate.flights}',
                 *_share(line.rate)]) for line in lines),
-        '\\bottomrule', '\\end{tabular}', '']), encoding='utf-8')
+        '\\bottomrule', '\\end{tabular}', '']))
 
 
 def _share(rate: Rate) -> tuple[str, str]:

@@ -74,10 +74,7 @@ def write(folder: Path, draw: Draw | None = None, options: Options = PLAIN) -> P
         *_plan(folder),
     ]
     path = folder / FILE
-    # As a whole or not at all: somebody may be looking at it.
-    new = path.with_suffix('.new')
-    new.write_text(page(f'Campaign {folder.resolve().name}', parts), encoding='utf-8')
-    new.replace(path)
+    plain_files.write(path, page(f'Campaign {folder.resolve().name}', parts))
     keep(folder, look)
     return path
 
@@ -237,7 +234,7 @@ def _picture_of(each: Worst, folder: Path, draw: Draw | None) -> list[str]:
         if draw is None:
             return []
         try:
-            own.mkdir(parents=True, exist_ok=True)
+            plain_files.make_folder(own, within=folder)
             draw(each, file)
         except (ValueError, OSError) as error:
             with suppress(OSError):

@@ -28,7 +28,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 import fcntl
 import json
-import os
 from pathlib import Path
 import shutil
 import time
@@ -37,10 +36,12 @@ from typing import Any, NamedTuple
 
 from xplane_bridge.campaigns.plan.plan import Plan, PlanError
 from xplane_bridge.campaigns.plan.sections import MOST_FLIGHTS
+from xplane_bridge.campaigns.plan.task import FLIGHTS
 from xplane_bridge.campaigns.table import growing, rows
 from xplane_bridge.campaigns.table.growing import Places
 from xplane_bridge.campaigns.table.rows import Row
 from xplane_bridge.common import optional, plain_files
+from xplane_bridge.common.plain_files import Journal, WriteError
 from xplane_bridge.common.text import printable
 
 PLAN, ROWS, TABLE = 'plan.yaml', 'rows', 'table.parquet'
@@ -76,8 +77,8 @@ class Folder:
         self._done = bytearray(len(plan))
         self.outcomes: Counter[str] = Counter()
         self._batch: list[Row] = []
-        self._journal = -1
-        self._lock = -1
+        self._journal: Journal | None = None
+        self._lock: Journal | None = None
         self._parts = 0
         self._synced = 0.0
 
@@ -88,10 +89,12 @@ class Folder:
             self._enter()
         except BlockingIOError:
             raise PlanError(f'{self.path}: another campaign is running there') from None
+        except WriteError as error:
+            raise PlanError(str(error)) from None
         except OSError as error:
             raise PlanError(f'{self.path}: {error.strerror}') from None
         finally:
-            if self._journal < 0:
+            if self._journal is None:
                 # It is not entered: somebody else may.
                 self._close()
         return self
@@ -99,15 +102,16 @@ class Folder:
     def _enter(self) -> None:
         kept = self._kept()
         top = self.path / ROWS
-        top.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(top / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        self.path.mkdir(parents=True, exist_ok=True)
+        plain_files.make_folder(top, within=self.path)
+        self._lock = plain_files.journal(top / _LOCK)
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # What is there now, which nobody else changes any more.
         self._check(self._kept() if kept is not None else None)
-        self._rows.mkdir(exist_ok=True)
+        plain_files.make_folder(self._rows, within=self.path)
         if self._places is not None:
             self._grow(self._places)
-        _write(self.path / PLAN, self._plan.source)
+        plain_files.write(self.path / PLAN, self._plan.source)
         self._write_identity()
         for other in top.iterdir():
             if other.name.isdecimal() and other != self._rows:
@@ -120,10 +124,10 @@ class Folder:
         self._close()
 
     def _close(self) -> None:
-        for descriptor in (self._journal, self._lock):
-            if descriptor >= 0:
-                os.close(descriptor)
-        self._journal = self._lock = -1
+        for stream in (self._journal, self._lock):
+            if stream is not None:
+                stream.close()
+        self._journal = self._lock = None
 
     @classmethod
     def seen(cls, path: str | Path, plan: Plan) -> Folder:
@@ -148,11 +152,10 @@ class Folder:
         """Keep the row of a flight that has ended; of one that has a row already, nothing."""
         if self._done[row['flight']]:
             return
-        line = json.dumps(row, separators=(',', ':')).encode() + b'\n'
-        while line:
-            line = line[os.write(self._journal, line):]
+        assert self._journal is not None
+        self._journal.append(json.dumps(row, separators=(',', ':')).encode() + b'\n')
         if time.monotonic() - self._synced > _AT_RISK:
-            os.fsync(self._journal)
+            self._journal.sync()
             self._synced = time.monotonic()
         self._note(row['flight'], row['outcome'])
         self._batch.append(row)
@@ -165,7 +168,8 @@ class Folder:
             _write_part(rows.arrow(self._batch), self._rows, self._parts)
             self._parts += 1
             self._batch = []
-        os.ftruncate(self._journal, 0)
+        assert self._journal is not None
+        self._journal.truncate(0)
 
     def parts(self) -> list[Path]:
         """Return the Parquet files of rows; flush() comes before."""
@@ -199,6 +203,9 @@ class Folder:
         """Return what the folder is of, None if it is new; PlanError if it is no campaign's."""
         if not self.path.exists() or not any(self.path.iterdir()):
             return None
+        self._refuse_links()
+        if self._is_begun():
+            return None
         try:
             kept = _identity(self.path)
             return _Kept(kept['identity'], dict(kept.get('parts', {})),
@@ -206,6 +213,22 @@ class Folder:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise PlanError(f"{self.path} is no campaign's folder, and not empty: choose another "
                             'with --output') from None
+
+    def _is_begun(self) -> bool:
+        """Return whether it was locked, and there was no room for what it is of."""
+        top = self.path / ROWS
+        return (top / _LOCK).exists() and not (top / _IDENTITY).exists() and not any(
+            top.glob('*/*'))
+
+    def _refuse_links(self) -> None:
+        """Raise PlanError for a link that leads elsewhere what is written below the folder."""
+        for top in (self.path / ROWS, self.path / FLIGHTS):
+            inside = [] if top.is_symlink() or not top.is_dir() else top.iterdir()
+            for path in (top, *inside):
+                if path.is_symlink():
+                    raise PlanError(f'{printable(str(path))} is a link, and nothing is written '
+                                    'through one: delete it, or choose another folder with '
+                                    '--output')
 
     def _check(self, kept: _Kept | None) -> None:
         """See which places rows have in the plan; PlanError if it has not all of their flights."""
@@ -248,7 +271,7 @@ class Folder:
         self._write_identity()
 
     def _write_identity(self) -> None:
-        _write(self.path / ROWS / _IDENTITY, json.dumps({
+        plain_files.write(self.path / ROWS / _IDENTITY, json.dumps({
             'identity': self._plan.identity, 'plan': self._plan.origin,
             'parts': self._plan.parts, 'generation': int(self._rows.name)}).encode())
 
@@ -257,8 +280,7 @@ class Folder:
         parts = self.parts()
         self._parts = int(parts[-1].stem.removeprefix('part-')) + 1 if parts else 0
         self._note_flown()
-        self._journal = os.open(
-            self._rows / _JOURNAL, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._journal = plain_files.journal(self._rows / _JOURNAL)
         self._batch = [row for row in self.journaled() if not self._done[row['flight']]]
         for row in self._batch:
             self._note(row['flight'], row['outcome'])
@@ -322,25 +344,5 @@ def origin_of(folder: Path) -> str:
 
 def _write_part(part: Any, folder: Path, number: int) -> None:
     from pyarrow import parquet
-    path = folder / f'part-{number:06}.parquet'
-    new = path.with_suffix('.new')
-    parquet.write_table(part, new)
-    _replace(new, path)
-
-
-def _write(path: Path, content: bytes) -> None:
-    new = path.with_name(f'{path.name}.new')
-    new.write_bytes(content)
-    _replace(new, path)
-
-
-def _replace(new: Path, path: Path) -> None:
-    """Give a file its name once it is on the disk, and not before."""
-    with new.open('rb') as stream:
-        os.fsync(stream.fileno())
-    new.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    with plain_files.output(folder / f'part-{number:06}.parquet') as stream:
+        parquet.write_table(part, stream)

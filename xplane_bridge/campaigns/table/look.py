@@ -74,5 +74,5 @@ def kept(folder: Path) -> Look:
 def keep(folder: Path, look: Look) -> None:
     """Keep how a folder's reports look, if it is not as they all do."""
     if look.labels or look.width:
-        (folder / FILE).write_text(
-            json.dumps(look._asdict(), indent=2, ensure_ascii=False) + '\n', encoding='utf-8')
+        plain_files.write(
+            folder / FILE, json.dumps(look._asdict(), indent=2, ensure_ascii=False) + '\n')

@@ -31,6 +31,7 @@ from typing import Any
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.lost import Lost
 from xplane_bridge.campaigns.table.rows import FIGURE, JUDGED
+from xplane_bridge.common import plain_files
 
 _WINDOW = 2000
 _SLICE = 250
@@ -81,9 +82,8 @@ def write(parts: Sequence[Path], path: Path, lost: Lost | None = None) -> Summar
     """
     from pyarrow import parquet
     schema = _schema(parts)
-    new = path.with_name(f'{path.name}.new')
     summary, found = Summary(lost=lost or Lost()), hashlib.sha256()
-    with parquet.ParquetWriter(new, schema) as writer:
+    with plain_files.output(path) as stream, parquet.ParquetWriter(stream, schema) as writer:
         for window in _windows(parts, schema):
             writer.write_table(window)
             for begin in range(0, window.num_rows, _SLICE):
@@ -96,7 +96,6 @@ def write(parts: Sequence[Path], path: Path, lost: Lost | None = None) -> Summar
                         name.removeprefix(JUDGED) for name, passed in row.items()
                         if passed is False and name.startswith(JUDGED))
         writer.add_key_value_metadata(summary.lost.metadata())
-    new.replace(path)
     summary.digest = found.hexdigest()
     return summary
 
