@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         first = next(batches, None)
         if first is None:
             raise ValueError(f'{source}: there is nothing to export')
-        (output if is_folder else output.parent).mkdir(parents=True, exist_ok=True)
+        output.parent.mkdir(parents=True, exist_ok=True)
         write(output, _behind(first, batches), _about(given), warn)
         for content in qualities:
             print(quality_report.table(content))

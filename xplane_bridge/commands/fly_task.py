@@ -25,6 +25,7 @@ from xplane_bridge.campaigns.fly import is_complete, order_of, row_of, said
 from xplane_bridge.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.campaigns.table import rows
 from xplane_bridge.campaigns.table.rows import Row
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.machine import is_at_fault
 from xplane_bridge.experiments.display import View
 from xplane_bridge.experiments.fly import code_of, report_any
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given, written = map(Path, sys.argv[1:] if argv is None else argv)
     task = Task(**json.loads(given.read_text(encoding='utf-8')))
     row = fly(task, given.parent)
-    written.write_text(json.dumps({'row': row}), encoding='utf-8')
+    plain_files.write(written, json.dumps({'row': row}))
     return 0
 
 

@@ -32,7 +32,7 @@ import time
 import yaml
 
 from xplane_bridge.campaigns.engines.local import EngineError, Local
-from xplane_bridge.common import optional
+from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
     number,
@@ -87,15 +87,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         found, truth = _identified(given)
         for line in lines(found, truth):
             print(line)
-        Path(f'{prefix}.yaml').write_text(yaml.safe_dump(
-            as_mapping(found, truth), sort_keys=False), encoding='utf-8')
-        Path(f'{prefix}_linear.json').write_text(linear_model(
-            slopes_of(found.forms), flown(found.forms), found.forms,
-            given.model).to_json(), encoding='utf-8')
+        plain_files.write(f'{prefix}.yaml', yaml.safe_dump(
+            as_mapping(found, truth), sort_keys=False))
+        plain_files.write(f'{prefix}_linear.json', linear_model(
+            slopes_of(found.forms), flown(found.forms), found.forms, given.model).to_json())
         if aircraft is not None:
-            for name, text in aircraft_files(found, aircraft.name).items():
-                (aircraft / name).parent.mkdir(parents=True, exist_ok=True)
-                (aircraft / name).write_text(text, encoding='utf-8')
+            texts = aircraft_files(found, aircraft.name)
+            aircraft.mkdir(parents=True, exist_ok=True)
+            for name, text in texts.items():
+                plain_files.write(aircraft / name, text, within=aircraft)
             print(f'\nflown by --model {aircraft.name} --aircraft-path {aircraft.parent}')
         written = [f'{prefix}.yaml', f'{prefix}_linear.json', *([] if given.no_pictures else _draw(
             found, prefix, given.format))]
@@ -143,8 +143,8 @@ def _identify_each(given: Namespace) -> int:
             print(line)
         if not found:
             raise ValueError('no flight was identified')
-        output.write_text(yaml.safe_dump(
-            pooled.as_mapping(found, rows), sort_keys=False), encoding='utf-8')
+        plain_files.write(output, yaml.safe_dump(
+            pooled.as_mapping(found, rows), sort_keys=False))
     except (EngineError, ImportError, OSError, ValueError) as error:
         print(f'identify: {error}', file=sys.stderr, flush=True)
         return NOT_IDENTIFIED

@@ -30,7 +30,7 @@ import sys
 import time
 from typing import Any
 
-from xplane_bridge.common import optional
+from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
     count,
@@ -117,14 +117,13 @@ def _train(given: argparse.Namespace) -> None:
     print()
     output: Path = given.output
     content = model_of(Holding(parameters)).SerializeToString(deterministic=True)
-    output.write_bytes(content)
+    plain_files.write(output, content)
     account = _account(plan, parameters, history, hashlib.sha256(content).hexdigest())
     if not given.generations:
         rows = unseen.compare(str(output), _unseen(_SEEDS), given.workers)
         print(unseen.table(rows))
         account['unseen'] = [asdict(row) for row in rows]
-    output.with_suffix('.json').write_text(
-        json.dumps(account, indent=1) + '\n', encoding='utf-8')
+    plain_files.write(output.with_suffix('.json'), json.dumps(account, indent=1) + '\n')
     print(f'{output}, {output.with_suffix(".json")}: {_processor_seconds():.0f} s of processor '
           f'time, {time.monotonic() - begin:.0f} s in all')
     if given.picture:

@@ -37,6 +37,7 @@ from xplane_bridge.aircraft.studies.runway_performance import Flaps, runway_perf
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.campaigns.engines.local import EngineError
 from xplane_bridge.commands.linearize import add_flight_options, add_grid_options, survey
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
     program,
@@ -88,11 +89,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         performance = _performance(given, flaps)
         command = shlex.join(['tune', *_without_output(given_arguments)])
         try:
-            Path(given.output).write_text(
-                parameter_file(
-                model, found, limits, command, performance, schedule), encoding='utf-8')
+            plain_files.write(given.output, parameter_file(
+                model, found, limits, command, performance, schedule))
         except OSError as error:
-            print(f'tune: {given.output}: {error.strerror}', file=sys.stderr)
+            print(f'tune: {error}', file=sys.stderr)
             return 1
         print(f'written to {given.output}')
     return 0

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -58,7 +59,7 @@ def report_fleet(experiment: Experiment, flown: Flight, code: int) -> int:
     else:
         _summarise(flown, result, results)
     files = experiment.files
-    if files.recording:
+    if os.path.exists(files.recording):
         print(f'  recording: {files.recording}, all of {", ".join(flown.flights)}')
     if files.figures:
         _write(experiment, flown, result, code == PASSED and not flown.crash_verdict)

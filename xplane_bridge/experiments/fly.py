@@ -64,17 +64,20 @@ def fly(experiment: Experiment) -> int:
             tell(str(error))
             return NOT_FLOWN
         interrupts = Interrupts()
-        code = conduct(flight, view, experiment, interrupts)
-        if not flight.flown:
-            # A recording of nothing would be in the way of the next try.
-            clear(files)
-            return code
         try:
+            code = conduct(flight, view, experiment, interrupts)
+            if not flight.flown:
+                # A recording of nothing would be in the way of the next try.
+                clear(files)
+                return code
             with interrupts.allowed(by_sigterm=False):
                 return report_any(experiment, flight, code)
         except KeyboardInterrupt:
             print('interrupted; the report is incomplete', flush=True)
             return INTERRUPTED
+        except OSError as error:
+            tell(str(error))
+            return NOT_FLOWN
 
 
 def report_any(experiment: Experiment, flight: Flight, code: int) -> int:

@@ -25,6 +25,7 @@ import shutil
 import sys
 from typing import Any
 
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.text import aligned, counted, known
 from xplane_bridge.experiments.settings import Experiment, Files, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.flights.analysis import verdict
@@ -59,7 +60,8 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
     else:
         _summarise(run, inputs, summary_lines(figures, steps, flight, flown_with))
     files = experiment.files
-    if files.recording:
+    # In core it may not have been written, which was said.
+    if os.path.exists(files.recording):
         print(f'  recording: {files.recording}, {_recorded(files, flight)}')
     if files.figures:
         _write(experiment, run, code == PASSED and not flown.crash_verdict, judgements, figures,
@@ -85,13 +87,14 @@ def clear(files: Files) -> None:
     """
     Remove the files of an earlier experiment with the same names.
 
-    Its figures would be mistaken for this one's, and rosbag2 refuses an existing name.
+    Its figures would be mistaken for this one's, and rosbag2 refuses an existing name. Raises
+    OSError.
     """
     for path in filter(None, (files.recording, files.picture, files.figures)):
-        if os.path.isfile(os.path.join(path, 'metadata.yaml')):
-            shutil.rmtree(path)
-        elif os.path.isfile(path):
+        if os.path.isfile(path) or os.path.islink(path):
             os.remove(path)
+        elif os.path.isfile(os.path.join(path, 'metadata.yaml')):
+            shutil.rmtree(path)
 
 
 def _summarise(run: Script, inputs: Sequence[Window], lines: list[str]) -> None:
@@ -240,7 +243,6 @@ def events_of(run: Script) -> list[dict[str, Any]]:
 
 
 def write_plain(path: str, content: Mapping[str, Any]) -> None:
-    """Write plain data as JSON."""
-    with open(path, 'w', encoding='utf-8') as stream:
-        json.dump(verdict.plain(content), stream, indent=2, allow_nan=False)
-        stream.write('\n')
+    """Write plain data as JSON. Raises OSError."""
+    plain_files.write(
+        path, json.dumps(verdict.plain(content), indent=2, allow_nan=False) + '\n')

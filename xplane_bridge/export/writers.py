@@ -18,16 +18,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 import csv
+from io import TextIOWrapper
 import json
 import math
 from pathlib import Path
 import re
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common import plain_files
 from xplane_bridge.export.tables import Batch, Column, joined, plain_list, Warn
 
 # What is known about the export as a whole, as text by name.
@@ -79,8 +82,8 @@ class CsvFile:
     Names and texts that a spreadsheet would run have an apostrophe before them.
     """
 
-    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
-        self._stream: TextIO = path.open('w', newline='', encoding='utf-8')
+    def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
+        self._stream = TextIOWrapper(stream, newline='', encoding='utf-8')
         self._writer = csv.writer(self._stream, lineterminator='\n')
         self._writer.writerow([_inert(column.name) for column in columns])
         first, *units = [column.unit for column in columns]
@@ -100,30 +103,45 @@ class CsvFile:
         """Give what is written to the system."""
         self._stream.flush()
 
+    def drop(self) -> None:
+        """Write nothing more, after an error."""
+
     def close(self) -> None:
-        """Close the file."""
-        self._stream.close()
+        """Finish the file; its stream stays open."""
+        self._stream.detach()
 
 
 def write_csv(folder: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
     """Write <table>.csv, see CsvFile."""
-    _write_files(folder, 'csv', batches, lambda path, batch: CsvFile(path, batch.columns))
+    _write_files(folder, 'csv', batches, lambda stream, batch: CsvFile(stream, batch.columns))
 
 
 def _write_files(
     folder: Path, ending: str, batches: Iterator[Batch],
-    make: Callable[[Path, Batch], CsvFile | ParquetFile],
+    make: Callable[[BinaryIO, Batch], CsvFile | ParquetFile],
 ) -> None:
     names = _Names(file_name)
     files: dict[str, CsvFile | ParquetFile] = {}
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
     try:
-        for batch in batches:
-            if batch.table not in files:
-                files[batch.table] = make(folder / f'{names[batch.table]}.{ending}', batch)
-            files[batch.table].write(batch)
-    finally:
+        with ExitStack() as stack:
+            for batch in batches:
+                if batch.table not in files:
+                    path = folder / f'{names[batch.table]}.{ending}'
+                    files[batch.table] = make(
+                        stack.enter_context(plain_files.output(path)), batch)
+                files[batch.table].write(batch)
+            # All, before the first has its name.
+            for file in files.values():
+                file.close()
+    except BaseException:
         for file in files.values():
-            file.close()
+            file.drop()
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def _inert(text: str | None) -> str | None:
@@ -143,7 +161,7 @@ class ParquetFile:
     """One table as Parquet: units in the metadata of the fields, the rest in the schema's."""
 
     def __init__(
-        self, path: Path, table: str, source: str, columns: Sequence[Column], about: About
+        self, stream: BinaryIO, table: str, source: str, columns: Sequence[Column], about: About
     ) -> None:
         import pyarrow
         from pyarrow import parquet
@@ -155,7 +173,8 @@ class ParquetFile:
             metadata={**about, 'topic': table, 'type': source,
                       'units': json.dumps({column.name: column.unit
                                            for column in columns if column.unit})})
-        self._file = parquet.ParquetWriter(path, self._schema, compression='zstd')
+        self._stream = stream
+        self._file = parquet.ParquetWriter(stream, self._schema, compression='zstd')
 
     def write(self, batch: Batch) -> None:
         """Write rows, as a row group of their own."""
@@ -165,14 +184,20 @@ class ParquetFile:
             schema=self._schema))
 
     def close(self) -> None:
-        """Write the footer, without which the file cannot be read, and close it."""
+        """Write the footer, without which the file cannot be read; its stream stays open."""
         self._file.close()
+        self._stream.flush()
+
+    def drop(self) -> None:
+        """Write nothing more, after an error."""
+        # It would write the footer when it is deleted.
+        self._file.is_open = False
 
 
 def write_parquet(folder: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
     """Write <table>.parquet, see ParquetFile."""
-    _write_files(folder, 'parquet', batches, lambda path, batch: ParquetFile(
-        path, batch.table, batch.source, batch.columns, about))
+    _write_files(folder, 'parquet', batches, lambda stream, batch: ParquetFile(
+        stream, batch.table, batch.source, batch.columns, about))
 
 
 def _arrow_type(pyarrow: Any, column: Column) -> Any:
@@ -205,12 +230,15 @@ def write_mat(path: Path, batches: Iterator[Batch], about: About, warn: Warn) ->
             'units': {name: column.unit for name, column in fields.items()},
             'names': {name: column.name for name, column in fields.items()},
         }
-    try:
-        savemat(path, contents, long_field_names=True, do_compression=True, oned_as='column')
-    except Exception as error:
-        path.unlink(missing_ok=True)
-        raise ValueError(
-            f'{path}: MAT files of version 5 hold at most 4 GB in a variable: {error}') from error
+    with plain_files.output(path) as stream:
+        try:
+            savemat(stream, contents, long_field_names=True, do_compression=True,
+                    oned_as='column')
+        except OSError:
+            raise
+        except Exception as error:
+            raise ValueError(f'{path}: MAT files of version 5 hold at most 4 GB in a variable: '
+                             f'{error}') from error
 
 
 def _matlab_name(text: str) -> str:
@@ -246,8 +274,11 @@ def write_mf4(path: Path, batches: Iterator[Batch], about: About, warn: Warn) ->
     are JSON. Texts of more than 64 KiB are left out.
     """
     from asammdf import MDF, Signal
-    with MDF(version='4.10') as file:
-        for table in joined(batches):
+    tables = joined(batches)
+    # Samples wait in a file that asammdf makes, and names only itself.
+    with plain_files.naming(path), plain_files.output(path) as stream, MDF(
+            version='4.10', temporary_folder=str(path.parent)) as file:
+        for table in tables:
             # A master channel increases.
             times = np.asarray(table.values[0], float)
             order = np.argsort(times, kind='stable')
@@ -260,7 +291,7 @@ def write_mf4(path: Path, batches: Iterator[Batch], about: About, warn: Warn) ->
                         encoding='utf-8' if samples.dtype.kind == 'S' else None))
             file.append(signals, acq_name=table.table, comment=table.source, common_timebase=True)
         file.header.comment = json.dumps(dict(about))
-        file.save(path, overwrite=True, compression=2)
+        file.save(stream, compression=2)
 
 
 def _channels(

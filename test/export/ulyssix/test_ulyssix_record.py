@@ -18,9 +18,9 @@
 
 from contextlib import contextmanager
 import csv
-import errno
 import json
 from pathlib import Path
+import resource
 import signal
 import socket
 import subprocess
@@ -35,12 +35,12 @@ pytest.importorskip('pint', reason='pint is not installed')
 
 from asammdf import MDF
 from captures import pcap
+from full_disk import room
 import numpy as np
 from pyarrow import parquet
 
 from xplane_bridge.__main__ import _main as by_package
 from xplane_bridge.commands.ulyssix import main
-from xplane_bridge.export import writers
 from xplane_bridge.protocols.ulyssix import data_packet, encode, PacketTime, WordOrder
 
 NAMES = ('Alt', 'Oil', 'Gear')
@@ -245,20 +245,45 @@ def test_an_unknown_argument_is_told_by_the_command_that_was_typed(
     assert shown.endswith(f'xplane-bridge ulyssix record: error: {sentence}\n')
 
 
-def test_a_full_disk_ends_it_with_a_sentence(capture, tmp_path, monkeypatch, capsys):
-    blocks = []
-
-    def flush(_):
-        blocks.append(None)
-        if len(blocks) == 2:
-            raise OSError(errno.ENOSPC, 'No space left on device')
-
-    monkeypatch.setattr(writers.CsvFile, 'flush', flush)
-    assert record(capture, tmp_path / 'full.csv') == 1
+@pytest.mark.parametrize(('name', 'size', 'rows'), [
+    # A block of CSV is a second, and what its last packet has; two lines are the head.
+    ('full.csv', 8000, 112), ('full.csv', 100, None), ('full.parquet', 1000, None),
+    ('full.mf4', 1000, None), ('full.mf4', 3000, None)])
+def test_a_full_disk_ends_it_with_a_sentence(capture, tmp_path, capsys, name, size, rows):
+    """What is recorded is whole, to the last row; what cannot be read is not there."""
+    to = tmp_path / name
+    with room(size):
+        code = record(capture, to)
+    assert code == (2 if rows is None else 1)
     shown = capsys.readouterr()
-    assert 'the disk is full; the recording ends here' in shown.err
+    assert f'ulyssix: {to} cannot be written: the file is as large as the system allows' in (
+        shown.err)
+    assert 'the recording ends here' in shown.err
+    assert 'Traceback' not in shown.err
     assert 'ended by an error' in shown.out
-    assert (tmp_path / 'full.csv').read_text().count('\n') > 100
+    left = {path.name for path in tmp_path.iterdir()} - {'flight.pcap'}
+    assert left <= {name, 'full.quality.json'} if rows else left <= {'full.quality.json'}
+    if rows:
+        text = to.read_text()
+        assert text.endswith('\n')
+        assert text.count('\n') == rows
+
+
+def test_a_journal_says_how_the_file_is_made_after_all(tmp_path):
+    to, journal = tmp_path / 'live.parquet', tmp_path / 'live.parquet.journal.pcap'
+    with recording(to) as (child, send):
+        deadline = time.monotonic() + DEADLINE
+        resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (journal.stat().st_size + 3000,) * 2)
+        while child.poll() is None and time.monotonic() < deadline:
+            send(packet(0))
+            time.sleep(0.01)
+        shown, errors = child.communicate(timeout=DEADLINE)
+    assert child.returncode == 1, errors
+    assert 'cannot be written: the file is as large as the system allows' in errors
+    assert 'Traceback' not in errors
+    assert f'ulyssix record {journal} --to {to} --force' in errors
+    assert main(['record', str(journal), '--to', str(to), '--force']) in (0, 1)
+    assert parquet.read_table(to).num_rows >= 10
 
 
 @contextmanager

@@ -16,6 +16,7 @@
 
 import json
 import os
+import resource
 import signal
 import threading
 import time
@@ -172,7 +173,8 @@ def test_topics_that_appear_later_and_other_qualities_of_service_are_recorded(ro
     assert sorted(elevators) == [0.01, 0.02, 0.03]
 
 
-def test_a_kill_leaves_a_file_that_reads_to_the_last_chunk(ros, tmp_path):
+@pytest.mark.parametrize('end', ['kill', 'full_disk'])
+def test_what_was_recorded_reads_to_the_last_chunk(ros, tmp_path, end):
     stream_reader = pytest.importorskip('mcap.stream_reader')
     path = tmp_path / 'flight.mcap'
     publisher = ros.observer.create_publisher(Datarefs, '/uav/datarefs', 200)
@@ -184,8 +186,18 @@ def test_a_kill_leaves_a_file_that_reads_to_the_last_chunk(ros, tmp_path):
         publish_until_recorded(ros, publisher, messages)
         ros.wait_for(
             lambda: path.stat().st_size > 100_000, 'the chunk that a second has ended')
-        os.kill(child.pid, signal.SIGKILL)
-        child.wait(60)
+        if end == 'kill':
+            os.kill(child.pid, signal.SIGKILL)
+            child.wait(60)
+        else:
+            resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (path.stat().st_size + 5000,) * 2)
+            publish_until_recorded(ros, publisher, messages)
+            output, _ = child.communicate(timeout=90)
+            assert child.returncode == 1
+            assert 'Traceback' not in output
+            assert output.endswith(
+                f'record: {path} cannot be written: the file is as large as the system allows '
+                '(ulimit -f, or the file system); what was recorded until then can be read\n')
     read = 0
     with open(path, 'rb') as stream:
         try:

@@ -32,6 +32,7 @@ import threading
 from xml.etree import ElementTree
 
 from xplane_bridge.aircraft.loading.files import AircraftFiles
+from xplane_bridge.common import plain_files
 
 LARGEST_FILE = 16 * 1024 * 1024
 """Size of an aircraft's file, in bytes, beyond which it is refused."""
@@ -101,5 +102,6 @@ def copied(files: AircraftFiles, written: Mapping[str, bytes]) -> TemporaryDirec
             # One beside a copy is a link, which may go.
             (place / beside.name).symlink_to(os.path.realpath(beside))
     for name, text in written.items():
-        (place / name).write_bytes(text)
+        with plain_files.growing(place / name) as stream:
+            stream.write(text)
     return folder

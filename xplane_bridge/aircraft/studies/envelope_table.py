@@ -34,7 +34,7 @@ import numpy as np
 
 from xplane_bridge.aircraft.studies.envelope import Row, TRIMMED
 from xplane_bridge.aircraft.studies.linearize import OUTPUTS, STATES
-from xplane_bridge.common import optional
+from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.controls import FLOWN
 
 MATRICES = ('A', 'B', 'C', 'D')
@@ -92,7 +92,7 @@ def writer(path: str) -> Callable[[Envelope], None]:
         optional.require('MAT', 'scipy', extra='fly')
 
     def write(envelope: Envelope) -> None:
-        Path(path).write_bytes(FORMATS[suffix](envelope))
+        plain_files.write(path, FORMATS[suffix](envelope))
     return write
 
 

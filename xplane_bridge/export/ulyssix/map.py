@@ -22,7 +22,9 @@ import sys
 
 import numpy as np
 
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import add_force_option, refuse_existing
+from xplane_bridge.common.plain_files import WriteError
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.conversions import ulyssix as maps
@@ -72,9 +74,9 @@ def run(arguments: Namespace) -> int:
         if output is None:
             print(text, end='')
         else:
-            output.write_text(text, encoding='utf-8')
+            plain_files.write(output, text)
             print(f'{output}: {summary(survey.seen())}')
-    except (ValueError, ImportError, FileExistsError) as error:
+    except (ValueError, ImportError, FileExistsError, WriteError) as error:
         # CaptureError and MapError are ValueErrors.
         print(f'ulyssix map: {error}', file=sys.stderr)
         return 2

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.text import counted, two_numbers
 from xplane_bridge.export.tables import Column
 from xplane_bridge.export.ulyssix.blocks import Channel
@@ -96,7 +97,7 @@ def _plain(value: Any) -> int | float | None:
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
     """Write the JSON. Raises OSError."""
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + '\n', encoding='utf-8')
+    plain_files.write(path, json.dumps(content, indent=1, ensure_ascii=False) + '\n')
 
 
 def table(content: Mapping[str, Any]) -> str:

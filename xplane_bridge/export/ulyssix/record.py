@@ -19,7 +19,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 from datetime import datetime, UTC
-import errno
 from pathlib import Path
 import sys
 from tempfile import TemporaryFile
@@ -33,6 +32,7 @@ from xplane_bridge.common.command_line import (
     seconds,
     terminal,
 )
+from xplane_bridge.common.plain_files import WriteError
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.common.text import counted, printable
 from xplane_bridge.conversions.ulyssix import load
@@ -51,9 +51,6 @@ from xplane_bridge.sessions.ulyssix import CONSTANT_AFTER, mixed, Timeline, Ulys
 _MOST_GARBAGE = 256 * 1024
 _HINT = ('check that the publisher is running, that it sends to this computer (or to the group or '
          'broadcast address) and to this port, and that no firewall drops UDP')
-_FULL = {
-    errno.ENOSPC: 'the disk is full', errno.EDQUOT: 'the quota of the disk is used up',
-    errno.EFBIG: 'the file is as large as the system allows (ulimit -f, or the file system)'}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -117,8 +114,9 @@ def run(given: Namespace) -> int:
         return jobs[0].run()
 
 
-def _say(sentence: str) -> None:
-    print(f'ulyssix: {sentence}', file=sys.stderr, flush=True)
+def _say(*sentences: str) -> None:
+    for sentence in sentences:
+        print(f'ulyssix: {sentence}', file=sys.stderr, flush=True)
 
 
 class _Job:
@@ -310,16 +308,16 @@ class _Job:
             complaints.append(mixed(recorder.mixed, 'record one with --sender'))
         if not recorder.samples:
             self._drop_journal(False)
-            _say(self._failure or self._nothing())
-            for sentence in complaints:
-                _say(sentence)
+            _say(self._failure or self._nothing(), *complaints)
             return 2
         self._report()
+        is_kept = bool(self._output.paths) or self._journal is not None
         self._drop_journal(bool(self._failure))
         if self._failure:
             complaints.append(self._failure)
-        for sentence in complaints:
-            _say(sentence)
+        _say(*complaints)
+        if not is_kept:
+            return 2
         return 1 if complaints else 0
 
     def _left_out(self) -> list[str]:
@@ -371,16 +369,17 @@ class _Job:
         print(quality_report.table(content))
         if recorder.advice:
             print(f'in {self._given.map}, but not sent: {recorder.advice}')
-        files = ', '.join(map(str, self._output.paths))
+        written = ''
+        try:
+            quality_report.write(self._json, content)
+            written = f'; quality in {self._json}'
+        except OSError as error:
+            self._failure = self._failure or _sentence(error)
+        files = ', '.join(map(str, self._output.paths)) or 'no file'
         ended = 'by an error' if self._failure else self._reason or 'as asked'
         print(f'{files}: {counted(recorder.samples, "sample")} of '
               f'{counted(len(recorder.channels), "parameter")}, '
-              f'{(end - start) / 1e9:.1f} s, ended {ended}; quality in '
-              f'{self._json}', flush=True)
-        try:
-            quality_report.write(self._json, content)
-        except OSError as error:
-            self._failure = self._failure or _sentence(error)
+              f'{(end - start) / 1e9:.1f} s, ended {ended}{written}', flush=True)
 
 
 def _session(given: Namespace) -> UlyssixSession:
@@ -398,8 +397,7 @@ def _session(given: Namespace) -> UlyssixSession:
 
 
 def _sentence(error: Exception) -> str:
-    reason = _FULL.get(getattr(error, 'errno', None) or 0)
-    return f'{reason}; the recording ends here' if reason else str(error)
+    return f'{error}; the recording ends here' if isinstance(error, WriteError) else str(error)
 
 
 def _iso(ns: int) -> str:

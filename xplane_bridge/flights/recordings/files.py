@@ -123,7 +123,7 @@ class Recording:
         # SQLite reads from files only.
         with TemporaryDirectory() as folder:
             path = Path(folder, 'bag.db3')
-            with path.open('wb') as stream:
+            with plain_files.growing(path) as stream:
                 while part := unpacked.read(_BLOCK):
                     stream.write(part)
             yield from SqliteFile(path, self.topics, budget).messages()

@@ -21,7 +21,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from xplane_bridge.common import optional
+from xplane_bridge.common import optional, plain_files
 from xplane_bridge.flights.recordings import mcap_writer, parquet_file
 from xplane_bridge.flights.recordings.collected import Collected
 from xplane_bridge.flights.recordings.vehicle_topics import topics_of
@@ -53,13 +53,10 @@ def write(path: str, flown: Collected, namespace: str, facts: Mapping[str, Any])
     """
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
-    # Whoever is killed leaves this; the next one overwrites it.
-    part = file.with_name(f'.{file.name}.part')
     text = json.dumps(facts, allow_nan=False)
-    with part.open('wb') as stream:
+    with plain_files.output(file) as stream:
         if format_of(path) == 'mcap':
             mcap_writer.write(
                 stream, file.name, topics_of(flown, namespace or NAMESPACE), text)
         else:
             parquet_file.write(stream, flown, text)
-    part.replace(file)

@@ -21,6 +21,7 @@ from pathlib import Path
 import socket
 import struct
 
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.links.captures.capture import Address
 
@@ -46,7 +47,7 @@ class CaptureFile:
         self.path = path
         self.size = len(_FILE_HEADER)
         self._to = socket.inet_aton(destination[0]), destination[1]
-        self._stream = path.open('xb')
+        self._stream = plain_files.growing(path, replaces=False)
         self._stream.write(_FILE_HEADER)
         self._stream.flush()
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 import os
 import signal
 import subprocess
@@ -27,6 +28,7 @@ from typing import TextIO
 
 from ament_index_python.packages import get_package_prefix
 
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.machine import is_told_in, MachineError
 from xplane_bridge.common.supervised import HUNG, PATIENCE, Supervised
 
@@ -109,7 +111,7 @@ class Processes:
         self._groups: list[Supervised] = []
 
     def __enter__(self) -> Processes:
-        self._log = open(self._log_path, 'w', encoding='utf-8')
+        self._log = TextIOWrapper(plain_files.growing(self._log_path), encoding='utf-8')
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -193,8 +195,8 @@ class Processes:
         All in its process group end with it, at the latest when this context is left. Whether it
         has failed is not said by failed().
         """
-        with open(log, 'w', encoding='utf-8') as output:
-            process = Supervised(command, output)
+        with plain_files.growing(log) as stream:
+            process = Supervised(command, stream)
         self._groups.append(process)
         return process
 

@@ -35,7 +35,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from xplane_bridge.common import optional
+from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
     program,
@@ -43,6 +43,7 @@ from xplane_bridge.common.command_line import (
     seconds,
     without_ros_arguments,
 )
+from xplane_bridge.common.plain_files import WriteError
 from xplane_bridge.common.signals import call_on_signal
 from xplane_bridge.common.text import counted
 from xplane_bridge.flights.recordings import rosbag2
@@ -74,8 +75,9 @@ class Recorder:
 
     ``topics`` limits it to these names; relative ones are in the namespace. log_time is when the
     middleware received a message, publish_time when it was published. Use as a context manager:
-    leaving it completes the file. ``sent_again`` is within how many s the middleware sends again
-    what was lost. Raises FileExistsError if there is one, unless ``force`` is set.
+    leaving it completes the file; after a WriteError it ends behind the last whole chunk.
+    ``sent_again`` is within how many s the middleware sends again what was lost. Raises
+    FileExistsError if there is one, unless ``force`` is set.
     """
 
     def __init__(
@@ -107,11 +109,18 @@ class Recorder:
         self._lock = threading.Lock()
         self._path = path
         refuse_existing([path], force)
-        self._stream = open(path, 'wb')  # noqa: SIM115
+        self._stream = plain_files.growing(path)
         self._writer = Writer(self._stream, chunk_size=rosbag2.CHUNK_SIZE)
         self._writer.start(profile='ros2', library='xplane_bridge')
         # Like rosbag2 at the start: a reader of a file truncated by a kill then knows its version.
         self._add_metadata()
+        # Bytes up to the last chunk that is whole.
+        self._whole = 0
+        try:
+            self._whole = plain_files.flushed(self._stream)
+        except WriteError:
+            plain_files.cut(self._stream, 0)
+            raise
         self._flushed = self._began = time.monotonic()
         self._is_told = False
         self._sent_again = sent_again
@@ -131,11 +140,11 @@ class Recorder:
     def __enter__(self) -> Recorder:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: object, _: object) -> None:
+        self.close(not isinstance(error, WriteError))
 
-    def close(self) -> None:
-        """Stop recording and complete the file; closing twice is fine."""
+    def close(self, completes: bool = True) -> None:
+        """Stop recording, and complete the file; closing twice is fine. Raises WriteError."""
         if self._stream.closed:
             return
         self._node.destroy_timer(self._timer)
@@ -143,12 +152,16 @@ class Recorder:
         for topic in self._topics.values():
             self._node.destroy_subscription(topic.subscription)
         with self._lock:
-            for topic in self._topics.values():
-                self._channel(topic)
-            self._writer.flush()
-            self._add_metadata()
-            self._writer.finish()
-            self._stream.close()
+            try:
+                if completes:
+                    for topic in self._topics.values():
+                        self._channel(topic)
+                    self._writer.flush()
+                    self._add_metadata()
+                    self._writer.finish()
+                    self._whole = plain_files.flushed(self._stream)
+            finally:
+                plain_files.cut(self._stream, self._whole)
 
     def drain(self, executor: SingleThreadedExecutor) -> None:
         """
@@ -369,6 +382,7 @@ class Recorder:
                 self._flushed = now
                 if not self._stream.closed:
                     self._writer.flush()
+                    self._whole = plain_files.flushed(self._stream)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -408,6 +422,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if nothing := recorder.nothing:
             print(f'record: nothing was recorded: {nothing}', file=sys.stderr)
             return 1
+    except WriteError as error:
+        kept = '; what was recorded until then can be read' * os.path.exists(arguments.output)
+        print(f'record: {error}{kept}', file=sys.stderr)
+        return 1
     except (ImportError, OSError) as error:
         print(f'record: {error}', file=sys.stderr)
         return 1
