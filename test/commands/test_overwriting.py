@@ -14,6 +14,7 @@
 
 """Nothing is written over without --force: one rule, by one function, for every command."""
 
+import os
 from pathlib import Path
 import re
 
@@ -26,9 +27,7 @@ from xplane_bridge.common.command_line import dated, refuse_existing
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / 'xplane_bridge'
-WRITES = re.compile(
-    r"open\((?:[^()]*, )?'[wxa]b?'|\.write_text\(|\.write_bytes\(|savefig\(|\.replace\(path\)"
-    r"|SingleFileWriter|MDF\(|savemat\(|ParquetWriter\(")
+WRITES = re.compile(r'plain_files\.(output|write|growing|journal)\(')
 # Who writes, and by whom the rule is kept for it.
 WRITERS = {
     'commands/experiment.py': {
@@ -44,15 +43,15 @@ WRITERS = {
     'commands/linearize.py': {'aircraft/studies/envelope_table.py', 'common/drawing.py'},
     'commands/tune.py': {'commands/tune.py'},
     'commands/identify.py': {'commands/identify.py', 'common/drawing.py'},
-    'commands/train.py': {'commands/train.py', 'episodes/training/picture.py'},
+    'commands/train.py': {'commands/train.py', 'common/drawing.py'},
 }
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of
 # what is in them. Copies of an aircraft and of a packed recording are temporary files.
 BY_DESIGN = {
     'campaigns/table/folder.py', 'campaigns/table/look.py', 'campaigns/report/report.py',
-    'campaigns/report/paper.py', 'campaigns/engines/worker.py',
-    'campaigns/engines/cluster.py',
-    'campaigns/engines/isolated.py', 'commands/fly_task.py', 'campaigns/table/table.py',
+    'campaigns/report/paper.py', 'campaigns/engines/cluster.py', 'campaigns/engines/isolated.py',
+    'campaigns/engines/worker.py',
+    'commands/fly_task.py', 'campaigns/table/table.py',
     'flights/recordings/files.py', 'aircraft/loading/inert.py'}
 
 
@@ -70,13 +69,18 @@ def test_what_is_there_is_named_with_what_to_do(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in 'abc':
         Path(name).touch()
+    os.symlink('nowhere', 'link')
+    os.mkfifo('fifo')
     Path('empty').mkdir()
     Path('full').mkdir()
     (Path('full') / 'file').touch()
-    refuse_existing(['empty', 'new', '/dev/null'])
+    refuse_existing(['empty', 'new', '/dev/null', '/dev/stdout'])
     refuse_existing(['a', 'full'], force=True)
     for paths, options, sentence in (
         (['new', Path('a')], {}, 'a exists; --force overwrites it, --output writes elsewhere'),
+        (['link'], {}, 'link exists; --force overwrites it, --output writes elsewhere'),
+        (['fifo'], {'force': True},
+         'fifo is not a regular file, and is not overwritten; --output writes elsewhere'),
         (['a', 'b', 'full', 'a'], {'elsewhere': '-o'},
          'a, b and full exist; --force overwrites them, -o writes elsewhere'),
         (['a'], {'by': ''}, 'a exists; --output writes elsewhere'),
