@@ -262,8 +262,10 @@ class Processes:
             announced.say(line)
             if self._log is None or self._log.closed:
                 return
-            self._log.write(line)
-            self._log.flush()
+            # On a full disk whoever is flown by these says so; they go on.
+            with suppress(OSError):
+                self._log.write(line)
+                self._log.flush()
         announced.say('')
 
 
