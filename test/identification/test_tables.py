@@ -121,7 +121,7 @@ def test_texts_are_no_numbers(tmp_path):
     columns = {'time': exact.times, **exact.values}
     columns['rudder'] = ['left'] * len(exact.times)
     path = written(tmp_path, columns, 'csv')
-    with pytest.raises(IdentificationError, match='column rudder: .*left'):
+    with pytest.raises(IdentificationError, match="column 'rudder': row 1: .*left"):
         of_table(path)
 
 

@@ -24,6 +24,8 @@ from xplane_bridge.flights.recordings.parquet_file import read as read_table
 
 TABLE = 'flight'
 """The name of the table."""
+# At a time.
+_ROWS = 5000
 
 
 def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[Batch]:
@@ -37,10 +39,11 @@ def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[Batch]:
         warn(f'{", ".join(topics)}: there is no such topic; recorded is the table {TABLE}')
         return
     times = table.columns['time']
-    columns = [name for name in table.columns if name != 'time']
-    yield Batch(
-        TABLE, 'flight in core',
-        (*TIME_COLUMNS, *(Column(name, unit=table.units[name]) for name in columns)),
+    names = [name for name in table.columns if name != 'time']
+    columns = (*TIME_COLUMNS, *(Column(name, unit=table.units[name]) for name in names))
+    for begin in range(0, len(times), _ROWS):
+        rows = slice(begin, begin + _ROWS)
+        stamps = times[rows].tolist()
         # It was recorded at its stamps.
-        [one.tolist() for one in (
-            times, times, times, *(table.columns[name] for name in columns))])
+        yield Batch(TABLE, 'flight in core', columns, [
+            stamps, stamps, stamps, *(table.columns[name][rows].tolist() for name in names)])

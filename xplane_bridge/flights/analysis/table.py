@@ -35,6 +35,14 @@ from xplane_bridge.flights.recordings import parquet_file, rosbag2
 from xplane_bridge.flights.recordings.topics import RecordingError
 from xplane_bridge.flights.scenario.quantities import AIRFRAME, MOTION, TARGETS
 
+# What not every row has, each of these of its topics.
+_NOW_AND_THEN = (
+    (MEASURED, EACH_FRAME),
+    (tuple(f'command_{name}' for name in FLOWN), ('command/controls',)),
+    (tuple(f'target_{name}' for name in TARGETS), (TARGET,)),
+    (CONTACTS, (CONTACTS_TOPIC,)),
+)
+
 
 def load_table(path: Path) -> History:
     """
@@ -42,13 +50,12 @@ def load_table(path: Path) -> History:
 
     Raises as parquet_file.read() does.
     """
-    table = parquet_file.read(path)
+    table = parquet_file.read(path, {name for names in (
+        *(names for names, _ in _NOW_AND_THEN), MOTION, AIRFRAME) for name in names})
     columns, times = table.columns, table.columns['time']
     series: dict[str, Series] = {}
     topics: dict[str, Arrivals] = {}
-    for names, of in (
-            (MEASURED, EACH_FRAME), ([f'command_{name}' for name in FLOWN], ('command/controls',)),
-            ([f'target_{name}' for name in TARGETS], (TARGET,)), (CONTACTS, (CONTACTS_TOPIC,))):
+    for names, of in _NOW_AND_THEN:
         found = [name for name in names if name in columns]
         if not found:
             continue

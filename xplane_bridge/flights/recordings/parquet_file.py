@@ -21,7 +21,7 @@ and longitude are in degrees. Null: there is nothing of that in the row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 import json
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 from xplane_bridge.aircraft.sample import Airframe, ENGINE
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.controls import CONTROLS
-from xplane_bridge.common.text import printable
+from xplane_bridge.common.tables.bounds import TableError
+from xplane_bridge.common.tables.parquet import MAGIC, Parquet
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.topics import AIR
 from xplane_bridge.flights.recordings.collected import Collected
@@ -45,12 +46,9 @@ Array = NDArray[np.float64]
 FACTS = b'xplane_bridge'
 """The key of the file's metadata with the facts of the flight, as JSON."""
 
-MAGIC = b'PAR1'
-
-# Of a table that is read: rows, and columns. A day of frames is half of that.
-_MOST_ROWS = 10_000_000
+# Of what is read of a table: two hours of 70 columns.
+_MOST_NUMBERS = 60_000_000
 _MOST_COLUMNS = 1000
-_MOST_CELLS = 400_000_000
 _LONGEST_FACTS = 1024 * 1024
 # The contacts, in their order.
 _CONTACTS = ('wheels_on_ground', 'structure_on_ground', 'strut_compression')
@@ -178,66 +176,49 @@ def is_table(path: Path) -> bool:
 
 def is_recording(path: Path) -> bool:
     """Return whether a file is a table of a flight; OSError if it cannot be read."""
-    if not is_table(path):
-        return False
-    import pyarrow
-    from pyarrow import parquet
     try:
-        return FACTS in (parquet.read_schema(path).metadata or {})
-    except (pyarrow.ArrowException, OSError):
+        return is_table(path) and FACTS in Parquet(path).metadata
+    except TableError:
         return False
 
 
-def read(path: Path) -> Table:
+def read(path: Path, wanted: Collection[str] = ()) -> Table:
     """
-    Read a table.
+    Read a table: its times, and all columns or those of ``wanted`` that it has.
 
     Raises ImportError without pyarrow, OSError if there is no such file, and RecordingError for
     one that is no recording of a flight.
     """
     optional.require('reading a Parquet recording', 'pyarrow', extra='export')
-    from pyarrow import ArrowException, parquet
     try:
-        file = parquet.ParquetFile(path)
-        schema, rows = file.schema_arrow, file.metadata.num_rows
-        _check(path, schema, rows)
-        found = file.read()
-        columns = {
-            name: np.asarray(found[name].cast('float64').to_numpy(), dtype=np.float64)
-            for name in schema.names}
-    except ArrowException as error:
-        raise RecordingError(
-            f'{path} is not read as a recording: {printable(str(error), 200)}') from None
-    try:
-        facts = json.loads((schema.metadata or {})[FACTS])
-        assert isinstance(facts, dict)
-    except (AssertionError, KeyError, ValueError, RecursionError):
-        raise RecordingError(f'{path} is not read as a recording: its metadata have no facts of a '
-                             f'flight ({FACTS.decode()})') from None
-    times = columns['time']
-    if not len(times) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
-        raise RecordingError(f'{path} is not read as a recording: expected times that increase')
+        file = Parquet(path)
+        facts = _facts(file)
+        if 'time' not in file.names:
+            raise TableError('it has no column time')
+        if len(file.names) > _MOST_COLUMNS:
+            raise TableError(
+                f'it has {len(file.names)} columns, expected at most {_MOST_COLUMNS}')
+        names = [name for name in file.names if not wanted or name in (*wanted, 'time')]
+        columns = file.numbers(names, _MOST_NUMBERS // len(names))
+        times = columns['time']
+        if not len(times) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+            raise TableError('expected times that increase')
+    except TableError as error:
+        raise RecordingError(f'{path} is not read as a recording: {error}') from None
     return Table(columns, {
-        name: (schema.field(name).metadata or {}).get(b'unit', b'').decode(errors='replace')
-        for name in schema.names}, facts)
+        name: (file.schema.field(name).metadata or {}).get(b'unit', b'').decode(errors='replace')
+        for name in names}, facts)
 
 
-def _check(path: Path, schema: Any, rows: int) -> None:
-    """Raise RecordingError for columns or rows that no recording has."""
-    from pyarrow import types
-    names = schema.names
-    wrong = ''
-    if 'time' not in names:
-        wrong = 'it has no column time'
-    elif rows > _MOST_ROWS or len(names) > _MOST_COLUMNS or rows * len(names) > _MOST_CELLS:
-        wrong = (f'it has {rows} rows of {len(names)} columns, expected at most {_MOST_ROWS} of '
-                 f'{_MOST_COLUMNS}, and {_MOST_CELLS} numbers')
-    elif len(set(names)) < len(names):
-        wrong = 'two of its columns have the same name'
-    elif len((schema.metadata or {}).get(FACTS, b'')) > _LONGEST_FACTS:
-        wrong = f'the facts of its flight have more than {_LONGEST_FACTS} bytes'
-    elif other := next((one for one in schema if not (
-            types.is_floating(one.type) or types.is_integer(one.type))), None):
-        wrong = f'column {printable(other.name, 60)!r} has no numbers'
-    if wrong:
-        raise RecordingError(f'{path} is not read as a recording: {wrong}')
+def _facts(file: Parquet) -> Mapping[str, Any]:
+    """Return what a table says of its flight; TableError if that is nothing."""
+    text = file.metadata.get(FACTS, b'')
+    if len(text) > _LONGEST_FACTS:
+        raise TableError(f'the facts of its flight have more than {_LONGEST_FACTS} bytes')
+    try:
+        facts = json.loads(text)
+        assert isinstance(facts, dict)
+    except (AssertionError, ValueError, RecursionError):
+        raise TableError(
+            f'its metadata have no facts of a flight ({FACTS.decode()})') from None
+    return facts

@@ -17,13 +17,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from xplane_bridge.common import optional, plain_files, plain_yaml
+from xplane_bridge.common import optional, plain_yaml
+from xplane_bridge.common.tables.bounds import TableError
+from xplane_bridge.common.tables.csv_file import CsvFile
+from xplane_bridge.common.tables.parquet import Parquet
 from xplane_bridge.common.text import did_you_mean, printable
 from xplane_bridge.conversions.expressions.units import unit_of
 from xplane_bridge.identification.motion.signals import (
@@ -35,7 +37,6 @@ from xplane_bridge.identification.motion.signals import (
 )
 
 FORMATS = ('.csv', '.parquet')
-_MOST_BYTES = 128 * 1024 * 1024
 _MOST_VALUES = 20_000_000
 _OPTIONS = ('column', 'unit', 'scale', 'value')
 _TIME = 'time'
@@ -96,25 +97,23 @@ def of_table(path: Path, entries: Mapping[str, Entry] | None = None, model: str 
     optional.require('reading a table', 'pyarrow', extra='export')
     if entries is None:
         entries = {name: Entry(name) for name in (_TIME, *SIGNALS)}
-        needed = {name for name in entries if name not in OPTIONAL}
+        needed = [name for name in entries if name not in OPTIONAL]
     else:
-        needed = {*entries}
+        needed = [*entries]
         absent = [name for name in SIGNALS if name not in entries and name not in OPTIONAL]
         if absent:
             raise IdentificationError(f'{path}: the map has no {", ".join(absent)}')
-    table = _read(path, [entry.column for entry in entries.values() if entry.column])
-    names = [printable(name, 60) for name in table.column_names]
-    columns: dict[str, Array] = {}
-    for name, entry in entries.items():
-        if not entry.column:
-            continue
-        if entry.column not in table.column_names:
-            if name in needed:
-                raise IdentificationError(
-                    f'{path}: there is no column {entry.column!r} for {name}'
-                    + did_you_mean(entry.column, names))
-            continue
-        columns[name] = entry.scale * _numbers(path, table.column(entry.column), entry.column)
+    try:
+        table = Parquet(path) if path.suffix == '.parquet' else CsvFile(path)
+        for name in needed:
+            _check_there(path, name, entries[name].column, table.names)
+        own = {name: entry for name, entry in entries.items()
+               if entry.column and entry.column in table.names}
+        found = table.numbers(
+            dict.fromkeys(entry.column for entry in own.values()), _MOST_VALUES // len(entries))
+    except TableError as error:
+        raise IdentificationError(f'{path} is not read as a table: {error}') from None
+    columns = {name: entry.scale * found[entry.column] for name, entry in own.items()}
     times = columns.pop(_TIME)
     if not len(times) or not np.isfinite(times).all():
         raise IdentificationError(
@@ -125,54 +124,8 @@ def of_table(path: Path, entries: Mapping[str, Entry] | None = None, model: str 
     return Flight(str(path), times - times[0], columns, model=model)
 
 
-def _read(path: Path, columns: Sequence[str]) -> Any:
-    from pyarrow import ArrowException
-    with plain_files.open_regular(path) as stream:
-        try:
-            if path.suffix == '.parquet':
-                return _of_parquet(path, stream, columns)
-            table = _of_csv(path, stream)
-        # pyarrow has an OSError for damaged files.
-        except (ArrowException, OSError, ValueError) as error:
-            if isinstance(error, IdentificationError):
-                raise
-            raise IdentificationError(
-                f'{path} is not read as a table: {printable(str(error), 300)}') from None
-    _bound(path, table.num_rows, table.num_columns)
-    return table
-
-
-def _of_parquet(path: Path, stream: BinaryIO, columns: Sequence[str]) -> Any:
-    from pyarrow import parquet
-    file = parquet.ParquetFile(stream)
-    _bound(path, file.metadata.num_rows, file.metadata.num_columns)
-    # Of the others nothing is unpacked.
-    there = {*file.schema_arrow.names}
-    return file.read(columns=[name for name in columns if name in there])
-
-
-def _of_csv(path: Path, stream: BinaryIO) -> Any:
-    from pyarrow import csv
-    text = stream.read(_MOST_BYTES + 1)
-    if len(text) > _MOST_BYTES:
-        raise IdentificationError(f'{path} has more than {_MOST_BYTES} bytes')
-    table = csv.read_csv(BytesIO(
-        b'\n'.join(line for line in text.split(b'\n') if not line.startswith(b'#'))))
-    # Blanks after commas, as JSBSim may write them, are none of a name.
-    return table.rename_columns([name.strip() for name in table.column_names])
-
-
-def _bound(path: Path, rows: int, columns: int) -> None:
-    if rows * columns > _MOST_VALUES:
+def _check_there(path: Path, name: str, column: str, names: Sequence[str]) -> None:
+    if column and column not in names:
         raise IdentificationError(
-            f'{path}: {rows} rows of {columns} columns, expected at most {_MOST_VALUES} values')
-
-
-def _numbers(path: Path, column: Any, name: str) -> Array:
-    from pyarrow import ArrowException
-    try:
-        found: Array = column.cast('float64').to_numpy()
-    except ArrowException as error:
-        raise IdentificationError(
-            f'{path}: column {printable(name, 60)}: {printable(str(error), 200)}') from None
-    return found
+            f'{path}: there is no column {column!r} for {name}'
+            + did_you_mean(column, [printable(one, 60) for one in names]))

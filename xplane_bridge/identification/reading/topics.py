@@ -53,6 +53,7 @@ _IMU = 'imu/data'
 _COLUMNS = {'specific_force_x': ('specific_force_forward', 1.0),
             'specific_force_y': ('specific_force_left', -1.0),
             'specific_force_z': ('specific_force_up', -1.0)}
+_SENSED = 'sensed_'
 _MOST_MESSAGES = 10_000_000
 _MOST_FIGURES = 1024 * 1024
 
@@ -101,7 +102,9 @@ def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, floa
     begin = beginning(said)
     figures = json.loads(plain_files.read(said, _MOST_FIGURES)) if begin is not None else {}
     if parquet_file.is_table(path):
-        table = parquet_file.read(path)
+        table = parquet_file.read(path, [
+            f'{prefix}{_COLUMNS.get(name, (name,))[0]}' for name in SIGNALS
+            for prefix in ('', _SENSED)])
         manoeuvres, model, plant, step = _said(path, {**table.facts, **figures})
         return Flight(str(path), table.columns['time'], _of_columns(path, table.columns),
                       manoeuvres, model, plant), step
@@ -122,7 +125,7 @@ def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, floa
 def _of_columns(path: Path, columns: Mapping[str, Array]) -> dict[str, Array]:
     """Return the signals in the columns of a flight in core: what sensors said, if it had some."""
     found = {}
-    prefix = 'sensed_' if 'sensed_roll_rate' in columns else ''
+    prefix = _SENSED if f'{_SENSED}roll_rate' in columns else ''
     for name in SIGNALS:
         column, sign = _COLUMNS.get(name, (name, 1.0))
         column = f'{prefix}{column}' if name not in (*FLOWN, *DEFLECTIONS.values()) else column
