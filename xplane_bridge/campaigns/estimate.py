@@ -26,6 +26,7 @@ from xplane_bridge.campaigns.plan.contents import POLICY
 from xplane_bridge.campaigns.plan.plan import Plan
 from xplane_bridge.campaigns.plan.task import Task
 from xplane_bridge.campaigns.progress import duration
+from xplane_bridge.campaigns.table import parts
 from xplane_bridge.campaigns.table.folder import Folder
 from xplane_bridge.common.text import counted
 from xplane_bridge.flights.flight import State
@@ -90,14 +91,13 @@ def kind_of(plan: Plan, flight: int) -> Kind:
 
 def remembered(folder: Folder) -> dict[Kind, float]:
     """Return how long flights of each kind took (s), of the newest rows that have any."""
-    from pyarrow import parquet
     found: dict[Kind, list[float]] = {}
-    for rows in (*(parquet.read_table(part, columns=[*Kind._fields, 'seconds']).to_pylist()
-                   for part in folder.parts()), folder.journaled()):
+    for rows in (*(parts.rows(part, *Kind._fields, 'seconds') for part in folder.parts()),
+                 ((*(row[name] for name in Kind._fields), row['seconds'])
+                  for row in folder.journaled())):
         times: dict[Kind, list[float]] = {}
-        for row in rows:
-            kind = Kind(row['scenario'], row['simulator'], row['controller'])
-            times.setdefault(kind, []).append(row['seconds'])
+        for *kind, seconds in rows:
+            times.setdefault(Kind(*kind), []).append(seconds)
         found |= times
     return {kind: fmean(times) for kind, times in found.items()}
 

@@ -17,7 +17,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +26,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.campaigns.plan.sections import MOST_FLIGHTS
 from xplane_bridge.campaigns.plan.task import PARAMETER
 from xplane_bridge.campaigns.table.criteria import Limits
 from xplane_bridge.campaigns.table.folder import TABLE
@@ -33,9 +33,15 @@ from xplane_bridge.campaigns.table.look import kept
 from xplane_bridge.campaigns.table.lost import Lost
 from xplane_bridge.campaigns.table.rows import JUDGED, NOT_FLOWN, PASSED, VALUE
 from xplane_bridge.common import optional
+from xplane_bridge.common.tables.bounds import TableError
+from xplane_bridge.common.tables.parquet import Parquet
 from xplane_bridge.flights.scenario.flown_by import without_folders
 
 Array = NDArray[np.float64]
+
+# Of what is in memory at a time: criteria, parameters, and so many columns besides.
+_MOST_CELLS = 60_000_000
+_INPUTS = 6
 
 
 class Labels(NamedTuple):
@@ -66,31 +72,31 @@ class Columns:
         else than a campaign's table, for a label of what is not in it, and one of two.
         """
         optional.require('a table of flights', 'pyarrow', extra='campaign')
-        from pyarrow import ArrowException, parquet
         self.folder = path if path.is_dir() else path.parent
         file = path / TABLE if path.is_dir() else path
         if not file.is_file():
             raise ValueError(f'{path}: expected the folder of a flown campaign, with {TABLE}')
-        try:
-            self._file = parquet.ParquetFile(file)
-        except (OSError, ArrowException) as error:
-            raise ValueError(f'{file}: is not a Parquet file: {error}') from None
-        self.names: tuple[str, ...] = tuple(self._file.schema_arrow.names)
+        self._path = file
+        with self._told():
+            self._file = Parquet(file)
+        self.names: tuple[str, ...] = self._file.names
         missing = [name for name in ('scenario', 'simulator', 'controller', 'aircraft', 'seed',
                                      'outcome') if name not in self.names]
         if missing:
             raise ValueError(
                 f'{file}: is not the table of a campaign: it has no column {missing[0]!r}')
         try:
-            self.lost = Lost.of(self._file.metadata.metadata)
+            self.lost = Lost.of(self._file.metadata)
         except ValueError as error:
             raise ValueError(f'{file}: {error}') from None
-        self.flights: int = self._file.metadata.num_rows
-        if self.flights > MOST_FLIGHTS:
-            raise ValueError(
-                f'{file}: has {self.flights} flights, expected at most {MOST_FLIGHTS}')
+        self.flights: int = self._file.rows
         self.criteria = self._named(JUDGED)
         self.parameters = self._named(PARAMETER)
+        held = len(self.criteria) + len(self.parameters) + _INPUTS
+        if self.flights * held > _MOST_CELLS:
+            raise ValueError(
+                f'{file}: has {self.flights} flights, with {len(self.criteria)} criteria and '
+                f'{len(self.parameters)} parameters: expected at most {_MOST_CELLS // held}')
         self.given_labels: dict[str, str] = {}
         self._seen: NDArray[np.int64] | None = None
         every = self._encoded('controller')
@@ -128,8 +134,9 @@ class Columns:
         """Return a column as numbers, shape (flights,); NaN where there is none."""
         if name not in self.names:
             return np.full(self.flights, math.nan)
-        column = self._read(name).cast('float64')
-        return np.array(column.to_numpy(), dtype=np.float64)
+        with self._told():
+            found = self._file.numbers([name])[name]
+        return np.array(found if self._seen is None else found[self._seen])
 
     def called(self, criterion: str) -> str:
         """Return the label of a criterion, or its own text."""
@@ -167,23 +174,22 @@ class Columns:
 
     def is_number(self, name: str) -> bool:
         """Return whether a column has numbers, not words or truth values."""
-        from pyarrow import types
-        kind = self._file.schema_arrow.field(name).type
-        return bool(types.is_floating(kind) or types.is_integer(kind))
+        return self._file.is_number(name)
 
     def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Return rows by their numbers, 0 the first."""
-        found: dict[int, dict[str, Any]] = {}
         if self._seen is not None:
             numbers = self._seen[list(numbers)].tolist()
+        found: dict[int, dict[str, Any]] = {}
         begin = 0
-        for group in range(self._file.num_row_groups):
-            end = begin + self._file.metadata.row_group(group).num_rows
-            own = [number for number in numbers if begin <= number < end]
+        for group, size in enumerate(self._file.groups):
+            own = [number for number in numbers if begin <= number < begin + size]
             if own:
-                table = self._file.read_row_group(group).take([number - begin for number in own])
+                with self._told():
+                    table = self._file.table(
+                        group=group, rows=[number - begin for number in own])
                 found |= zip(own, table.to_pylist(), strict=True)
-            begin = end
+            begin += size
         return [found[number] for number in numbers]
 
     def has_passed(self) -> NDArray[np.bool_]:
@@ -216,14 +222,29 @@ class Columns:
         return self.given_labels.get(str(controller), self._short[controller])
 
     def _encoded(self, name: str) -> Labels:
-        column = self._read(name).combine_chunks().dictionary_encode(null_encoding='encode')
+        with self._told():
+            (_, column), = self._file.read([name])
+        if self._seen is not None:
+            column = column.take(self._seen)
+        column = column.unify_dictionaries().combine_chunks()
+        values = None
+        if self._file.is_text(name):
+            # Of the file: it may have a text twice, and some that no row has.
+            values = column.dictionary.dictionary_encode()
+            column = values.indices.take(column.indices)
+        found = column.dictionary_encode(null_encoding='encode')
         return Labels(
-            np.asarray(column.indices.to_numpy(zero_copy_only=False), dtype=np.int64),
-            column.dictionary.to_pylist())
+            np.asarray(found.indices.to_numpy(zero_copy_only=False), dtype=np.int64),
+            (found.dictionary if values is None else
+             values.dictionary.take(found.dictionary)).to_pylist())
 
-    def _read(self, name: str) -> Any:
-        column = self._file.read(columns=[name]).column(0)
-        return column if self._seen is None else column.take(self._seen)
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Raise ValueError, with the file, for what cannot be read of it."""
+        try:
+            yield
+        except TableError as error:
+            raise ValueError(f'{self._path}: {error}') from None
 
     def _named(self, prefix: str) -> tuple[str, ...]:
         return tuple(

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 import fcntl
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 from xplane_bridge.campaigns.plan.plan import Plan, PlanError
 from xplane_bridge.campaigns.plan.sections import MOST_FLIGHTS
 from xplane_bridge.campaigns.plan.task import FLIGHTS
-from xplane_bridge.campaigns.table import growing, rows
+from xplane_bridge.campaigns.table import growing, parts, rows
 from xplane_bridge.campaigns.table.growing import Places
 from xplane_bridge.campaigns.table.rows import Row
 from xplane_bridge.common import optional, plain_files
@@ -193,9 +193,9 @@ class Folder:
 
     def row(self, key: str) -> Row | None:
         """Return the row of a flight by its key, None if it has none."""
-        from pyarrow import parquet
+        from pyarrow import compute
         for part in self.parts():
-            for row in parquet.read_table(part, filters=[('key', '=', key)]).to_pylist():
+            for row in parts.read(part).filter(compute.field('key') == key).to_pylist():
                 return dict(row)
         return next((row for row in self.journaled() if row['key'] == key), None)
 
@@ -240,8 +240,8 @@ class Folder:
         self._places = {}
         keys = {row['flight']: row['key'] for row in self.journaled()}
         for part in self.parts():
-            with _damaged(part):
-                keys |= growing.keys_of(part)
+            with parts.damaged(part):
+                keys |= dict(parts.rows(part, 'flight', 'key'))
         if all(kept.parts.get(name) == found for name, found in self._plan.versions.items()):
             self._places = growing.places(self._plan, str(self.path), keys)
         if len(self._places) < len(keys):
@@ -256,12 +256,11 @@ class Folder:
 
     def _grow(self, to: Places) -> None:
         """Write the rows again with the numbers of this plan; then only those count."""
-        from pyarrow import parquet
         new = self.path / ROWS / str(int(self._rows.name) + 1)
         # Of one that was interrupted.
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
-        found = [parquet.read_table(part) for part in self.parts()]
+        found = [parts.read(part) for part in self.parts()]
         flown = {flight for part in found for flight in part['flight'].to_pylist()}
         if rest := [row for row in self.journaled() if row['flight'] not in flown]:
             found.append(rows.arrow(rest))
@@ -297,11 +296,9 @@ class Folder:
     def _note_flown(self) -> None:
         """Note the flights of all Parquet files."""
         optional.require('a campaign', 'pyarrow', extra='campaign')
-        from pyarrow import parquet
         for part in self.parts():
-            with _damaged(part):
-                for flight, outcome in zip(*(column.to_pylist() for column in parquet.read_table(
-                        part, columns=['flight', 'outcome'])), strict=True):
+            with parts.damaged(part):
+                for flight, outcome in parts.rows(part, 'flight', 'outcome'):
                     self._note(flight, outcome)
 
 
@@ -311,17 +308,6 @@ class _Kept(NamedTuple):
     identity: str
     parts: dict[str, str]
     generation: str
-
-
-@contextmanager
-def _damaged(part: Path) -> Iterator[None]:
-    """Raise PlanError for whatever comes of reading a file of rows."""
-    try:
-        yield
-    except (OSError, ValueError, TypeError, IndexError, KeyError) as error:
-        # ArrowException is a ValueError or an OSError.
-        raise PlanError(f'{part} is damaged: {printable(str(error))}; delete it, and its flights '
-                        'are flown again') from None
 
 
 def _listed(names: list[str]) -> str:

@@ -21,7 +21,6 @@ A flight is the same if its key is, which covers all its inputs; numbers depend 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from xplane_bridge.campaigns.plan.plan import Plan
@@ -67,10 +66,3 @@ def moved(part: Any, to: Places) -> Any:
         part = part.set_column(
             number, part.schema.field(number), pyarrow.array(values, part.schema.field(name).type))
     return part
-
-
-def keys_of(part: Path) -> dict[int, str]:
-    """Return the key of each row of a Parquet file, by the flight's number."""
-    from pyarrow import parquet
-    return dict(zip(*(column.to_pylist() for column in parquet.read_table(
-        part, columns=['flight', 'key'])), strict=True))

@@ -28,7 +28,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from xplane_bridge.campaigns.table import rows
+from xplane_bridge.campaigns.table import parts, rows
 from xplane_bridge.campaigns.table.lost import Lost
 from xplane_bridge.campaigns.table.rows import FIGURE, JUDGED
 from xplane_bridge.common import plain_files
@@ -74,17 +74,17 @@ class Summary:
         return found
 
 
-def write(parts: Sequence[Path], path: Path, lost: Lost | None = None) -> Summary:
+def write(files: Sequence[Path], path: Path, lost: Lost | None = None) -> Summary:
     """
     Write the table of files of rows; return what it says. No rows are twice in it.
 
     It says of the flights that are ``lost`` how many they are, and why.
     """
     from pyarrow import parquet
-    schema = _schema(parts)
+    schema = _schema(files)
     summary, found = Summary(lost=lost or Lost()), hashlib.sha256()
     with plain_files.output(path) as stream, parquet.ParquetWriter(stream, schema) as writer:
-        for window in _windows(parts, schema):
+        for window in _windows(files, schema):
             writer.write_table(window)
             for begin in range(0, window.num_rows, _SLICE):
                 for row in window.slice(begin, _SLICE).to_pylist():
@@ -100,31 +100,30 @@ def write(parts: Sequence[Path], path: Path, lost: Lost | None = None) -> Summar
     return summary
 
 
-def _schema(parts: Sequence[Path]) -> Any:
+def _schema(files: Sequence[Path]) -> Any:
     """Return the columns of all files together, in a table's order."""
     import pyarrow
-    from pyarrow import parquet
     fields: dict[str, Any] = {}
-    for part in parts:
-        fields |= {one.name: one for one in parquet.read_schema(part)}
+    for part in files:
+        fields |= {one.name: one for one in parts.schema(part)}
     return pyarrow.schema([fields[name] for name in rows.columns_of(fields) if name in fields])
 
 
-def _windows(parts: Sequence[Path], schema: Any) -> Iterator[Any]:
+def _windows(files: Sequence[Path], schema: Any) -> Iterator[Any]:
     """Yield the rows in the order of flights, a table for each window."""
     import pyarrow
-    from pyarrow import compute, parquet
+    from pyarrow import compute
     ranges = {}
-    for part in parts:
-        flights = parquet.read_table(part, columns=['flight'])[0]
+    for part in files:
+        flights = parts.read(part, ['flight'])[0]
         limits = compute.min_max(flights)
         ranges[part] = limits['min'].as_py(), limits['max'].as_py()
     last = max((high for _, high in ranges.values()), default=-1)
     for begin in range(0, last + 1, _WINDOW):
         end = begin + _WINDOW
         found = [
-            _conform(parquet.read_table(
-                part, filters=[('flight', '>=', begin), ('flight', '<', end)]), schema)
+            _conform(part, (compute.field('flight') >= begin) & (compute.field('flight') < end),
+                     schema)
             for part, (low, high) in ranges.items() if low < end and high >= begin]
         window = pyarrow.concat_tables(found).sort_by('flight') if found else None
         if window is not None and window.num_rows:
@@ -138,13 +137,15 @@ def _once(window: Any) -> Any:
     return window.take(kept) if len(kept) < len(flights) else window.combine_chunks()
 
 
-def _conform(part: Any, schema: Any) -> Any:
-    """Return rows with all columns of a table: a figure that they have not is NaN."""
+def _conform(path: Path, chosen: Any, schema: Any) -> Any:
+    """Return chosen rows of a file with all columns: a figure that they have not is NaN."""
     import pyarrow
-    have = set(part.column_names)
-    columns = [
-        part[one.name] if one.name in have else
-        pyarrow.array([math.nan] * part.num_rows, one.type) if one.name.startswith(FIGURE) else
-        pyarrow.nulls(part.num_rows, one.type)
-        for one in schema]
-    return pyarrow.Table.from_arrays(columns, schema=schema)
+    with parts.damaged(path):
+        part = parts.read(path).filter(chosen)
+        have = set(part.column_names)
+        columns = [
+            part[one.name] if one.name in have else
+            pyarrow.array([math.nan] * part.num_rows, one.type) if one.name.startswith(FIGURE) else
+            pyarrow.nulls(part.num_rows, one.type)
+            for one in schema]
+        return pyarrow.Table.from_arrays(columns, schema=schema)

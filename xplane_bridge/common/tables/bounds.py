@@ -25,6 +25,8 @@ class TableError(ValueError):
 LONGEST_FOOTER = 3 * 1024 * 1024
 MOST_COLUMNS = 10_000
 MOST_ROWS = 10_000_000
+# Of a table as a whole, in memory.
+MOST_CELLS = 20_000_000
 # Of all columns that are read at a time.
 MOST_PAGES = 100_000
 LONGEST_PAGE_HEADER = 64 * 1024

@@ -64,7 +64,8 @@ class CsvFile:
 
         Raises OSError, and TableError for anything else.
         """
-        from pyarrow import ArrowException, csv as arrow
+        from pyarrow import ArrowException
+        from pyarrow import csv as arrow
         found: dict[str, list[Array]] = {name: [] for name in names}
         converted = arrow.ConvertOptions(
             include_columns=[*found], column_types=dict.fromkeys(found, 'float64'))

@@ -23,7 +23,7 @@ counts is what the pages themselves say.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 import os
 from pathlib import Path
@@ -37,6 +37,7 @@ from xplane_bridge.common.tables import pages
 from xplane_bridge.common.tables.bounds import (
     LONGEST_FOOTER,
     LONGEST_TEXT,
+    MOST_CELLS,
     MOST_COLUMNS,
     MOST_PAGES,
     MOST_ROWS,
@@ -116,7 +117,7 @@ class Parquet:
     @property
     def metadata(self) -> Mapping[bytes, bytes]:
         """Return what the file says besides, by name."""
-        return self.schema.metadata or {}
+        return self._metadata.metadata or {}
 
     def is_number(self, name: str) -> bool:
         """Return whether a column has numbers, not texts, truth values or anything else."""
@@ -125,12 +126,16 @@ class Parquet:
         return column is not None and not (
             column.is_text or types.is_boolean(column.type) or types.is_null(column.type))
 
+    def is_text(self, name: str) -> bool:
+        """Return whether a column has texts, of which read() makes dictionaries."""
+        return name in self._columns and self._columns[name].is_text
+
     def read(self, names: Iterable[str], group: int | None = None) -> Iterator[tuple[str, Any]]:
         """
-        Yield columns by name, as pyarrow.ChunkedArray, one after the other; or a ``group`` of rows.
+        Yield columns by name, as pyarrow.ChunkedArray, one after the other.
 
-        Texts are dictionaries. Raises OSError, and TableError for what is neither numbers nor
-        texts, or unpacks to more than is read.
+        Of all rows, or of a ``group`` of them. Texts are dictionaries. Raises OSError, and
+        TableError for what is neither numbers nor texts, or unpacks to more than is read.
         """
         left = MOST_PAGES
         with plain_files.open_regular(self._path) as stream, _explained():
@@ -165,11 +170,24 @@ class Parquet:
         return {name: np.asarray(column.cast('float64').to_numpy(), dtype=np.float64)
                 for name, column in self.read(names)}
 
-    def table(self, names: Iterable[str] | None = None) -> Any:
-        """Return columns, all by default, as a pyarrow.Table. Raises as read() does."""
+    def table(
+        self, names: Iterable[str] | None = None, group: int | None = None,
+        rows: Sequence[int] | None = None,
+    ) -> Any:
+        """
+        Return columns, all by default, as a pyarrow.Table; only ``rows``, if given, of a group.
+
+        Raises as read() does.
+        """
         import pyarrow
+        names = self.names if names is None else tuple(names)
+        if (self.rows if rows is None else len(rows)) * len(names) > MOST_CELLS:
+            raise TableError(f'it has {self.rows} rows of {len(names)} columns, expected at most '
+                             f'{MOST_CELLS} values')
         found, texts = {}, 0
-        for name, column in self.read(self.names if names is None else names):
+        for name, column in self.read(names, group):
+            if rows is not None:
+                column = column.take(rows)
             own = self._columns[name]
             if own.is_text:
                 texts += _length(column)
@@ -211,7 +229,7 @@ def _check_footer(stream: BinaryIO) -> None:
     stream.seek(max(size - _END, 0))
     end = stream.read()
     if size < _END + len(MAGIC) or not end.endswith(MAGIC):
-        raise TableError('it is no Parquet file')
+        raise TableError('it is not a Parquet file')
     length = int.from_bytes(end[:4], 'little')
     if length > LONGEST_FOOTER:
         raise TableError(f'its footer has {length} bytes, expected at most {LONGEST_FOOTER}')

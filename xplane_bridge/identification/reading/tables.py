@@ -29,7 +29,6 @@ from xplane_bridge.common.tables.parquet import Parquet
 from xplane_bridge.common.text import did_you_mean, printable
 from xplane_bridge.conversions.expressions.units import unit_of
 from xplane_bridge.identification.motion.signals import (
-    Array,
     Flight,
     IdentificationError,
     OPTIONAL,
