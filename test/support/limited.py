@@ -12,8 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Run something on a stranger's file, in a child with 2 GB of memory and some seconds."""
+"""Run something on a stranger's file, in bounded memory and time."""
 
+from contextlib import contextmanager
 import os
 from pathlib import Path
 import resource
@@ -22,12 +23,13 @@ import sys
 
 ROOT = Path(__file__).resolve().parents[2]
 MEMORY = 2 * 1024**3
+_PAGE = os.sysconf('SC_PAGE_SIZE')
 # Of processor time; a shared machine stalls.
 SECONDS = 60
 
 
 def limited(code, *arguments, seconds=SECONDS, cwd=None):
-    """Return (exit code, output, errors) of Python code, run within the limits."""
+    """Return (exit code, output, errors) of Python code, in a child with 2 GB and some seconds."""
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -37,3 +39,15 @@ def limited(code, *arguments, seconds=SECONDS, cwd=None):
         env={**os.environ, 'PYTHONPATH': os.pathsep.join([str(ROOT), *sys.path[1:]])},
         capture_output=True, timeout=5 * seconds)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@contextmanager
+def growing_by(memory):
+    """Let this process have so many more bytes than now."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    now = int(Path('/proc/self/statm').read_text().split()[0]) * _PAGE
+    resource.setrlimit(resource.RLIMIT_AS, (now + memory, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)

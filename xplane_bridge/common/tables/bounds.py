@@ -28,7 +28,7 @@ MOST_ROWS = 10_000_000
 # Of a table as a whole, in memory.
 MOST_CELLS = 20_000_000
 # Of all columns that are read at a time.
-MOST_PAGES = 100_000
+MOST_PAGES = 50_000
 LONGEST_PAGE_HEADER = 64 * 1024
 # Bytes that a column of numbers unpacks to: 8 a value, as many of a dictionary, and some a page.
 OF_A_NUMBER = 16

@@ -33,7 +33,10 @@ _DEEPEST = 8
 _UNPACKED, _PACKED = (2, _I32), (3, _I32)
 # The headers of data pages, of both versions, and their fields with the encoding.
 _ENCODING = {(5, _STRUCT): (2, _I32), (8, _STRUCT): (4, _I32)}
+_DICTIONARY = 7, _STRUCT
 _VALUES = 1, _I32
+# Bytes: a value of a dictionary has at least so many.
+_LEAST = 4
 # DELTA_BYTE_ARRAY: each text may repeat the one before, so that their lengths add up.
 _GROWS = 7
 # Bytes, which mostly hold a header.
@@ -42,9 +45,9 @@ _NO_HEADER = 'a page has no header'
 
 
 class Pages(NamedTuple):
-    """What the pages of a part of a column have: their number, and the bytes they unpack to."""
+    """What the pages of a part of a column have: their number, and the bytes that they unpack to."""
 
-    count: int
+    number: int
     unpacked: int
 
 
@@ -70,6 +73,8 @@ def measure(
             if page.get(encoding) == _GROWS:
                 raise TableError('its texts repeat one another (DELTA_BYTE_ARRAY), which is not '
                                  'read')
+        if found.get(_DICTIONARY, {}).get(_VALUES, 0) * _LEAST > own:
+            raise TableError('a dictionary says that it has more than it has')
         if unpacked > most or size > most:
             raise TableError(f'it unpacks to more than {most} bytes')
         if count > most_pages:

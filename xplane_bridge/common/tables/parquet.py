@@ -219,7 +219,7 @@ class Parquet:
                 raise TableError('it is nowhere in the file')
             found = pages.measure(
                 stream, begin, chunk.total_compressed_size, chunk.num_values, most, left - count)
-            count += found.count
+            count += found.number
             most -= found.unpacked
         return count
 
@@ -271,4 +271,4 @@ def _explained() -> Iterator[None]:
         # pyarrow's OSError for damaged files has no number.
         if getattr(error, 'errno', None) is not None:
             raise
-        raise TableError(printable(str(error), 200)) from None
+        raise TableError(printable(str(error).strip(), 200)) from None
