@@ -18,7 +18,7 @@ import json
 import os
 from pathlib import Path
 
-from limited import limited
+from limited import growing_by, limited
 import pytest
 
 from xplane_bridge.campaigns.plan import plan
@@ -209,6 +209,45 @@ def test_a_report_is_written_through_no_link(folder, tmp_path, capsys):
     assert not [name for name in WRITTEN if (folder / name).is_symlink()]
     assert 'there is a link where a file or folder of its own is expected' in (
         folder / 'report.html').read_text()
+
+
+def crafted(last):
+    """Return crafted tables of a campaign."""
+    pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    import strange_tables
+    row = next(synthetic(1))
+    return {what: data for what, (data, _) in strange_tables.crafted({
+        name: value.encode() if isinstance(value, str) else float(value)
+        for name, value in row.items()}, last).items()}
+
+
+@pytest.mark.parametrize(('last', 'command'), [
+    ('outcome', ['report']),
+    ('controller', ['compare', '--controllers', 'a', 'b'])], ids=['report', 'compare'])
+def test_tables_that_unpack_to_gigabytes_are_told(tmp_path, last, command, capsys):
+    path = tmp_path / 'table.parquet'
+    for what, data in crafted(last).items():
+        path.write_bytes(data)
+        with growing_by(500_000_000):
+            assert main.main([command[0], str(tmp_path), *command[1:]]) == 2, what
+        said, = filter(None, capsys.readouterr().err.splitlines())
+        assert f'{path}: ' in said, what
+
+
+def test_parts_that_unpack_to_gigabytes_are_told(tmp_path, capsys):
+    path = tmp_path / 'plan.yaml'
+    path.write_text('scenarios: [steps]\nseeds: [1, 2]\n')
+    given = plan.load(str(path))
+    part = tmp_path / 'kept' / 'rows' / '0' / 'part-000000.parquet'
+    part.parent.mkdir(parents=True)
+    (part.parents[1] / 'identity.json').write_text(json.dumps(
+        {'identity': given.identity, 'plan': str(path), 'parts': given.parts, 'generation': 0}))
+    for what, data in crafted('outcome').items():
+        part.write_bytes(data)
+        with growing_by(500_000_000):
+            assert main.main([str(path), '--output', str(tmp_path / 'kept'), '--dry-run']) == 2
+        said, = filter(None, capsys.readouterr().err.splitlines())
+        assert f'{part} is damaged: ' in said, what
 
 
 def test_dollars_in_names_are_text_in_pictures(tmp_path, monkeypatch):

@@ -14,13 +14,16 @@
 
 """Flights from tables: columns, units, and what is wrong with them."""
 
+from limited import growing_by
 import numpy as np
 import pytest
+import strange_tables
 import synthetic
 
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
-from xplane_bridge.identification.motion.signals import IdentificationError
+from xplane_bridge.commands import identify
+from xplane_bridge.identification.motion.signals import IdentificationError, SIGNALS
 from xplane_bridge.identification.reading.tables import load_map, of_table
 
 MAP = """
@@ -133,3 +136,17 @@ def test_what_is_no_table_is_refused(tmp_path, content, ending):
     path.write_bytes(content)
     with pytest.raises(IdentificationError, match=f'flight.{ending}'):
         of_table(path)
+
+
+def test_tables_that_unpack_to_gigabytes_are_told(tmp_path, capsys):
+    """Of 60 kB a text took 2 GB and a minute before its type was looked at."""
+    pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    columns = dict.fromkeys(('time', *SIGNALS), 1.0)
+    for what, (data, _) in strange_tables.crafted(columns, 'rudder').items():
+        path = tmp_path / 'flight.parquet'
+        path.write_bytes(data)
+        with growing_by(500_000_000):
+            assert identify.main([str(path), '--model', 'c172p']) == 2, what
+        said = capsys.readouterr().err
+        assert said.startswith(f'identify: {path} is not read as a table: '), (what, said)
+        assert len(said.splitlines()) == 1

@@ -21,8 +21,9 @@ from limited import growing_by
 import numpy as np
 import pytest
 
-pyarrow = pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+pytest.importorskip('pyarrow', reason='pyarrow is not installed')
 
+import pyarrow
 from pyarrow import parquet
 import strange_tables
 from strange_tables import fields, I32, I64, page, STRUCT

@@ -27,11 +27,13 @@ pytest.importorskip('mcap', reason='mcap is not installed')
 pytest.importorskip('rosbags', reason='rosbags is not installed')
 pytest.importorskip('pyarrow', reason='pyarrow is not installed')
 
+from limited import growing_by
 from mcap.reader import make_reader
 import numpy as np
 from pyarrow import parquet
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+import strange_tables
 
 from xplane_bridge.commands import export
 from xplane_bridge.conversions import frames, simulated
@@ -336,6 +338,21 @@ def test_other_parquet_files_are_refused_in_a_sentence(tmp_path, content, senten
         path.write_bytes(content)
     with pytest.raises(RecordingError, match=sentence):
         analysis.load(path)
+
+
+def test_tables_that_unpack_to_gigabytes_are_told(tmp_path, capsys):
+    """Of 0.9 MB, 400 million numbers took 3.5 GB."""
+    columns = {'time': 1.0, 'heading': 1.0, 'roll': 1.0}
+    path = tmp_path / 'flight.parquet'
+    for what, (data, _) in strange_tables.crafted(
+            columns, 'roll', (parquet_file.FACTS, b'{}')).items():
+        path.write_bytes(data)
+        with growing_by(500_000_000):
+            with pytest.raises(RecordingError, match='flight.parquet is not read as a recording'):
+                analysis.load(path)
+            assert export.main([str(path), '--to', 'csv', '--force', '--output', str(
+                tmp_path / 'out')]) == 2, what
+        assert f'{path} is not read as a recording: ' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('name', cdr.OWN_TYPES)

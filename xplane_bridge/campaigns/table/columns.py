@@ -35,6 +35,7 @@ from xplane_bridge.campaigns.table.rows import JUDGED, NOT_FLOWN, PASSED, VALUE
 from xplane_bridge.common import optional
 from xplane_bridge.common.tables.bounds import TableError
 from xplane_bridge.common.tables.parquet import Parquet
+from xplane_bridge.common.text import printable
 from xplane_bridge.flights.scenario.flown_by import without_folders
 
 Array = NDArray[np.float64]
@@ -42,6 +43,10 @@ Array = NDArray[np.float64]
 # Of what is in memory at a time: criteria, parameters, and so many columns besides.
 _MOST_CELLS = 60_000_000
 _INPUTS = 6
+_WORDS = ('scenario', 'simulator', 'controller', 'aircraft', 'outcome')
+# Of a column's different texts.
+_MOST_LABELS = 5000
+_LONGEST_LABEL = 4096
 
 
 class Labels(NamedTuple):
@@ -80,11 +85,10 @@ class Columns:
         with self._told():
             self._file = Parquet(file)
         self.names: tuple[str, ...] = self._file.names
-        missing = [name for name in ('scenario', 'simulator', 'controller', 'aircraft', 'seed',
-                                     'outcome') if name not in self.names]
-        if missing:
-            raise ValueError(
-                f'{file}: is not the table of a campaign: it has no column {missing[0]!r}')
+        for name in ('seed', *_WORDS):
+            if name not in self.names or name in _WORDS and not self._file.is_text(name):
+                raise ValueError(f'{file}: is not the table of a campaign: it has no column '
+                                 f'{name!r}{" of texts" * (name in self.names)}')
         try:
             self.lost = Lost.of(self._file.metadata)
         except ValueError as error:
@@ -232,11 +236,21 @@ class Columns:
             # Of the file: it may have a text twice, and some that no row has.
             values = column.dictionary.dictionary_encode()
             column = values.indices.take(column.indices)
+            self._check_labels(name, values.dictionary)
         found = column.dictionary_encode(null_encoding='encode')
         return Labels(
             np.asarray(found.indices.to_numpy(zero_copy_only=False), dtype=np.int64),
             (found.dictionary if values is None else
              values.dictionary.take(found.dictionary)).to_pylist())
+
+    def _check_labels(self, name: str, texts: Any) -> None:
+        """Raise ValueError for more texts, or longer ones, than a plan has."""
+        from pyarrow import compute
+        longest = compute.max(compute.utf8_length(texts)).as_py() or 0
+        if len(texts) > _MOST_LABELS or longest > _LONGEST_LABEL:
+            raise ValueError(
+                f'{self._path}: column {printable(name, 60)!r} has {len(texts)} texts, of up to '
+                f'{longest} characters: expected at most {_MOST_LABELS} of {_LONGEST_LABEL}')
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -35,7 +35,7 @@ OF_A_NUMBER = 16
 OF_PAGES = 1024 * 1024
 # Bytes of a column of texts: pyarrow takes four times as much, as it makes a dictionary of them.
 MOST_TEXT = 128 * 1024 * 1024
-LONGEST_TEXT = 1024 * 1024
+LONGEST_TEXT = 64 * 1024
 
 # Of a CSV file, in bytes. No line is longer than a block.
 MOST_CSV = 128 * 1024 * 1024

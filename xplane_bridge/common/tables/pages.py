@@ -45,7 +45,7 @@ _NO_HEADER = 'a page has no header'
 
 
 class Pages(NamedTuple):
-    """What the pages of a part of a column have: their number, and the bytes that they unpack to."""
+    """What the pages of a column are: their number, and the bytes that they unpack to."""
 
     number: int
     unpacked: int

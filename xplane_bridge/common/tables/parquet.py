@@ -60,7 +60,7 @@ _END = 4 + len(MAGIC)
 class Column(NamedTuple):
     """A column: its number in the file, its pyarrow type, and whether that is a text."""
 
-    index: int
+    place: int
     type: Any
     is_text: bool
 
@@ -148,8 +148,8 @@ class Parquet:
                 except TableError as error:
                     raise TableError(f'column {printable(name, 60)!r}: {error}') from None
                 found = (
-                    file.reader.read_column(column.index) if group is None else
-                    file.reader.read_row_group(group, [column.index], False).column(0))
+                    file.reader.read_column(column.place) if group is None else
+                    file.reader.read_row_group(group, [column.place], False).column(0))
                 if column.is_text:
                     _check_texts(name, found)
                 yield name, found
@@ -211,7 +211,7 @@ class Parquet:
             self.groups[each] for each in groups)
         count = 0
         for each in groups:
-            chunk = self._metadata.row_group(each).column(column.index)
+            chunk = self._metadata.row_group(each).column(column.place)
             begin = chunk.data_page_offset
             if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < begin:
                 begin = chunk.dictionary_page_offset
