@@ -207,25 +207,42 @@ def _pairs(first: Side, second: Side) -> tuple[tuple[Rows, Rows], tuple[str, ...
              for side in (first, second)]
     alone = len(flown[0]) == len(flown[1]) == 1
     names = (*_SHARED, *parameters[0], *(() if alone else ('controller',)))
-    one, two = _by_inputs(first, names), _by_inputs(second, names)
-    shared = [key for key in one if key in two]
-    if not shared:
+    keys = _keys((first, second), names)
+    for side, own in zip((first, second), keys, strict=True):
+        if len(np.unique(own)) < len(own):
+            raise CompareError(
+                f'{side.name}: several flights have the same inputs: choose two of its '
+                'controllers with --controllers')
+    _, one, two = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
+    if not len(one):
         raise CompareError(
             f'no two flights have the same {_phrase(names)}: expected campaigns of the same plan, '
             'but for the controller')
-    return (np.array([one[key] for key in shared]), np.array([two[key] for key in shared])), names
+    order = np.argsort(one)
+    return (first.rows[one[order]], second.rows[two[order]]), names
 
 
-def _by_inputs(side: Side, names: Sequence[str]) -> dict[tuple[Any, ...], int]:
-    labels = [side.columns.labels(name, labelled=False) for name in names]
-    found = dict(zip(zip(*(
-        [each.values[code] for code in each.codes[side.rows]] for each in labels), strict=True),
-        side.rows.tolist(), strict=True))
-    if len(found) < len(side.rows):
-        raise CompareError(
-            f'{side.name}: several flights have the same inputs: choose two of its controllers '
-            'with --controllers')
-    return found
+def _keys(sides: Sequence[Side], names: Sequence[str]) -> list[Rows]:
+    """Return a number for each row of each side, equal for rows with the same inputs."""
+    found = np.zeros(sum(len(side.rows) for side in sides), dtype=np.int64)
+    for name in names:
+        codes = np.unique(_values(sides, name), return_inverse=True)[1]
+        found = np.unique(
+            found * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
+    return np.split(found, [len(sides[0].rows)])
+
+
+def _values(sides: Sequence[Side], name: str) -> NDArray[Any]:
+    """Return an input of the rows of all sides, a text by a number."""
+    if all(side.columns.is_number(name) for side in sides):
+        return np.concatenate([side.columns.numbers(name)[side.rows] for side in sides])
+    known: dict[Any, int] = {}
+    found = []
+    for side in sides:
+        codes, values = side.columns.labels(name, labelled=False)
+        numbers = [known.setdefault(value, len(known)) for value in values]
+        found.append(np.array(numbers, dtype=np.int64)[codes[side.rows]])
+    return np.concatenate(found)
 
 
 def _phrase(names: Sequence[str]) -> str:

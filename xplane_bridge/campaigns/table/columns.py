@@ -41,7 +41,7 @@ from xplane_bridge.flights.scenario.flown_by import without_folders
 Array = NDArray[np.float64]
 
 # Of what is in memory at a time: criteria, parameters, and so many columns besides.
-_MOST_CELLS = 60_000_000
+_MOST_CELLS = 24_000_000
 _INPUTS = 6
 _WORDS = ('scenario', 'simulator', 'controller', 'aircraft', 'outcome')
 # Of a column's different texts.

@@ -111,10 +111,14 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
         rest = text[cut:]
         if len(rest) > BLOCK:
             raise TableError(f'it has a line of more than {BLOCK} bytes')
-        if text := _COMMENT.sub(b'', text[:cut]).lstrip(b'\r\n'):
+        if text := _without_comments(text[:cut]):
             yield text
-    if rest := _COMMENT.sub(b'', rest):
+    if rest := _without_comments(rest):
         yield rest
+
+
+def _without_comments(text: bytes) -> bytes:
+    return (_COMMENT.sub(b'', text) if b'#' in text else text).lstrip(b'\r\n')
 
 
 def _names(line: bytes) -> list[str]:
