@@ -12,9 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""docs/explanation/untrusted_input.md: its sockets are what programs bind with their defaults."""
+"""
+docs/explanation/untrusted_input.md: its sockets are what programs bind with their defaults.
+
+And tables of strangers have one way in.
+"""
 
 from argparse import ArgumentParser
+import ast
 from importlib import import_module
 from pathlib import Path
 import re
@@ -102,3 +107,29 @@ def test_every_node_has_a_row():
     folder = Path(__file__).parents[2]
     executables = set(re.findall(r'^    (\w+_node) = ', (folder / 'setup.cfg').read_text(), re.M))
     assert executables - {'policy_node', 'jsbsim_node'} <= documented().keys()
+
+
+PACKAGE = Path(__file__).parents[2] / 'xplane_bridge'
+# What opens tables in pyarrow, pandas, numpy, scipy and the standard library, by usual names.
+OPENERS = {
+    'ParquetFile', 'ParquetDataset', 'read_table', 'read_schema', 'read_metadata', 'read_pandas',
+    'read_parquet', 'read_csv', 'open_csv', 'dataset', 'reader', 'DictReader', 'loadtxt',
+    'genfromtxt', 'loadmat', 'read_feather'}
+OF = {'parquet', 'pyarrow', 'pandas', 'csv', 'arrow', 'numpy', 'np', 'io', 'scipy', 'feather', 'pq'}
+
+
+def opened(path):
+    """Yield each call that opens a table, and each import of such a function."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and node.attr in OPENERS and (
+                isinstance(node.value, ast.Name) and node.value.id in OF):
+            yield f'{node.value.id}.{node.attr}'
+        elif isinstance(node, ast.ImportFrom) and (node.module or '').partition('.')[0] in OF:
+            yield from (f'{node.module}.{one.name}' for one in node.names if one.name in OPENERS)
+
+
+def test_a_table_is_opened_in_one_place():
+    found = {str(path.relative_to(PACKAGE)): [*opened(path)] for path in PACKAGE.rglob('*.py')}
+    assert {path: calls for path, calls in found.items() if calls} == {
+        'common/tables/parquet.py': ['parquet.ParquetFile'],
+        'common/tables/csv_file.py': ['csv.reader', 'arrow.read_csv']}
