@@ -115,7 +115,7 @@ OPENERS = {
     'ParquetFile', 'ParquetDataset', 'read_table', 'read_schema', 'read_metadata', 'read_pandas',
     'read_parquet', 'read_csv', 'open_csv', 'dataset', 'reader', 'DictReader', 'loadtxt',
     'genfromtxt', 'loadmat', 'read_feather'}
-OF = {'parquet', 'pyarrow', 'pandas', 'csv', 'arrow', 'numpy', 'np', 'io', 'scipy', 'feather', 'pq'}
+OF = {'parquet', 'pq', 'pyarrow', 'arrow', 'feather', 'pandas', 'csv', 'numpy', 'np', 'scipy', 'io'}
 
 
 def opened(path):

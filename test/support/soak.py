@@ -19,7 +19,8 @@ Soak test: a node and a simulator for minutes or hours, with restarts, freezes, 
 protocol it prints how long telemetry took to recover and what the node's process holds at start
 and end. It exits with 1 if something grows, does not recover, or is reported without bound. The
 simulator is killed and stopped by signals; relay.py, between the two, drops datagrams and adds
-mutants. ``files`` in place of a protocol reads mutants of strangers' files (fuzz_files.py).
+mutants. In place of a protocol, ``files`` reads mutants of strangers' files (fuzz_files.py), and
+``programs`` runs programs on tables that strangers crafted (strange_runs.py).
 """
 
 from collections import Counter
@@ -46,6 +47,7 @@ import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.task import Future
 from relay import PtyRelay, UdpRelay
+import strange_runs
 from trends import Figure, grew, percentile, slope_per_hour
 
 from harness import free_port
@@ -60,7 +62,7 @@ SHORTEST, LONGEST = 0.5, 5.0
 PEACE = 2.0
 # Telemetry that is not back after this long will not come back.
 PATIENCE = 45.0
-FILES = 'files'
+FILES, PROGRAMS = 'files', 'programs'
 SAMPLE_PERIOD = 1.0
 # Mutants per second in a flood, from the peer's own port and from strangers.
 MUTANTS, STRANGERS = 1000, 500
@@ -373,15 +375,16 @@ def soak_files(minutes):
 
 
 def main(arguments):
-    """Run the named protocols, or strangers' files, by default all of them."""
+    """Run the named protocols, strangers' files or programs, by default all of them."""
     minutes = float(arguments[0]) if arguments else 10.0
-    known = (*PROTOCOLS, FILES)
+    known = (*PROTOCOLS, FILES, PROGRAMS)
+    seed = int(os.environ.get('SOAK_SEED', '1'))
     chosen = arguments[1:] or known
     if unknown := set(chosen) - set(known):
         print(f'no protocol {", ".join(unknown)}; there are: {", ".join(known)}',
               file=sys.stderr)
         return 2
-    protocols = [name for name in chosen if name != FILES]
+    protocols = [name for name in chosen if name in PROTOCOLS]
     os.environ.setdefault('ROS_DOMAIN_ID', '98')
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     rclpy.init()
@@ -389,9 +392,11 @@ def main(arguments):
         load = ' '.join(f'{average:.2f}' for average in os.getloadavg())
         print(f'{minutes:g} minutes of each of {", ".join(protocols)}; load before: {load}')
         failures = [failure for protocol in protocols
-                    for failure in soak(protocol, minutes, int(os.environ.get('SOAK_SEED', '1')))]
+                    for failure in soak(protocol, minutes, seed)]
         if FILES in chosen:
             failures += soak_files(minutes)
+        if PROGRAMS in chosen and strange_runs.soak(minutes, seed):
+            failures.append(PROGRAMS)
         return 1 if failures else 0
     finally:
         rclpy.try_shutdown()

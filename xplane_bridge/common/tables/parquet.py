@@ -271,4 +271,7 @@ def _explained() -> Iterator[None]:
         # pyarrow's OSError for damaged files has no number.
         if getattr(error, 'errno', None) is not None:
             raise
-        raise TableError(printable(str(error).strip(), 200)) from None
+        raise TableError(
+            f'it has more than {MOST_COLUMNS} columns or groups of rows'
+            if 'Exceeded size limit' in str(error) else
+            printable(str(error).strip(), 200)) from None
