@@ -115,7 +115,8 @@ OPENERS = {
     'ParquetFile', 'ParquetDataset', 'read_table', 'read_schema', 'read_metadata', 'read_pandas',
     'read_parquet', 'read_csv', 'open_csv', 'dataset', 'reader', 'DictReader', 'loadtxt',
     'genfromtxt', 'loadmat', 'read_feather'}
-OF = {'parquet', 'pq', 'pyarrow', 'arrow', 'feather', 'pandas', 'csv', 'numpy', 'np', 'scipy', 'io'}
+OF = {
+    'parquet', 'pq', 'pyarrow', 'arrow', 'feather', 'pandas', 'csv', 'numpy', 'np', 'scipy', 'io'}
 
 
 def opened(path):

@@ -37,6 +37,10 @@ from fuzz import is_fit_for_people, Mutator
 from xplane_bridge.common.text import printable
 
 MEMORY = 2_000_000_000
+# How often a valid file is drawn for each crafted one.
+VALID = 6
+# Bytes of a mutant.
+LARGEST = 10**6
 # Seconds of processor time for one mutant.
 LONGEST = 60
 # Characters of a sentence about one.
@@ -211,8 +215,9 @@ class Campaign:
     """A campaign's folder, of which the table, or the identity, is the mutant."""
 
     def seeds(self, folder):
-        """Return both, each marked by its first byte."""
+        """Return both, and crafted tables, each marked by its first byte."""
         from pyarrow import parquet
+        import strange_tables
 
         from xplane_bridge.campaigns.table import rows
         path = folder / 'seed.parquet'
@@ -220,7 +225,12 @@ class Campaign:
         self._valid = {
             b't': ('table.parquet', path.read_bytes()),
             b'i': ('rows/identity.json', b'{"identity": "0", "plan": "plan.yaml"}')}
-        return [mark + content for mark, (_, content) in self._valid.items()]
+        row = next(rows.synthetic(1))
+        crafted = strange_tables.crafted({
+            name: value.encode() if isinstance(value, str) else float(value)
+            for name, value in row.items()}, 'outcome')
+        return [*[mark + content for mark, (_, content) in self._valid.items()] * VALID,
+                *(b't' + content for content, _ in crafted.values() if len(content) < LARGEST)]
 
     def read(self, data, folder):
         """Make the report of one mutant; return what is told to people."""
@@ -244,16 +254,20 @@ class Table(Plain):
         super().__init__('', [], None)
 
     def seeds(self, folder):
-        """Return the same flight as CSV and as Parquet, each marked by its first byte."""
+        """Return a flight as CSV and as Parquet, and crafted ones, each marked by a byte."""
         import pyarrow
         from pyarrow import csv, parquet
+        import strange_tables
         import synthetic
         exact = synthetic.longitudinal(seconds=3.0).measured
         table = pyarrow.table({'time': exact.times, **exact.values})
         csv.write_csv(table, folder / 'seed.csv')
         parquet.write_table(table, folder / 'seed.parquet')
-        return [b'c' + (folder / 'seed.csv').read_bytes(),
-                b'p' + (folder / 'seed.parquet').read_bytes()]
+        crafted = strange_tables.crafted(
+            dict.fromkeys(table.column_names, 1.0), 'rudder').values()
+        return [*[b'c' + (folder / 'seed.csv').read_bytes(),
+                  b'p' + (folder / 'seed.parquet').read_bytes()] * VALID,
+                *(b'p' + content for content, _ in crafted if len(content) < LARGEST)]
 
     def read(self, data, folder):
         """Identify from one mutant; return what is told to people."""
@@ -280,7 +294,7 @@ def run(kind, seed, count, folder):
     """Read this many mutants of one kind."""
     folder.mkdir(exist_ok=True)
     target = KINDS[kind]()
-    mutator = Mutator(seed, target.seeds(folder), largest=10**6)
+    mutator = Mutator(seed, target.seeds(folder), largest=LARGEST)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     refused = 0
     for _ in range(count):
