@@ -20,7 +20,7 @@ protocol it prints how long telemetry took to recover and what the node's proces
 and end. It exits with 1 if something grows, does not recover, or is reported without bound. The
 simulator is killed and stopped by signals; relay.py, between the two, drops datagrams and adds
 mutants. In place of a protocol, ``files`` reads mutants of strangers' files (fuzz_files.py), and
-``programs`` runs programs on tables that strangers crafted (strange_runs.py).
+``programs`` runs programs on crafted tables, with links and on full disks (strange_runs.py).
 """
 
 from collections import Counter
