@@ -33,7 +33,8 @@ from xplane_bridge.campaigns.table.lost import Lost
 from xplane_bridge.campaigns.table.rows import FIGURE, JUDGED
 from xplane_bridge.common import plain_files
 
-_WINDOW = 2000
+# Flights, which are a group of rows in the file: of many small ones its footer becomes too large.
+_WINDOW = 20_000
 _SLICE = 250
 
 

@@ -21,8 +21,8 @@ class TableError(ValueError):
     """A file is no table that can be read within the bounds; the text says why, not which file."""
 
 
-# Of a Parquet file. What pyarrow makes of its description takes up to 210 times as much room.
-LONGEST_FOOTER = 3 * 1024 * 1024
+# Of a Parquet file. What pyarrow makes of its description takes up to 240 times as much room.
+LONGEST_FOOTER = 2 * 1024 * 1024
 MOST_COLUMNS = 10_000
 MOST_ROWS = 10_000_000
 # Of a table as a whole, in memory.
