@@ -19,6 +19,7 @@ import errno
 import json
 import math
 import os
+import struct
 
 import pytest
 
@@ -28,7 +29,9 @@ pytest.importorskip('rosbags', reason='rosbags is not installed')
 pytest.importorskip('pyarrow', reason='pyarrow is not installed')
 
 from limited import growing_by
+from mcap import records
 from mcap.reader import make_reader
+from mcap.stream_reader import get_chunk_data_stream, StreamReader
 import numpy as np
 from pyarrow import parquet
 from rosbags.interfaces import Nodetype
@@ -41,7 +44,7 @@ from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import usual_undulation
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.order import Keep, Link, Order
-from xplane_bridge.flights.recordings import cdr, parquet_file
+from xplane_bridge.flights.recordings import cdr, parquet_file, rosbag2
 from xplane_bridge.flights.recordings.topics import RecordingError
 from xplane_bridge.flights.refusals import refusals
 from xplane_bridge.flights.scenario.scenario import parse
@@ -78,7 +81,10 @@ def fly(path, scenario=SCENARIO, **more):
 def recorded(tmp_path_factory):
     """Return the files of two equal flights, and the states of both."""
     folder = tmp_path_factory.mktemp('core')
-    found = {ending: fly(folder / f'flight.{ending}') for ending in ('mcap', 'parquet')}
+    with pytest.MonkeyPatch.context() as small:
+        # Chunks as a longer flight has them.
+        small.setattr(rosbag2, 'CHUNK_SIZE', 96 * 1024)
+        found = {ending: fly(folder / f'flight.{ending}') for ending in ('mcap', 'parquet')}
     assert {at: found['mcap'][1][at] for at in TICKS} == {
         at: found['parquet'][1][at] for at in TICKS}
     return folder, found['mcap'][1]
@@ -186,6 +192,43 @@ def messages_of(path):
               for number, count in summary.statistics.channel_message_counts.items()}
     assert counts == {topic: len(messages) for topic, messages in found.items()}
     return found
+
+
+def test_each_entry_of_an_index_leads_to_its_message(recorded):
+    data = (recorded[0] / 'flight.mcap').read_bytes()
+    with (recorded[0] / 'flight.mcap').open('rb') as stream:
+        summary = make_reader(stream).get_summary()
+        stream.seek(0)
+        chunks = []
+        for record in StreamReader(stream, emit_chunks=True).records:
+            if isinstance(record, records.Chunk):
+                packed, length = get_chunk_data_stream(record)
+                content = packed.read(length)
+                chunks.append((record, content, []))
+            elif isinstance(record, records.MessageIndex):
+                chunks[-1][2].append(record)
+    assert len(chunks) == len(summary.chunk_indexes) > 2
+    sequences = {}
+    for (chunk, content, indexes), known in zip(chunks, summary.chunk_indexes, strict=True):
+        assert data[known.chunk_start_offset] == 6
+        behind = known.chunk_start_offset + known.chunk_length
+        assert {index.channel_id for index in indexes} == known.message_index_offsets.keys()
+        assert min(known.message_index_offsets.values()) == behind
+        # Behind the indexes is another chunk, or metadata.
+        assert data[behind + known.message_index_length] in (6, 12)
+        times = [log_ns for index in indexes for log_ns, _ in index.records]
+        assert (chunk.message_start_time, chunk.message_end_time) == (min(times), max(times))
+        for index in indexes:
+            at = known.message_index_offsets[index.channel_id]
+            assert struct.unpack_from('<BQH', data, at)[::2] == (7, index.channel_id)
+            for log_ns, offset in index.records:
+                kind, _, channel, sequence, log, published = struct.unpack_from(
+                    '<BQHIQQ', content, offset)
+                assert (kind, channel, log, published) == (5, index.channel_id, log_ns, log_ns)
+                sequences.setdefault(channel, []).append(sequence)
+    assert sequences == {
+        channel: [*range(count)]
+        for channel, count in summary.statistics.channel_message_counts.items()}
 
 
 def test_messages_are_those_of_the_common_topics(recorded):

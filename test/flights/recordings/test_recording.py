@@ -28,7 +28,7 @@ import numpy as np
 from rosbags.typesys import get_typestore, Stores
 
 from xplane_bridge.flights.analysis import history as analysis
-from xplane_bridge.flights.recordings import mcap_file, rosbag2
+from xplane_bridge.flights.recordings import mcap_file, rosbag2, topics
 from xplane_bridge.flights.recordings.topics import RecordingError
 
 KINDS = {name: CompressionType[name] for name in ('NONE', 'LZ4', 'ZSTD')}
@@ -187,6 +187,28 @@ def test_the_number_of_messages_is_bounded(recording, monkeypatch):
     monkeypatch.setattr(analysis, '_MAX_MESSAGES', 19)
     with pytest.raises(RecordingError, match='more than 19 messages'):
         analysis.load(path)
+
+
+def test_topics_and_their_types_are_bounded_and_kept_once(monkeypatch):
+    monkeypatch.setattr(topics, 'MAX_CHANNELS', 2)
+    monkeypatch.setattr(topics, 'MAX_NAME', 5)
+    monkeypatch.setattr(topics, 'MAX_DEFINITION', 4)
+    monkeypatch.setattr(topics, 'MAX_DEFINITIONS', 6)
+    known = topics.Topics()
+    first = known.add('/five', 'A', 'cdr', 'text')
+    second = known.add('/sixth', 'A', 'cdr', 'text')
+    assert (first.fault, second.fault) == ('', 'its name has 6 characters, expected at most 5')
+    assert second.definition == ''
+    assert known.add('/five', 'A', 'cdr', 'text') is first
+    with pytest.raises(ValueError, match='it has more than 2 topics'):
+        known.add('/more', 'A', 'cdr', 'text')
+    assert [*known] == [first, second]
+    assert known.definition(b'four') == known.definition(b'four') == ('four', '')
+    assert known.definition(b'fives') == (
+        '', 'its definition has 5 bytes, expected at most 4')
+    assert known.definition(b'tw') == ('tw', '')
+    assert known.definition(b'o') == (
+        '', 'the definitions of all types have more than 6 bytes')
 
 
 def test_a_folder_that_is_no_bag_is_said(tmp_path):
