@@ -17,6 +17,7 @@
 import math
 import re
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -240,6 +241,8 @@ def test_alarms_of_many_packets_at_once_are_those_of_one_after_the_other(read, s
             **{name: dice.choice([2.5, np.nan], p=[1 - spoilt, spoilt])
                + dice.uniform(-1, 1, count) * (spread if name != 'TOS' else 1)
                for name, count in counts.items()})
+        if n % 5 == 0:
+            one = one._replace(values=one.values.astype(np.float64))
         for applied in (together, apart):
             if n == 0:
                 applied.follow(names)
@@ -250,6 +253,25 @@ def test_alarms_of_many_packets_at_once_are_those_of_one_after_the_other(read, s
             # As text, as NaN does not equal itself.
             assert repr(found) == repr(other)
             assert any(group.ever for group in found) == (spread > 1.0)
+
+
+def test_packets_that_are_kept_are_compared_as_what_they_were_and_are_not_many(read):
+    applied = AppliedMap(read(GUARDED))
+    names, one = packet({'ALT': [1.0], 'SLOW': [1.0]}, ALT=[20], SLOW=[1])
+    applied.follow(names)
+    applied.take(one, now=1.0)
+    applied.follow(names[::-1])
+    nav, _, slow = applied.alarms.report(1.0)
+    assert (nav.now, slow.now) == ({'ALT': '20, above 9'}, {})
+    first = weakref.ref(one.values)
+    applied.alarms.check(one.counts, one.values)
+    del one
+    # 24 B of each, and what arrays are: 2**20 B after 1957 of them.
+    for number in (1900, 100):
+        assert first() is not None
+        for _ in range(number):
+            applied.alarms.check(np.ones(2, np.int64), np.ones(2, np.float32))
+    assert first() is None
 
 
 def test_the_memory_of_names_that_are_gone_is_bounded(read):

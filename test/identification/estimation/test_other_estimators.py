@@ -66,12 +66,17 @@ def told(fit):
 
 
 def test_drag_and_thrust_are_found_with_the_engines_lag():
-    _, fit = by_speed([flown(noise=0.02)])
+    motion = flown(noise=0.02)
+    _, fit = by_speed([motion])
     assert {str(name) for name in fit.derivatives} == {*KNOWN, *NOT_THERE}
     for name, one in told(fit).items():
         assert abs(one.value - KNOWN[str(name)]) < 3.0 * one.deviation, name
         assert one.bound < 0.05, name
     assert fit.delay.value == pytest.approx(0.8, abs=0.1)
+    assert np.std(fit.residuals[0]) == pytest.approx(0.02, rel=0.1)
+    np.testing.assert_allclose(
+        fit.outputs[0] + fit.residuals[0],
+        motion.output(fit.form, fit.form.force)[:, None], atol=1e-12)
     measured, said = foretold_path(fit, [flown()])
     assert np.abs(measured[0] - said[0]).max() < 0.02
 

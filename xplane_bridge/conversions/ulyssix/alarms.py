@@ -263,8 +263,6 @@ class Alarms:
         """Take a packet: the number of each parameter's samples, raw; ``now`` as in ``report``."""
         if not len(self._index):
             return
-        if self._kept and values.dtype != self._kept[0][1].dtype:
-            self.settle()
         self._kept.append((counts, values, now))
         self._keep(counts.nbytes + values.nbytes)
 
