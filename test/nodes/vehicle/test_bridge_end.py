@@ -12,21 +12,46 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A bridge that leaves counts as having given back only what its session says was shown."""
+"""How a bridge ends: by itself only after ten mistakes in a row, owing what was not shown."""
 
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
+from xplane_bridge.links.loop import SessionError
+from xplane_bridge.nodes.common.diagnostics import STALE, WARN
 from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.sessions.fdmdata import FdmdataSession
 
 
-def test_a_session_that_does_not_end_in_time_is_an_error(ros, monkeypatch):
+def status(node, name):
+    """Return level and text of a status."""
+    [found] = [one for one in node.diagnose() if one.name == name]
+    return found.level, found.message
+
+
+def test_a_session_that_does_not_end_in_time_is_an_error(ros, monkeypatch, capfd):
     monkeypatch.setattr(FdmdataSession, 'leaving', True)
     monkeypatch.setattr(FdmdataSession, 'owed', ('elevator',))
     node = ros.start(FdmdataNode, release_timeout=0.1)
+    assert status(node, 'peer')[0] == WARN
     ros.run_in(node, node.trigger_deactivate)
     assert (node.left.owed, node.left.is_error, node.exit_code) == (('elevator',), True, 1)
     assert 'too busy' in node.left.reason
+    assert 'may stay as it was left: elevator; the link was too busy' in capfd.readouterr().err
+    assert status(node, 'peer') == (STALE, 'not active')
+
+
+def test_only_ten_mistakes_in_a_row_end_a_node(ros):
+    node, ended = ros.start(FdmdataNode), []
+    node.quit = lambda: ended.append(True)
+    try:
+        raise IndexError('no value 19 of 4')
+    except IndexError as error:
+        for failure in (OSError('refused'), error, *(
+                SessionError(error, in_a_row) for in_a_row in range(1, 10))):
+            node.on_failure(failure)
+        assert (node.faults.count, node.exit_code, ended) == (10, 0, [])
+        node.on_failure(SessionError(error, 10))
+    assert (node.faults.count, node.exit_code, ended) == (11, 1, [True])

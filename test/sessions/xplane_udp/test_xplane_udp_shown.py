@@ -204,6 +204,40 @@ def test_neutral_in_a_silence_comes_once_the_same_run_is_back():
     assert run.peer.written[OVERRIDE] == 1.0
 
 
+def test_neutral_that_a_silence_interrupts_goes_on_for_those_axes_and_no_longer_than_another():
+    run = flown()
+    steer(run, 0.5, elevator=0.5, aileron=0.25)
+    # All but the override.
+    run.lose = lambda channel, data: data[:4] == b'DREF' and b'yoke' in data
+    run.session.centre(run.now)
+    run.session.set_controls({'aileron': 0.25}, run.now)
+    run.run(0.5)
+    run.peer.on = False
+    run.run(2.0)
+    run.peer.on = True
+    before = len(run.sent)
+    run.run(5.0)
+    written = [(at, data) for at, _, data in run.sent[before:] if b'yoke' in data and (
+        data[:4] == b'DREF')]
+    assert {data[9:].split(b'\0')[0].decode() for _, data in written} == {YOKE}
+    # The patience of a session; then it is told.
+    assert 2.0 < written[-1][0] - written[0][0] < 3.1
+    assert [done.error for done in run.of(CommandDone) if done.what == 'neutral elevator'] == [
+        'sent; not shown within 3 s']
+    assert run.peer.written[YOKES[1]] == 0.25
+
+
+def test_neutral_of_an_axis_that_x_plane_does_not_report_is_written_and_no_error():
+    peer = XPlane(12)
+    del peer.values[YOKE]
+    run = Run(peer, version=12).up()
+    steer(run, 1.0, elevator=0.5)
+    run.session.centre(run.now)
+    run.run(4.0)
+    assert run.peer.written[YOKE] == 0.0
+    assert not run.of(CommandDone)
+
+
 def test_neutral_is_off_once_controls_are_commanded_again():
     run = flown()
     run.lose = lambda channel, data: data[:4] == b'DREF'
@@ -243,8 +277,12 @@ def test_pause_is_successful_once_it_is_shown():
     assert run.session.taken == ('pause',)
 
 
-def test_pause_that_is_not_shown_fails():
-    run = Run(version=12).up()
+@pytest.mark.parametrize(('version', 'reported'), [(12, True), (10, False)])
+def test_pause_that_is_not_shown_fails(version, reported):
+    peer = XPlane(version)
+    if not reported:
+        del peer.values[PAUSED]
+    run = Run(peer, version=version).up()
     run.lose = lambda channel, data: data[:4] == b'CMND'
     ticket = run.session.pause(True, run.now)
     run.run(3.2)
@@ -282,6 +320,8 @@ def test_release_in_a_silence_is_owed_and_given_back_at_the_reunion():
 def test_flight_model_that_vehx_stopped_runs_again():
     run = Run(version=11).up()
     run.session.send(xp.Vehx(0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0), run.now)
+    # What was reported before X-Plane has read it.
+    run.run(0.1)
     run.peer.written[PLANEPATH] = 1.0
     run.run(1.0)
     lost = []
