@@ -14,6 +14,7 @@
 
 """The files of a campaign: kept as flights end, resumed, and made one table of."""
 
+import json
 import shutil
 import tracemalloc
 
@@ -48,7 +49,9 @@ def flown(path, plan, given):
                 folder.add(row)
     with Folder(path, plan) as folder:
         folder.flush()
-        return table.write(folder.parts(), path / 'table.parquet')
+        parts = folder.parts()
+        assert [one.stem for one in parts] == [f'part-{n:06}' for n in range(len(parts))]
+        return table.write(parts, path / 'table.parquet')
 
 
 def test_the_table_depends_neither_on_the_order_of_rows_nor_on_interruptions(tmp_path):
@@ -90,15 +93,22 @@ def test_progress_counts_the_flights_of_all_runs(tmp_path, capsys):
     assert capsys.readouterr().out.startswith('10 of 10 flights (4 passed, 6 missed), in ')
 
 
-def test_a_row_that_was_not_written_to_its_end_is_flown_again(tmp_path):
-    plan, given = plan_of(tmp_path), list(rows.synthetic(3))
+@pytest.mark.parametrize('last', [
+    b'{"flight":2,"outcome":"pas', b'{"flight":1500,"outcome":"passed","key":"k"}\n',
+    b'{"flight":-1,"outcome":"passed","key":"k"}\n', b'{"flight":2,"outcome":1,"key":"k"}\n',
+    b'{"flight":2,"outcome":"passed","key":null}\n', b'{"flight":true}\n', b'[]\n', b'{}\n',
+    b'[' * 100_000])
+def test_a_row_that_was_not_written_to_its_end_is_flown_again(tmp_path, last):
+    plan, given = plan_of(tmp_path), list(rows.synthetic(4))
     with Folder(tmp_path / 'kept', plan) as folder:
-        for row in given:
+        for row in given[:2]:
             folder.add(row)
     journal = tmp_path / 'kept' / 'rows' / '0' / 'journal.jsonl'
-    journal.write_bytes(journal.read_bytes()[:-20])
+    # What comes behind it is not believed either.
+    journal.write_bytes(journal.read_bytes() + last + json.dumps(given[3]).encode())
     with Folder(tmp_path / 'kept', plan) as folder:
         assert [folder.is_done(flight) for flight in range(4)] == [True, True, False, False]
+        assert not folder.is_done(1499)
         folder.add(given[2])
     with Folder(tmp_path / 'kept', plan) as folder:
         assert folder.done == 3
