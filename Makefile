@@ -187,19 +187,13 @@ lint: $(STUDIES)
 	@$(RUN) ruff check .
 	@$(RUN) mypy
 
-# Which small changes to a module go unnoticed by every test? See CONTRIBUTING.md, "Mutants".
-# make mutants MODULE=xplane_bridge/sessions/xpc/flow.py [TESTS="test/..."] [ONLY='*take_poll*']
-ONLY ?= *
-mutants: $(BUILT) $(ROOT)/mutants/.made
-	@: $(or $(MODULE),$(error name a module: make mutants MODULE=xplane_bridge/sessions/xpc/flow.py))
-	@$(RUN) nice python3 -P tools/mutants.py $(ROOT)/mutants $(MODULE) --only '$(ONLY)' \
-		$(if $(TESTS),--tests $(TESTS))
-
-$(ROOT)/mutants/.made: requirements/mutants.txt $(VENV)
-	@mkdir -p $(ROOT)/mutants
-	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade \
-		--target $(ROOT)/mutants/packages -r requirements/mutants.txt
-	@touch $@
+# Which small changes go unnoticed by the folder's tests? See CONTRIBUTING.md, "Mutants".
+# make mutants [NUMBER=300] [SEED=1] [MODULE=xplane_bridge/sessions/xpc/flow.py] [TESTS="test/..."] [ONLY=flow.py:12]
+NUMBER ?= 300
+SEED ?= 1
+mutants: $(BUILT) $(STUDIES)
+	@$(RUN) nice python3 -P tools/mutants.py $(ROOT)/mutants $(MODULE) --number $(NUMBER) --seed $(SEED) \
+		--only '$(ONLY)' $(if $(TESTS),--tests $(TESTS))
 
 shell: $(BUILT)
 	@echo 'ROS 2 and xplane_bridge are sourced, and its executables are on PATH; type exit to leave.'

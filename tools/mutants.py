@@ -12,130 +12,283 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
+
 """
-Change a module in many small ways, and show the changes that go unnoticed by every test.
+Change the package in small ways, one at a time; show the changes that the folder's tests miss.
 
-    python3 tools/mutants.py WORK MODULE [--tests FILE ...] [--only PATTERN] [--children N]
+    tools/mutants.py WORK [PLACE ...] [--number N] [--seed N] [--only TEXT] [--tests TEST ...]
 
-MODULE is a file or a folder; WORK a folder of the build, with mutmut in WORK/packages. mutmut
-does the work on a copy of the tree; for each mutant it runs the tests that call the changed
-function, shortest first.
+PLACE is a folder, tested by the folder of the same name below test/, or a file, tested by that of
+its folder. N mutants are drawn of all places, each equally likely; a smaller N gives the first of
+a larger one. All is done in WORK, a copy of the tree. A run of tests ends at the first failure.
 """
 
 import argparse
+import ast
 from collections import Counter
-from configparser import ConfigParser
+from dataclasses import dataclass
 import os
 from pathlib import Path
-import re
+import random
 import shutil
+import signal
 import subprocess
 import sys
+from time import monotonic
 
 HERE = Path(__file__).resolve().parents[1]
-# What the tests read besides the package and themselves.
-READ_BY_TESTS = ('config', 'docs', 'resource')
-# Tests that start processes or nodes: too slow, and threads do not survive mutmut's fork.
-SLOW = re.compile(r'\bros\b[,)]|from harness import .*\bprocess\b|mark\.launch')
-FATES = ('survived', 'no tests', 'timeout', 'suspicious', 'segfault')
+# Where a mistake is believed: files, figures, what is given back, what a vehicle's topics say.
+PLACES = (
+    'xplane_bridge/flights/recordings', 'xplane_bridge/campaigns/table',
+    'xplane_bridge/sessions/*/taken.py', 'xplane_bridge/sessions/*/written.py',
+    'xplane_bridge/sessions/*/held.py', 'xplane_bridge/sessions/*/hold.py',
+    'xplane_bridge/nodes/vehicle', 'xplane_bridge/identification/estimation',
+    'xplane_bridge/conversions')
+# Seconds for all tests of a folder with one mutant, or so many times as long as without: whoever
+# takes longer is killed, as that is the mutant's doing.
+LIMIT, FAR = 180.0, 3.0
+
+ARITHMETIC = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Div, ast.Mod: ast.Div, ast.Pow: ast.Mult, ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitOr}
+COMPARISONS = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
+FUNCTIONS = {'min': 'max', 'max': 'min', 'any': 'all', 'all': 'any'}
+# Not the program's own: texts, and what only a reader or a type checker sees.
+SKIPPED = (ast.JoinedStr, ast.Import, ast.ImportFrom)
+ANNOTATIONS = ('annotation', 'returns', 'type_params')
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A change of one place in a file: the characters from begin to end are replaced by new."""
+
+    path: str
+    line: int
+    begin: int
+    end: int
+    old: str
+    new: str
+
+    def __str__(self):
+        """Return where it is, and what is changed."""
+        return f'{self.path}:{self.line}: {" ".join(self.old.split())} -> {self.new}'
 
 
 def main():
-    """Run mutmut on one module and print the survivors; return 0 in any case."""
+    """Draw mutants, try each, and print the survivors and the share killed; return 0 then."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument('work', type=Path)
-    parser.add_argument('module', type=Path)
-    parser.add_argument('--tests', nargs='+', type=Path, help='the tests to run')
-    parser.add_argument('--only', default='*', help="pattern of mutant names, in mutmut's form")
-    parser.add_argument('--children', default='2', help='number of processes')
+    parser.add_argument('places', nargs='*', default=PLACES, metavar='place')
+    parser.add_argument('--number', type=int, default=300, help='mutants to draw')
+    parser.add_argument('--seed', type=int, default=1, help='random seed of the draw')
+    parser.add_argument('--only', default='', help='only those whose line here contains this')
+    parser.add_argument('--tests', nargs='+', type=Path, help='instead of those of the folder')
     arguments = parser.parse_args()
-    module = (HERE / arguments.module).resolve().relative_to(HERE)
-    tests = arguments.tests or tests_of(module)
-    if not tests:
-        parser.error(f'no test without ROS imports {module}; name some with TESTS="test/..."')
-    print(f'{module}, tested by {" ".join(path.name for path in tests)}', flush=True)
-    folder = lay_out(arguments.work, module, tests)
-    packages = arguments.work.resolve() / 'packages'
-    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, (
-        str(packages), str(Path(__file__).resolve().parent), os.environ.get('PYTHONPATH'))))}
-
-    def mutmut(*words):
-        ran = subprocess.run(
-            [sys.executable, '-P', '-m', 'mutmut', *words], cwd=folder, env=environment,
-            capture_output=True, text=True)
-        if ran.returncode:
-            sys.exit(f'{ran.stdout[-4000:]}{ran.stderr[-4000:]}')
-        return ran.stdout
-
-    mutmut('run', '--max-children', arguments.children, arguments.only)
-    lines = mutmut('results', '--all', 'true').splitlines()
-    # Equivalent to `mutmut show`, without a process for each.
-    sys.path.insert(0, str(packages))
-    os.chdir(folder)
-    report(dict(line.strip().rsplit(': ', 1) for line in lines if ': ' in line))
-
-
-def tests_of(module):
-    """
-    Return the tests that import the module or its package, directly or through a helper.
-
-    If some of them bear the name of the protocol or the module, only those.
-    """
-    package, stem = '.'.join(module.with_suffix('').parts).rsplit('.', 1)
-    folder = package if module.suffix else f'{package}.{stem}'
-    imports = re.compile(
-        rf'^(from|import) ({re.escape(folder)}|{re.escape(package)}\.{stem})\b(?!\.)'
-        rf'|^from {re.escape(package)} import .*\b{stem}\b', re.MULTILINE)
-    sources = {path: path.read_text() for path in sorted((HERE / 'test').rglob('*.py'))}
-    found = {path for path, source in sources.items() if imports.search(source)}
-    if helpers := [path.stem for path in found if not path.name.startswith('test_')]:
-        by_helper = re.compile(rf'^(from|import) ({"|".join(helpers)})\b', re.MULTILINE)
-        found |= {path for path, source in sources.items() if by_helper.search(source)}
-    pure = [
-        path.relative_to(HERE) for path in sorted(found)
-        if path.name.startswith('test_') and not SLOW.search(sources[path])]
-    named = re.compile(rf'test_(.*_)?({folder.rsplit(".", 1)[1]}|{stem})(_|\.)')
-    return [path for path in pure if named.match(path.name)] or pure
+    given = arguments.tests and tuple(arguments.tests)
+    mutants = [
+        (mutant, given or (tests,)) for path, tests in files(arguments.places)
+        for mutant in mutants_of(path, (HERE / path).read_text())
+        if arguments.only in str(mutant)]
+    random.Random(arguments.seed).shuffle(mutants)
+    drawn = mutants[:arguments.number]
+    print(f'{len(drawn)} of {len(mutants)} mutants, seed {arguments.seed}', flush=True)
+    work = lay_out(arguments.work)
+    seconds = {}
+    for tests in sorted({tests for _, tests in drawn}):
+        seconds[tests] = unmutated(work, tests)
+        print(f'{words(tests)} without a mutant: {seconds[tests]:.0f} s', flush=True)
+    tried, killed = Counter(), Counter()
+    for number, (mutant, tests) in enumerate(drawn, 1):
+        tried[tests] += 1
+        if survives(work, mutant, tests, seconds[tests]):
+            print(f'{number} survives: {mutant}', flush=True)
+        else:
+            killed[tests] += 1
+    for tests, count in tried.items():
+        print(f'{share(killed[tests], count)}, by {words(tests)}')
+    print(f'{share(killed.total(), tried.total())}, in all')
 
 
-def lay_out(work, module, tests):
-    """Copy the tree and configure mutmut; return the folder to run it in."""
-    work = work / '.'.join(module.with_suffix('').parts)
-    shutil.rmtree(work, ignore_errors=True)
-    ignore = shutil.ignore_patterns('__pycache__')
-    for name in ('xplane_bridge', 'test', *READ_BY_TESTS):
-        shutil.copytree(HERE / name, work / name, ignore=ignore)
-    # Generated by the build: messages and services.
+def words(tests):
+    """Return the names of tests."""
+    return ' '.join(map(str, tests))
+
+
+def share(killed, number):
+    """Return the share of the killed, in words."""
+    return f'{killed} of {number} killed, {100 * killed / max(1, number):.0f} %'
+
+
+def files(places):
+    """Yield each file of the places, and the folder of its tests, from the top of the tree."""
+    for place in places:
+        found = sorted(HERE.glob(str(place)))
+        if not found:
+            sys.exit(f'{place}: there is no such file or folder')
+        for one in found:
+            folder = one if one.is_dir() else one.parent
+            tests = Path('test', *folder.relative_to(HERE).parts[1:])
+            for path in sorted(one.rglob('*.py')) if one.is_dir() else [one]:
+                yield path.relative_to(HERE), tests
+
+
+def mutants_of(path, source):
+    """Return the mutants of a file, in the order of its lines."""
+    starts = [0]
+    for line in source.encode().splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    data = source.encode()
+    found = []
+    for node, new in changes(ast.parse(source)):
+        begin = starts[node.lineno - 1] + node.col_offset
+        end = starts[node.end_lineno - 1] + node.end_col_offset
+        found.append(Mutant(str(path), node.lineno, begin, end, data[begin:end].decode(), new))
+    return sorted(set(found), key=lambda each: (each.begin, each.end, each.new))
+
+
+def mutated(source, mutant):
+    """Return the text of a file with a mutant."""
+    data = source.encode()
+    return (data[:mutant.begin] + mutant.new.encode() + data[mutant.end:]).decode()
+
+
+def changes(node):
+    """Yield each node to be changed at or below a node, and the text to replace it by."""
+    yield from changed_value(node)
+    yield from changed_condition(node)
+    yield from changed_statement(node)
+    for name, value in ast.iter_fields(node):
+        if name in ANNOTATIONS:
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not isinstance(child, SKIPPED):
+                yield from changes(child)
+
+
+def changed_value(node):
+    """Yield the changes of an expression."""
+    match node:
+        case ast.BinOp() if type(node.op) in ARITHMETIC:
+            yield node, f'({text_of(node, op=ARITHMETIC[type(node.op)]())})'
+        case ast.BoolOp():
+            other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+            yield node, f'({text_of(node, op=other)})'
+        case ast.UnaryOp(op=ast.Not() | ast.USub()):
+            yield node, f'({ast.unparse(node.operand)})'
+        case ast.Compare():
+            for place, operation in enumerate(node.ops):
+                ops = [*node.ops]
+                ops[place] = COMPARISONS[type(operation)]()
+                yield node, f'({text_of(node, ops=ops)})'
+        case ast.Constant(value=bool()):
+            yield node, str(not node.value)
+        case ast.Constant(value=int() | float()):
+            yield node, str(node.value + 1)
+        case ast.Name(ctx=ast.Load()) if node.id in FUNCTIONS:
+            yield node, FUNCTIONS[node.id]
+
+
+def changed_condition(node):
+    """Yield the negated conditions of a node."""
+    match node:
+        case ast.If() | ast.While() | ast.IfExp() if ast.unparse(node.test) != 'TYPE_CHECKING':
+            tests = [node.test]
+        case ast.comprehension():
+            tests = node.ifs
+        case _:
+            tests = []
+    for test in tests:
+        yield test, f'(not ({ast.unparse(test)}))'
+
+
+def changed_statement(node):
+    """Yield the changes of a statement as a whole."""
+    match node:
+        case ast.AugAssign() if type(node.op) in ARITHMETIC:
+            yield node, text_of(node, op=ARITHMETIC[type(node.op)]())
+            yield node, 'pass'
+        case ast.Return(value=ast.AST()) | ast.Assign() if not none(node.value):
+            yield node, text_of(node, value=ast.Constant(None))
+        case ast.Expr(value=ast.Call()) | ast.Raise():
+            yield node, 'pass'
+        case ast.Break():
+            yield node, 'continue'
+        case ast.Continue():
+            yield node, 'break'
+
+
+def text_of(node, **other):
+    """Return the text of a node of which some fields are others."""
+    fields = {name: getattr(node, name) for name in node._fields} | other
+    return ast.unparse(ast.fix_missing_locations(type(node)(**fields)))
+
+
+def none(node):
+    """Return whether an expression is None."""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def lay_out(work):
+    """Copy the tree, and what its build generates, into the work folder; return the copy."""
+    copy = work.resolve() / 'copy'
+    shutil.rmtree(copy, ignore_errors=True)
+    # Whatever begins with a dot, and the build, is no part of what is tested.
+    shutil.copytree(HERE, copy, symlinks=True, ignore=shutil.ignore_patterns(
+        'build', '.*', '__pycache__'))
     for path in map(Path, os.environ.get('PYTHONPATH', '').split(os.pathsep)):
-        for built in ('msg', 'srv'):
-            if (path / 'xplane_bridge' / built).is_dir():
-                shutil.copytree(path / 'xplane_bridge' / built, work / 'xplane_bridge' / built)
+        for generated in ('msg', 'srv', 'action'):
+            if (path / 'xplane_bridge' / generated).is_dir():
+                shutil.copytree(path / 'xplane_bridge' / generated,
+                                copy / 'xplane_bridge' / generated)
         for library in (path / 'xplane_bridge').glob('*.so'):
-            shutil.copy(library, work / 'xplane_bridge')
-    also = ''.join(f'\n    {name}' for name in READ_BY_TESTS)
-    pattern = module if module.suffix else f'{module}/*'
-    files = ''.join(f'\n    {path}' for path in tests)
-    ours = ConfigParser()
-    ours.read(HERE / 'setup.cfg')
-    shared = ours['tool:pytest']['pythonpath'].replace('\n', '\n    ')
-    (work / 'setup.cfg').write_text(
-        f'[mutmut]\nsource_paths = xplane_bridge\nonly_mutate = {pattern}\nalso_copy ={also}\n'
-        f'pytest_add_cli_args_test_selection ={files}\n'
-        'pytest_add_cli_args =\n    -p\n    no:cacheprovider\n    -p\n    shortest_first\n'
-        'use_git_change_detection = false\n'
-        f'[tool:pytest]\npythonpath ={shared}\n')
-    return work
+            shutil.copy(library, copy / 'xplane_bridge')
+    return copy
 
 
-def report(fates):
-    """Print the survivors as diffs, and the number of mutants with each outcome."""
-    from mutmut.mutation.diff_apply import find_mutant, get_diff_for_mutant
-    for mutant, fate in fates.items():
-        if fate in FATES:
-            print(f'# {mutant}: {fate}')
-            print(get_diff_for_mutant(mutant, path=find_mutant(mutant).path))
-    counts = Counter(fate for fate in fates.values() if fate != 'not checked')
-    print(', '.join(f'{count} {fate}' for fate, count in counts.most_common()) or 'no mutants')
+def unmutated(work, tests):
+    """Run tests without a mutant, and return how many seconds they take."""
+    begin = monotonic()
+    code, said = run(work, tests, None, {})
+    if code != 0:
+        sys.exit(f'{words(tests)} fail, or there are none, without any mutant:\n{said[-4000:]}')
+    return monotonic() - begin
+
+
+def survives(work, mutant, tests, seconds):
+    """Return whether tests, which take so many seconds without it, pass with a mutant."""
+    path = work / mutant.path
+    status, source = path.stat(), path.read_text()
+    path.write_text(mutated(source, mutant))
+    try:
+        # Compiled modules stay those of the unmutated tree: mutants of equal size and age would
+        # be taken for one another.
+        code, _ = run(work, tests, max(LIMIT, FAR * seconds), {'PYTHONDONTWRITEBYTECODE': '1'})
+    finally:
+        path.write_text(source)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    return code == 0
+
+
+def run(work, tests, limit, environment):
+    """Run tests until the first failure; return exit status, None at the limit (s), and output."""
+    paths = (work, work / 'tools', *filter(None, [os.environ.get('PYTHONPATH')]))
+    with subprocess.Popen(
+            [sys.executable, '-P', '-m', 'pytest', '-q', '-x', '-p', 'no:cacheprovider',
+             '-p', 'shortest_first', *map(str, tests)],
+            cwd=work, env={**os.environ, 'PYTHONPATH': os.pathsep.join(map(str, paths)),
+                           **environment},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True) as process:
+        try:
+            said, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            said, _ = process.communicate()
+            return None, said
+        return process.returncode, said
 
 
 if __name__ == '__main__':

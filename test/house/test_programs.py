@@ -155,22 +155,37 @@ def test_mutants_of_a_table_are_tried():
     assert said.endswith('1 mutants, 1 survive\n')
 
 
-def test_mutants_of_a_module_are_reported(tmp_path):
-    """A stand-in for mutmut, which is not installed: what is asked of it, and its report."""
-    package = tmp_path / 'packages' / 'mutmut'
-    (package / 'mutation').mkdir(parents=True)
-    (package / '__init__.py').touch()
-    (package / 'mutation' / '__init__.py').touch()
-    (package / '__main__.py').write_text(
-        'import sys\nif sys.argv[1] == "results":\n    print("    budget.x__take__1: survived")\n')
-    (package / 'mutation' / 'diff_apply.py').write_text(
-        'from types import SimpleNamespace\n'
-        'def find_mutant(name): return SimpleNamespace(path="budget.py")\n'
-        'def get_diff_for_mutant(name, path): return f"the diff of {path}"\n')
-    said = run('tools/mutants.py', tmp_path, 'xplane_bridge/sessions/budget.py')
-    assert said.startswith('xplane_bridge/sessions/budget.py, tested by test_budget.py\n')
-    assert said.endswith('# budget.x__take__1: survived\nthe diff of budget.py\n1 survived\n')
-    assert (tmp_path / 'xplane_bridge.sessions.budget' / 'setup.cfg').exists()
+def test_mutants_of_a_file_are_tried(tmp_path):
+    said = run('tools/mutants.py', tmp_path, 'xplane_bridge/sessions/budget.py', '--only',
+               '(now - self._at) /', '--tests', 'test/sessions/test_budget.py')
+    assert said.endswith('1 of 1 killed, 100 %, in all\n')
+
+
+def test_mutants_are_small_changes_of_what_a_program_does():
+    import mutants
+    source = (
+        'LIMIT: int | None = 2\n'
+        'def grow(some: list[int] = [], most=-1) -> int | None:\n'
+        '    """Add 1 if not 2 < 3."""\n'
+        '    for one in some:\n'
+        '        if not one or 1.5 <= one < LIMIT:\n'
+        '            break\n'
+        '        note(f"{one + 1}")\n'
+        '    return max(some) * (one is None)\n')
+    found = mutants.mutants_of('grow.py', source)
+    assert [str(one).removeprefix('grow.py:') for one in found] == [
+        '1: 2 -> 3', '2: -1 -> (1)', '2: 1 -> 2',
+        '5: not one -> (one)',
+        '5: not one or 1.5 <= one < LIMIT -> (not (not one or 1.5 <= one < LIMIT))',
+        '5: not one or 1.5 <= one < LIMIT -> (not one and 1.5 <= one < LIMIT)', '5: 1.5 -> 2.5',
+        '5: 1.5 <= one < LIMIT -> (1.5 < one < LIMIT)',
+        '5: 1.5 <= one < LIMIT -> (1.5 <= one <= LIMIT)', '6: break -> continue',
+        '7: note(f"{one + 1}") -> pass',
+        '8: return max(some) * (one is None) -> return None', '8: max -> min',
+        '8: max(some) * (one is None) -> (max(some) / (one is None))',
+        '8: one is None -> (one is not None)']
+    for one in found:
+        compile(mutants.mutated(source, one), 'grow.py', 'exec')
 
 
 def test_a_trace_is_printed():
