@@ -66,6 +66,15 @@ def test_a_place_east_of_the_origin_across_the_date_line():
     assert place[1] == pytest.approx(single(179.9) + 0.3 - 360.0, abs=2e-8)
 
 
+@pytest.mark.parametrize(('error', 'agrees'), [(1.2e-5, True), (2e-5, False)])
+def test_positions_agree_within_a_step_of_the_larger_longitude(error, agrees):
+    """From 128 degrees on a float32 has steps of 1.5e-5."""
+    angle = math.radians(-0.002)
+    local = ((A + 500.0) * math.sin(angle), (A + 500.0) * math.cos(angle) - A, 0.0)
+    place = LocalAxes().place(local, (0.0, 128.001), (0.0, 127.999 + error, 500.0))
+    assert (place is not None) is agrees
+
+
 def test_directly_above_the_origin():
     place = LocalAxes().place((0.0, 2500.0, 0.0), (47.5, 8.5), (47.5, 8.5, 2500.0))
     assert place == pytest.approx((47.5, 8.5, 2500.0), abs=1e-8)
