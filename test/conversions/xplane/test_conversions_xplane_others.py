@@ -129,9 +129,19 @@ def test_a_roll_and_an_acceleration_are_what_they_are():
     assert second.derived_stddev == (UNKNOWN_STDDEV, UNKNOWN_STDDEV)
     third = derivation.complete(at(8.25, 0.25, velocity=(50.5, 0.0, 0.0)))
     assert third.specific_force[0] == pytest.approx(2.0)
-    assert max(third.derived_stddev) < 0.001
+    # By hand: float32's steps of the time (9.5e-7 s), of the angles and of the speed.
+    assert third.derived_stddev == pytest.approx((5.81e-6, 1.86e-5), rel=1e-2)
     # The same once more, as from a simulator that waits.
     assert derivation.complete(at(8.25, 0.25, velocity=(50.5, 0.0, 0.0))) == third
+
+
+def test_the_newest_change_counts_for_a_tenth():
+    """Rates of 1, 3 and 2 rad/s, accelerations of 2, 6 and 4 m/s^2."""
+    derivation = Derivation()
+    for seconds, turned, east in (
+            (8.0, 0.0, 50.0), (8.125, 0.125, 50.25), (8.25, 0.5, 51.0), (8.375, 0.75, 51.5)):
+        found = derivation.complete(at(seconds, turned, velocity=(east, 0.0, 0.0)))
+    assert found.derived_stddev == pytest.approx((math.sqrt(0.925), math.sqrt(3.7)), rel=1e-6)
 
 
 @pytest.mark.parametrize('then', [

@@ -139,7 +139,7 @@ def test_velocity_is_east_north_up_at_the_target():
     # Those of real aircraft: as an int32 negative, and a float32 rounds the last seven bits.
     (0xA1B2B0 - 2**31, 'a1b280-1', 0), (0xA1B2FF - 2**31, 'a1b300-1', 0),
     # Nobody defines these.
-    (2**24, '000000-1', 0)])
+    (2**24, '000000-1', 0), (-2**31, '000000-1', 0)])
 def test_address_is_given_where_float32_carries_it(raw, name, address):
     target = only(SLOT_1 | {f'{TARGETS}modeS_id[1]': raw})
     assert (target.id, target.address) == (name, address)
@@ -150,7 +150,7 @@ def test_slot_without_an_address_is_empty():
 
 
 @pytest.mark.parametrize('wrong', [
-    {'modeS_id[1]': math.nan}, {'modeS_id[1]': 1e20}, {'position/lat[1]': 91.0},
+    {'modeS_id[1]': math.nan}, {'modeS_id[1]': 2.0**31}, {'position/lat[1]': 91.0},
     {'position/lon[1]': math.inf}, {'position/ele[1]': -1e6}])
 def test_impossible_target_is_not_known(wrong):
     assert only(SLOT_1 | {

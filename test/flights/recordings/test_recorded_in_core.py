@@ -37,6 +37,7 @@ from pyarrow import parquet
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 import strange_tables
+import yaml
 
 from xplane_bridge.commands import export
 from xplane_bridge.conversions import frames, simulated
@@ -229,6 +230,23 @@ def test_each_entry_of_an_index_leads_to_its_message(recorded):
     assert sequences == {
         channel: [*range(count)]
         for channel, count in summary.statistics.channel_message_counts.items()}
+
+
+def test_its_metadata_are_those_that_rosbag2_looks_for(recorded):
+    with (recorded[0] / 'flight.mcap').open('rb') as stream:
+        found = {one.name: one.metadata for one in make_reader(stream).iter_metadata()}
+    assert json.loads(found['xplane_bridge']['flight'])['scenario'] == 'brief'
+    known = yaml.safe_load(found['rosbag2']['serialized_metadata'])
+    counts = {one['topic_metadata']['name']: one['message_count']
+              for one in known['topics_with_message_count']}
+    assert (counts['/experiment/imu/data'], counts['/experiment/datum']) == (121, 1)
+    assert known['version'] == 9
+    of_file = {
+        'starting_time': {'nanoseconds_since_epoch': 0},
+        'duration': {'nanoseconds': 2_000_000_000}, 'message_count': sum(counts.values())}
+    assert {name: known[name] for name in of_file} == of_file
+    assert known['files'] == [{'path': 'flight.mcap'} | of_file]
+    assert known['custom_data'] == {rosbag2.LOG_TIME: rosbag2.SIMULATED}
 
 
 def test_messages_are_those_of_the_common_topics(recorded):
