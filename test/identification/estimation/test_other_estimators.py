@@ -24,6 +24,7 @@ import synthetic
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.identification.estimation.by_speed import by_speed, foretold_path
+from xplane_bridge.identification.estimation.equation_error import collinearity
 from xplane_bridge.identification.estimation.frequency_domain import frequency_domain
 from xplane_bridge.identification.estimation.structure import needless
 from xplane_bridge.identification.motion.equations import Derivative, LATERAL, LONGITUDINAL
@@ -126,6 +127,22 @@ def test_the_frequency_domain_finds_the_same(form, exact, known):
             value, rel=within, abs=max(3.0 * one.deviation, 0.004)), name
     assert found.band[0] < 0.3
     assert found.band[1] > 0.8
+
+
+def test_regressors_are_alike_by_their_correlation_and_few_show_nothing():
+    """Of two with a correlation of -0.6 the condition number is 2: the root of 1.6 by 0.4."""
+    one, other = np.tile([1.0, -1.0], 15), np.tile([1.0, 1.0, -1.0, -1.0, 0.0], 6)
+    other = other - one * (other @ one) / 30.0
+    other = other / np.linalg.norm(other)
+    first = 3.0 * one / 30.0 ** 0.5
+    table = np.column_stack((first, 5.0 * (0.8 * other - 0.2 * first)))
+    found = collinearity(table, ('p', 'aileron'))
+    assert found.condition == pytest.approx(2.0)
+    assert set(found.pair) == {'p', 'aileron'}
+    assert found.correlation == pytest.approx(-0.6)
+    for few in (table[:-1], table * [1.0, 0.0]):
+        assert collinearity(few, ('p', 'aileron')).condition == math.inf
+    assert collinearity(table * [1.0, 0.0], ('p', 'aileron')).pair == ('aileron', 'aileron')
 
 
 def test_what_does_nothing_is_not_needed():
