@@ -277,6 +277,17 @@ def test_pause_is_successful_once_it_is_shown():
     assert run.session.taken == ('pause',)
 
 
+def test_what_was_just_resumed_counts_as_running_before_it_is_shown():
+    run = Run(version=12).up()
+    run.peer.written[PAUSED] = 1.0
+    run.run(0.5)
+    run.session.pause(False, run.now)
+    run.session.pause(True, run.now)
+    run.run(1.0)
+    assert run.peer.written[PAUSED] == 1.0
+    assert run.session.taken == ('pause',)
+
+
 @pytest.mark.parametrize(('version', 'reported'), [(12, True), (10, False)])
 def test_pause_that_is_not_shown_fails(version, reported):
     peer = XPlane(version)
