@@ -14,6 +14,8 @@
 
 """How a bridge ends: by itself only after ten mistakes in a row, owing what was not shown."""
 
+import struct
+
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
@@ -44,8 +46,9 @@ def test_a_session_that_does_not_end_in_time_is_an_error(ros, monkeypatch, capfd
 
 
 def test_only_ten_mistakes_in_a_row_end_a_node(ros):
-    node, ended = ros.start(FdmdataNode), []
+    node, ended, told = ros.start(FdmdataNode), [], []
     node.quit = lambda: ended.append(True)
+    node.warn = lambda kind, text: told.append(text)
     try:
         raise IndexError('no value 19 of 4')
     except IndexError as error:
@@ -53,5 +56,15 @@ def test_only_ten_mistakes_in_a_row_end_a_node(ros):
                 SessionError(error, in_a_row) for in_a_row in range(1, 10))):
             node.on_failure(failure)
         assert (node.faults.count, node.exit_code, ended) == (10, 0, [])
+        assert told == ['OSError while handling a datagram: refused']
         node.on_failure(SessionError(error, 10))
     assert (node.faults.count, node.exit_code, ended) == (11, 1, [True])
+
+
+def test_a_node_that_plays_a_capture_says_how_far_it_is(ros, tmp_path):
+    path = tmp_path / 'empty.pcap'
+    path.write_bytes(struct.pack('<IHHiIII', 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+    node = ros.start(FdmdataNode, capture_file=str(path))
+    assert not node.failed
+    assert node.plays_capture
+    assert [one.name for one in node.diagnose()][-1] == 'capture'
