@@ -20,8 +20,9 @@ import math
 from hypothesis import given, strategies
 import pytest
 
+from xplane_bridge.conversions import plausibility
 from xplane_bridge.conversions.plausibility import AIR_BOUNDS, NOWHERE, Plausibility
-from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.conversions.vehicle import Air, Controls, EngineControls, VehicleState
 from xplane_bridge.conversions.xplane import state as xplane
 
 STATE = VehicleState(
@@ -49,6 +50,66 @@ def test_what_is_possible_passes_as_it_is_and_the_same_object():
     assert gate.state(STATE) is STATE
     assert gate.place(-90.0, 180.0, -430.0) == (-90.0, 180.0, -430.0)
     assert not gate.withheld
+
+
+def beyond(value):
+    """Return the next number further from 0."""
+    return math.nextafter(value, math.copysign(math.inf, value))
+
+
+def with_air(**changes):
+    return replace(STATE, air=replace(STATE.air, **changes))
+
+
+def with_last(name, value):
+    return replace(STATE, **{name: (*getattr(STATE, name)[:-1], value)})
+
+
+# What is withheld, the state with a value, and its bounds.
+BOUNDED = [
+    *((name.replace('_', ' '), lambda value, name=name: with_air(**{name: value}), bounds)
+      for name, bounds in AIR_BOUNDS.items()),
+    *((name, lambda value, name=name: replace(
+        STATE, controls=STATE.controls._replace(**{name: value})), bounds)
+      for name, bounds in plausibility._CONTROLS.items()),
+    *((name.replace('_', ' '), lambda value, name=name: with_last(name, value), (-limit, limit))
+      for name, limit in plausibility._VECTORS),
+    *((name.partition('_')[0], lambda value, name=name: replace(STATE, **{name: value}), bounds)
+      for name, bounds in (
+          ('latitude_deg', (-90.0, 90.0)), ('longitude_deg', (-360.0, 360.0)),
+          ('altitude_msl', (plausibility._LOWEST, plausibility._HIGHEST)))),
+    ('wind', lambda value: with_air(wind=(0.0, value, 0.0)), (-1e4, 1e4)),
+    ('throttle of an engine', lambda value: replace(
+        STATE, engines=EngineControls(throttle=(0.5, value))), (-10.0, 10.0))]
+
+
+@pytest.mark.parametrize(('name', 'state', 'bounds'), BOUNDED, ids=[one[0] for one in BOUNDED])
+def test_a_bound_itself_is_possible_and_the_next_number_is_not(name, state, bounds):
+    for bound, outwards in zip(bounds, (-math.inf, math.inf), strict=True):
+        gate, inside = Plausibility(), state(bound)
+        assert gate.state(inside) is inside
+        outside = state(math.nextafter(bound, outwards))
+        assert gate.state(outside) != outside
+        assert [*gate.withheld] == [name]
+
+
+def test_a_number_is_passed_within_its_bounds():
+    gate = Plausibility()
+    assert [gate.number('n', value, -1.0, 2.0) for value in (-1.0, 2.0)] == [-1.0, 2.0]
+    assert all(math.isnan(gate.number('n', value, -1.0, 2.0)) for value in (-1.01, 2.01))
+    assert gate.withheld['n'].count == 2
+
+
+@pytest.mark.parametrize('angle', [plausibility._ANGLE, -plausibility._ANGLE])
+@pytest.mark.parametrize('place', range(3))
+def test_an_angle_at_its_bound_is_an_attitude(place, angle):
+    def angles(value):
+        return tuple(value if at == place else 0.0 for at in range(3))
+
+    assert plausibility.is_attitude(angles(angle))
+    assert plausibility.attitude_fault(angles(angle)) == plausibility.attitude_fault(None) == ()
+    assert not plausibility.is_attitude(angles(beyond(angle)))
+    assert plausibility.attitude_fault(angles(beyond(angle))) == (('attitude', beyond(angle)),)
 
 
 @pytest.mark.parametrize('place', [
