@@ -91,3 +91,16 @@ def test_another_plugin_has_nothing_and_without_a_flight_no_axis_is_forced():
     found.give_back(OLD, 0.0)
     found.disown()
     assert (found.names, found.owed) == ((), ())
+
+
+@pytest.mark.parametrize('holds', [False, True])
+def test_what_lapses_are_reports_and_who_held_what_is_no_longer_taken(holds):
+    found = taken(OLD, PITCH) if holds else Taken()
+    for value in (0.0, 20_000.0):
+        found.ownership.admit('desk', {PITCH: value}, 0.0)
+    found.reports.hear(simpit.ActionStatus(simpit.ActionGroup.GEAR), 0.0)
+    assert found.reports.active is simpit.ActionGroup.GEAR
+    found.lapse()
+    assert found.reports.active is None
+    # A key and an axis of the stack are taken: the cockpit keeps what it holds.
+    assert (PITCH in found.ownership.without_cockpits(None)) is not holds
