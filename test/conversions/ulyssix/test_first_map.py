@@ -174,3 +174,36 @@ def test_the_example_in_the_map_is_right_for_its_parameters(spans, expression):
 
 def test_without_three_accelerations_there_is_no_example():
     assert 'derived:' not in first_map(seen({'ALT': (0, 9)}), 'flight.pcap')
+
+
+@pytest.mark.parametrize(('name', 'least', 'most', 'unit', 'sure'), [
+    ('LAT', -3.1, 3.2, 'deg', 'guessed'), ('LAT', -3.3, 3.0, 'deg', 'likely'),
+    ('ROLL', -1.6, 1.5, 'rad', 'guessed'), ('ROLL', -1.7, 1.5, 'deg', 'likely'),
+    ('HDG', 0.0, 6.3, 'rad', 'guessed'), ('HDG', 0.0, 6.4, 'deg', 'likely'),
+    ('P', -1.0, 0.5, 'rad/s', 'guessed'), ('P', -1.1, 0.5, 'deg/s', 'likely'),
+    ('NZ', -1.0, 5.0, 'g', 'likely'), ('NZ', -1.0, 5.1, 'm/s^2', 'likely'),
+    ('VS', -2.0, 3.0, 'ft/min', 'guessed'), ('VD', -2.0, 3.0, 'kt', 'guessed'),
+    ('OAT', 151.0, 290.0, 'K', 'likely'), ('OAT', 150.0, 290.0, 'degC', 'guessed'),
+    ('PS', 300.0, 1201.0, 'Pa', 'likely'), ('PS', 51.0, 1200.0, 'hPa', 'likely'),
+    ('PS', 16.0, 50.0, 'inHg', 'likely'), ('PS', 3.0, 15.0, 'psi', 'likely'),
+    ('RHO', 0.4, 1.2, 'kg/m^3', 'likely'), ('ALT_M', 0.0, 1.0, 'm', 'sure'),
+    ('P_RATE_RAD', 0.0, 90.0, 'rad/s', 'sure'), ('altitudeMSL_ft', 0.0, 1.0, 'ft', 'sure')])
+def test_a_unit_is_that_of_the_name_or_of_the_range(name, least, most, unit, sure):
+    found = guess(Seen(name, least=least, most=most))
+    assert (found.fields['unit'], found.sure) == (unit, sure)
+    assert bool(found.instead) is (sure == 'guessed')
+
+
+@pytest.mark.parametrize(('name', 'quantity'), [
+    ('P', 'angular_velocity_x'), ('P_DEG', 'angular_velocity_x'), ('P_LEFT', None),
+    ('ALT_RADIO', None), ('VD', 'velocity_up'), ('Eng Roll', None), ('', None), ('ft', None)])
+def test_a_letter_is_a_whole_name_and_some_words_are_of_others(name, quantity):
+    found = guess(Seen(name, least=0.0, most=1.0))
+    assert found.fields.get('quantity') == quantity
+    assert ('scale' in found.fields) is (name == 'VD')
+
+
+@pytest.mark.parametrize(('least', 'most', 'frame'), [(-1.0, 2.0, 'flu'), (-2.0, 1.0, None),
+                                                      (-1.0, 1.0, None)])
+def test_level_flight_says_which_way_is_up(least, most, frame):
+    assert guess(Seen('NZ', least=least, most=most)).fields.get('frame') == frame
