@@ -26,6 +26,7 @@ a larger one. All is done in WORK, a copy of the tree. A run of tests ends at th
 import argparse
 import ast
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 import os
 from pathlib import Path
@@ -101,12 +102,14 @@ def main():
         seconds[tests] = unmutated(work, tests)
         print(f'{words(tests)} without a mutant: {seconds[tests]:.0f} s', flush=True)
     tried, killed = Counter(), Counter()
-    for number, (mutant, tests) in enumerate(drawn, 1):
-        tried[tests] += 1
-        if survives(work, mutant, tests, seconds[tests]):
-            print(f'{number} survives: {mutant}', flush=True)
-        else:
-            killed[tests] += 1
+    # An interrupt ends it with what is known by then.
+    with suppress(KeyboardInterrupt):
+        for number, (mutant, tests) in enumerate(drawn, 1):
+            if survives(work, mutant, tests, seconds[tests]):
+                print(f'{number} survives: {mutant}', flush=True)
+            else:
+                killed[tests] += 1
+            tried[tests] += 1
     for tests, count in tried.items():
         print(f'{share(killed[tests], count)}, by {words(tests)}')
     print(f'{share(killed.total(), tried.total())}, in all')
@@ -288,6 +291,9 @@ def run(work, tests, limit, environment):
             os.killpg(process.pid, signal.SIGKILL)
             said, _ = process.communicate()
             return None, said
+        except KeyboardInterrupt:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
         return process.returncode, said
 
 
