@@ -274,6 +274,21 @@ def test_packets_that_are_kept_are_compared_as_what_they_were_and_are_not_many(r
     assert first() is None
 
 
+@pytest.mark.parametrize('free', ['A', 'M', 'Z'])
+@pytest.mark.parametrize('bad', [(), ('ALT',), ('SLOW',), ('ALT', 'SLOW')])
+def test_what_has_no_limits_lies_before_between_and_behind_what_has(read, free, bad):
+    applied = AppliedMap(read(GUARDED))
+    values = {name: [20.0 if name in bad else 1.0] * 2 for name in ('ALT', 'SLOW')}
+    values[free] = [-1000.0, 1000.0, 1000.0]
+    names, one = packet({name: np.arange(len(each)) for name, each in values.items()},
+                        **dict(sorted(values.items())))
+    applied.follow(names)
+    applied.take(one, now=1.0)
+    found = {name: alarm.samples for group in applied.alarms.report(1.0)
+             for name, alarm in group.ever.items() if name != 'TWICE'}
+    assert found == dict.fromkeys(bad, 2)
+
+
 def test_the_memory_of_names_that_are_gone_is_bounded(read):
     applied = AppliedMap(read('parameters: {"P*": {limits: [0, 9]}}'))
     for n in range(12):
