@@ -20,7 +20,12 @@ import math
 import pytest
 
 from xplane_bridge.conversions.xplane.rows import rows_state
-from xplane_bridge.conversions.xplane.state import missed, OWN_DATAREFS, own_state
+from xplane_bridge.conversions.xplane.state import (
+    force_difference,
+    missed,
+    OWN_DATAREFS,
+    own_state,
+)
 from xplane_bridge.protocols.xplane_udp import to_segments
 
 POSITION = 'sim/flightmodel/position/'
@@ -73,6 +78,24 @@ def test_a_row_s_value_that_is_not_finite_is_none_and_named(name, value):
 def test_huge_values_whose_sum_is_infinite_are_values():
     huge = values_without() | dict.fromkeys((POSITION + 'Prad', POSITION + 'Qrad'), 1e308)
     assert own_state(PLACE, ATTITUDE, huge).angular_velocity == (1e308, -1e308, -0.5)
+
+
+@pytest.mark.parametrize(('up', 'difference'), [(2.0, 0.0), (2.0 + 9.80665, 9.80665)])
+def test_accelerations_that_contain_gravity_differ_by_it_from_the_loads(up, difference):
+    """Level, heading north, at the origin: 1 m/s^2 forwards, 2 upwards, and gravity's load."""
+    forces = 'sim/flightmodel/forces/g_'
+    given = {
+        POSITION + 'lat_ref': 47.0, POSITION + 'lon_ref': 8.0,
+        **{POSITION + f'true_{axis}': 0.0 for axis in ('psi', 'theta', 'phi')},
+        POSITION + 'local_ax': 0.0, POSITION + 'local_ay': up, POSITION + 'local_az': -1.0,
+        forces + 'axil': -1.0 / 9.80665, forces + 'side': 0.0, forces + 'nrml': 1 + 2 / 9.80665}
+    state = own_state(PLACE, (0.0, 0.0, 0.0), given)
+    assert force_difference(PLACE, state, given) == pytest.approx(difference, abs=1e-9)
+    for name in (forces + 'side', POSITION + 'local_ax'):
+        less = {key: value for key, value in given.items() if key != name}
+        assert force_difference(PLACE, state, less) is None
+    assert force_difference(PLACE, replace(state, orientation=None), given) is None
+    assert force_difference(PLACE, replace(state, specific_force=None), given) is None
 
 
 def test_without_any_dataref_the_attitude_of_the_position_is_left():
