@@ -101,7 +101,8 @@ def main():
     for tests in sorted({tests for _, tests in drawn}):
         seconds[tests] = unmutated(work, tests)
         print(f'{words(tests)} without a mutant: {seconds[tests]:.0f} s', flush=True)
-    tried, killed = Counter(), Counter()
+    tried: Counter[tuple[Path, ...]] = Counter()
+    killed: Counter[tuple[Path, ...]] = Counter()
     # An interrupt ends it with what is known by then.
     with suppress(KeyboardInterrupt):
         for number, (mutant, tests) in enumerate(drawn, 1):
@@ -188,8 +189,8 @@ def changed_value(node):
                 yield node, f'({text_of(node, ops=ops)})'
         case ast.Constant(value=bool()):
             yield node, str(not node.value)
-        case ast.Constant(value=int() | float()):
-            yield node, str(node.value + 1)
+        case ast.Constant(value=int() | float() as value):
+            yield node, str(value + 1)
         case ast.Name(ctx=ast.Load()) if node.id in FUNCTIONS:
             yield node, FUNCTIONS[node.id]
 

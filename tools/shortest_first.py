@@ -29,7 +29,7 @@ import pytest
 MEASURED = Path('durations.json')
 # Seconds, and how many times as long as before: more than other programs make of it.
 GRACE, FACTOR = 20.0, 10.0
-_seconds = Counter()
+_seconds: Counter[str] = Counter()
 
 
 def known():
@@ -51,7 +51,7 @@ def pytest_sessionfinish(exitstatus):
 def pytest_collection_modifyitems(items):
     """Sort the tests, and limit each that is known."""
     seconds = known()
-    of_files = Counter()
+    of_files: Counter[str] = Counter()
     for name, taken in seconds.items():
         of_files[name.partition('::')[0]] += taken
     items.sort(key=lambda item: of_files[item.nodeid.partition('::')[0]])
