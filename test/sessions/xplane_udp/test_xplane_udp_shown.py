@@ -249,6 +249,21 @@ def test_neutral_is_off_once_controls_are_commanded_again():
     assert run.peer.written[YOKE] == 0.25
 
 
+def test_neutral_of_a_silence_is_off_once_controls_are_commanded_again():
+    run = flown()
+    run.peer.on = False
+    run.run(2.0)
+    run.session.centre(run.now)
+    # It answers, and does not say yet which run it is.
+    run.peer.on, run.lose_reply = True, lambda channel, data: data[:4] == b'RREF'
+    run.run(0.1)
+    run.session.set_controls({'elevator': 0.25}, run.now)
+    run.run(0.1)
+    run.lose_reply = lambda channel, data: False
+    run.run(2.0)
+    assert run.peer.written[YOKE] == 0.25
+
+
 def test_neutral_leaves_an_axis_to_another_hand():
     run = Run(version=12, override_joystick=False).up()
     steer(run, 1.0, elevator=0.5)
