@@ -29,6 +29,7 @@ from xplane_bridge.campaigns.table import columns, look, rows, table
 from xplane_bridge.campaigns.table.columns import Columns
 from xplane_bridge.campaigns.table.criteria import criterion_unit, Limits
 from xplane_bridge.campaigns.table.look import Look
+from xplane_bridge.common.drawing import WIDTHS
 
 RMS, LEAST = 'rms of altitude_error from 20 s at most 8', 'min of airspeed at least 40'
 PATHS = ('/a/pid.onnx', '/b/pid.onnx', 'autopilot')
@@ -156,7 +157,7 @@ def test_a_look_is_kept_and_a_bad_one_is_refused(tmp_path):
     assert look.kept(tmp_path) == Look({})
     look.keep(tmp_path, Look({}))
     assert not (tmp_path / look.FILE).exists()
-    for kept in (Look({'a': 'Ä'}), Look({}, 5.0)):
+    for kept in (Look({'a': 'Ä'}), *(Look({}, width) for width in WIDTHS)):
         look.keep(tmp_path, kept)
         assert look.kept(tmp_path) == kept
     for text, sentence in (

@@ -108,6 +108,12 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, data, fault):
     assert refused(tmp_path / 'a.mcap', data) == fault
 
 
+def test_a_compressed_file_that_is_damaged_is_said(tmp_path):
+    packed = bytearray(zstandard.compress(mcap(good())))
+    packed[-3:] = b'xyz'
+    assert refused(tmp_path / 'a.mcap.zstd', bytes(packed)).startswith('zstd: ')
+
+
 def test_what_the_times_are_is_in_the_metadata_of_a_file(tmp_path):
     path = tmp_path / 'a.mcap'
     for before in (b'', record(12, text('other') + bytes(4)), record(12, text('rosbag2')[:-1])):
