@@ -224,6 +224,19 @@ def test_a_database_has_the_definitions_of_its_types(tmp_path):
         Topic('/good', GOOD[0], 'ros2msg', 'float64 data'), Topic('/other', 'a/msg/B', 'json', '')]
 
 
+def test_a_database_that_gives_no_rows_for_long_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite_file, '_MOST_STEPS', 200)
+    path = database(tmp_path / 'a.db3')
+    with sqlite3.connect(path) as file:
+        file.executemany('INSERT INTO messages VALUES (?, 1, 1, ?)',
+                         ((number, GOOD[2]) for number in range(2, 202)))
+    assert len(read(path)) == 201
+    views = ''.join(f'CREATE VIEW view{number} AS SELECT 1;' for number in range(300))
+    file.executescript(f'BEGIN; {views} COMMIT;')
+    file.close()
+    assert refused(path) == 'SQLite: interrupted'
+
+
 def test_what_a_recording_unpacks_to_is_bounded_by_its_size(monkeypatch):
     monkeypatch.setattr(bounds, '_UNPACKED_AT_LEAST', 10)
     monkeypatch.setattr(bounds, '_RECORDS_AT_LEAST', 2)
