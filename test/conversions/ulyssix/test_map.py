@@ -27,7 +27,7 @@ pytest.importorskip('pint', reason='units are converted by pint')
 from xplane_bridge.conversions.expressions import dimensions, units
 from xplane_bridge.conversions.expressions.expression import Expression, FUNCTIONS
 from xplane_bridge.conversions.geoid import undulation_source
-from xplane_bridge.conversions.ulyssix import AppliedMap, load, MapError, Packet
+from xplane_bridge.conversions.ulyssix import alignment, AppliedMap, load, MapError, Packet
 from xplane_bridge.conversions.ulyssix.alarms import ERROR, STALE, WARN
 from xplane_bridge.conversions.ulyssix.alignment import Aligner, Series
 from xplane_bridge.conversions.ulyssix.vehicle import states
@@ -343,6 +343,15 @@ def test_samples_meet_at_the_times_of_the_slowest_and_angles_turn_the_short_way(
     assert (times / 1e9).tolist() == [0.3]
     times, _ = aligner.add([series([], []), series([0.45], [350])])
     assert (times / 1e9).tolist() == [0.4]
+
+
+def test_samples_before_those_that_are_interpolated_are_let_go():
+    buffer = alignment._Buffer(0.0)
+    buffer.kept = Series(np.arange(10) * 100, np.arange(10.0))
+    for before, begin in ((-1, 0), (0, 0), (499, 400), (500, 500), (5000, 900)):
+        buffer.forget(before)
+        assert buffer.kept.times.tolist() == [*range(begin, 1000, 100)]
+        assert len(buffer.kept.values) == len(buffer.kept.times)
 
 
 def test_samples_meet_at_a_given_rate_and_a_silent_parameter_is_not_waited_for():
