@@ -99,7 +99,7 @@ def test_a_node_with_bad_ros_arguments_ends_with_a_sentence(arguments, sentence)
 
 
 def test_a_node_starts_without_the_protocols_of_others():
-    """All of them are a sixth of its start; the help has an example of each."""
+    """The help alone has an example of each."""
     said = subprocess.run([sys.executable, '-c', """
 import sys
 from xplane_bridge.nodes.autopilot import AutopilotParameters
