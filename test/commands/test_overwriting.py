@@ -35,7 +35,7 @@ WRITERS = {
     'commands/demo.py': {'nodes/flight/processes.py'},
     'commands/check_controller.py': set(),
     'commands/picture.py': {'common/drawing.py'},
-    'nodes/record/node.py': {'nodes/record/node.py'},
+    'nodes/record/node.py': {'nodes/record/recorder.py'},
     'commands/export.py': {'export/writers.py', 'export/ulyssix/quality_report.py'},
     'export/ulyssix/map.py': {'export/ulyssix/map.py'},
     # A capture is never written over.

@@ -49,9 +49,9 @@ from xplane_bridge.flights.recordings import rosbag2  # noqa: E402
 from xplane_bridge.msg import Datarefs, FlightControls  # noqa: E402
 from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode  # noqa: E402
 from xplane_bridge.nodes.record import draining  # noqa: E402
-from xplane_bridge.nodes.record import node as record  # noqa: E402
+from xplane_bridge.nodes.record import recorder as record  # noqa: E402
 from xplane_bridge.nodes.record.definitions import definition  # noqa: E402
-from xplane_bridge.nodes.record.node import Recorder  # noqa: E402
+from xplane_bridge.nodes.record.recorder import Recorder  # noqa: E402
 from xplane_bridge.nodes.record.topic import summary, Topic  # noqa: E402
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -55,7 +55,6 @@ from xplane_bridge.srv import StartFlight, Trim
 LONGEST_SILENCE = 5.0
 """An unexpected gap in the telemetry longer than this (s) ends an experiment."""
 _START_TIMEOUT = 30.0
-"""The name of an experiment's own node."""
 RECORDERS = ('record', 'rosbag2_recorder')
 _NEEDED = ('fix', 'imu/data', 'air_data')
 _SHOWN = (*_NEEDED, 'odom', 'controls')
@@ -214,11 +213,10 @@ class Vehicle:
 
     def why(self) -> str:
         """Return what is known about why nothing arrives."""
-        failed = self._processes.failed()
         with self.monitor.arrived:
             peers = [f'{name}: {text}' for name, text in self.monitor.diagnostics.items()
                      if name.startswith(f'{self._namespace}/') and name.endswith(': peer')]
-        return failed or '; '.join(peers) or 'see the log'
+        return self._processes.failed() or '; '.join(peers) or 'see the log'
 
     def lost(self, why: str) -> OSError | ExperimentError:
         """Return the error of what does not come: of this machine, unless a process gave up."""
@@ -240,8 +238,7 @@ class Vehicle:
         _CONTROLS_MASK.fill(command, values)
         # In lockstep it responds to a state, as the autopilot's do, and has its stamp.
         command.header.stamp = (
-            self._stamp_of_state() if self.lockstep
-            else Time(nanoseconds=round(self.now() * 1e9)).to_msg())
+            self._stamp_of_state() if self.lockstep else self._node.get_clock().now().to_msg())
         return command
 
     def _stamp_of_state(self) -> Any:
