@@ -82,7 +82,6 @@ class Topic:
         return max(0, told - (
             self.numbers.last(self.latest[0]) if self.is_numbered else self.messages))
 
-
     def is_strange(self, accounts: Accounts) -> bool:
         """Return whether not all of its publishers say how many messages they have published."""
         return any(accounts.said(node) is None for node in self.nodes())
