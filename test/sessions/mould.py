@@ -64,7 +64,6 @@ class Cells:
         self.values[name] = value
         self.writer[name] = writer
 
-
     def let_go(self, name, value):
         """Write a cell by a command that takes nothing: resuming after a pause."""
         self.values[name] = value

@@ -459,7 +459,6 @@ class Desk:
         data = b''.join(simpit.encode(each, 'bridge', profile) for each in messages)
         self._settle(number, self.cockpits[number].receive('serial', data, None, self.now))
 
-
     def plug_again(self, number):
         """Unplug a cockpit, and plug it in again."""
         self.cockpits[number].lost(self.now)

@@ -118,7 +118,6 @@ class Recording:
         yield from found.messages()
         self.log_time = rosbag2.RECEIVED if self._is_bag else _log_time(found.metadata)
 
-
     def _of_packed_sqlite(self, unpacked: _Unpacked, budget: Budget) -> Iterator[Recorded]:
         # SQLite reads from files only.
         with TemporaryDirectory() as folder:
