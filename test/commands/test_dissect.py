@@ -278,7 +278,6 @@ def test_program_answers_each_line_at_once():
         assert process.wait(timeout=60) == 0
 
 
-
 def test_unknown_protocol_is_refused_with_a_usage_message(capsys):
     with pytest.raises(SystemExit) as caught:
         dissect.main(['morse'])

@@ -76,6 +76,7 @@ _BY_VALUE = {state.value: state for state in PeerState}
 
 # Events common to all sessions; each has its own in addition.
 
+
 @dataclass(frozen=True, slots=True)
 class PeerChanged:
     """The peer's state has changed."""

@@ -54,6 +54,8 @@ POINTS = [
     for number in range(18)]
 ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join(
     (str(ROOT), str(Path(__file__).parent), os.environ.get('PYTHONPATH', '')))}
+
+
 @contextmanager
 def dask(what, *arguments, prefix=(), environment=None):
     """Run a scheduler or a worker in a process of its own."""

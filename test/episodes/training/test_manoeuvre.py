@@ -13,7 +13,6 @@
 # limitations under the License.
 
 
-
 """Flights of manoeuvres: what is drawn, and how far from its corridors a flight is."""
 
 import numpy as np

@@ -13,7 +13,6 @@
 # limitations under the License.
 
 
-
 """``ulyssix record``: what a publisher sent, read back by each format's own library."""
 
 from contextlib import contextmanager

@@ -188,7 +188,6 @@ def test_two_nodes_that_command_at_once_are_named(ros):
     ros.diagnosed('commands', lambda level, message, _: message == 'watched', node)
 
 
-
 @pytest.mark.parametrize(('parameters', 'sentence'), [
     ({'loss': 0.1}, 'no link that could fail'),
     ({'lockstep': True, 'telemetry_every': 2}, 'telemetry_every'),

@@ -13,7 +13,6 @@
 # limitations under the License.
 
 
-
 """Data quality of Ulyssix parameters: flights with one fault each, told from the good ones."""
 
 import numpy as np

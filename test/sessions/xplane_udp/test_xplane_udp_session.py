@@ -64,6 +64,7 @@ from xplane_bridge.sessions.xplane_udp import (
 
 # Telemetry by datarefs
 
+
 @pytest.mark.parametrize('version', [10, 11, 12])
 def test_pose_and_datarefs_of_one_frame_become_telemetry(version):
     run = Run(version=version).start().run(2.0)

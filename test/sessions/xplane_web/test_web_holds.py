@@ -13,8 +13,6 @@
 # limitations under the License.
 
 
-
-
 """Commands that are held over X-Plane's WebSocket, on lines that lose, delay and close."""
 
 import math

@@ -13,8 +13,6 @@
 # limitations under the License.
 
 
-
-
 """
 Commands held over X-Plane's WebSocket, with the simulated X-Plane behind a bad line, in memory.
 

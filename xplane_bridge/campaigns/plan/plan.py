@@ -71,6 +71,7 @@ _SECTIONS = (
     'description', 'simulators', 'controllers', 'aircraft', 'parameters', 'sampling', 'seeds',
     'time_limit', 'require', 'record', 'physics_rate')
 
+
 class PlanError(ValueError):
     """A plan cannot be used; the text says why."""
 

@@ -13,7 +13,6 @@
 # limitations under the License.
 
 
-
 """
 One flight of training in calm air: steps of altitude, heading and airspeed, in any order.
 

@@ -36,7 +36,6 @@ NO_SENSORS = 'none'
 """Flown by the truth, whatever the scenario says."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Start:
     """

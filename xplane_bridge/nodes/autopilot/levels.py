@@ -35,6 +35,7 @@ from xplane_bridge.nodes.vehicle.targets import changes_of
 _ATTITUDE_MASK = Mask(AttitudeTarget)
 _RATES_MASK = Mask(RateTarget)
 
+
 class Levels:
     """
     Subscribes to ``path``, ``route``, ``target``, ``attitude`` and ``rates``.

@@ -13,7 +13,6 @@
 # limitations under the License.
 
 
-
 """simpit_node: Kerbal Space Program with Kerbal Simpit, over serial ports, one game or several."""
 
 from __future__ import annotations

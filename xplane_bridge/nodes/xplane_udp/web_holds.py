@@ -13,7 +13,6 @@
 # limitations under the License.
 
 
-
 """Commands that xplane_udp_node holds by X-Plane's Web API: run_command and command/hold."""
 
 from __future__ import annotations

@@ -103,6 +103,7 @@ class SkippedPacket(Message):
     payload: bytes
     flags: tuple[PacketFlag, ...] = ()
 
+
 Packet = DataPacket | SkippedPacket
 
 MESSAGES = messages(bridge=(), peer=(DataPacket, SkippedPacket))

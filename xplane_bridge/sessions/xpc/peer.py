@@ -62,6 +62,7 @@ _LEAVING_SILENT = State.LEAVING_LOADING, State.LEAVING_AWAY
 _LEAVING = State.LEAVING, State.LEAVING_UNHEARD, *_LEAVING_SILENT
 _STARTED = *_PRESENT, *_WAITING, *_SILENT
 
+
 class Peer(machine.Peer):
     """
     What is known about the plugin at ``address``: states.py has the states and what follows.

@@ -21,6 +21,7 @@ from xplane_bridge.sessions.ledger import Entry, Held, Ledger
 OWN = 0
 """The user's aircraft: X-Plane's native UDP commands no others."""
 
+
 class Items:
     """
     The ledger of one conversation, by value: 'elevator', 'joystick', 'pause' ...

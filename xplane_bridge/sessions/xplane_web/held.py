@@ -13,7 +13,6 @@
 # limitations under the License.
 
 
-
 """Commands that are held over the WebSocket, each until X-Plane shows that it is released."""
 
 from __future__ import annotations

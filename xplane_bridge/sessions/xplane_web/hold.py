@@ -13,8 +13,6 @@
 # limitations under the License.
 
 
-
-
 """One command that is held over the WebSocket: what is wanted, asked, and known of it."""
 
 from __future__ import annotations
