@@ -90,8 +90,12 @@ class Condition(NamedTuple):
 
 
 def check_sizes(frame: Airframe) -> None:
-    """Raise IdentificationError for moments of inertia, or a wing, that no aircraft has."""
+    """Raise IdentificationError for a wing, or moments of inertia, that no aircraft has."""
+    _check_wing(frame)
     _check_inertia(frame)
+
+
+def _check_wing(frame: Airframe) -> None:
     ratio = frame.wing_area / (frame.wing_span * frame.chord)
     if _LEAST_AREA <= ratio <= _MOST_AREA:
         return
