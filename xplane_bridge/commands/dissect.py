@@ -19,8 +19,8 @@ Reads hexadecimal lines or a capture (pcap or pcapng, also gzipped) on standard 
 one JSON object per line:
 ``{"message": "GETC", "aircraft": 0}``, or ``{"error": "..."}`` for data that cannot be decoded.
 What a capture holds besides UDP is counted on standard error; the exit code is 1 if nothing of a
-capture, or of the lines, was decoded. With ``--expect`` it compares two captures, and says which
-datagram is the first that differs, and in what: it then ends with status 1.
+capture, or of lines that were given, was decoded. With ``--expect`` it compares two captures, and
+says which datagram is the first that differs, and in what: it then ends with status 1.
 With ``--encode`` it reads such objects and writes hexadecimal lines. Empty lines and text after
 a ``#`` are skipped. JSON has no infinities, NaN or bytes: they are written as the strings
 ``"inf"``, ``"-inf"``, ``"nan"``, and hexadecimal strings. ``null`` leaves a value unchanged.

@@ -14,16 +14,14 @@
 
 """ArduPilot's JSON interface: frames made by hand and by an encoder of this file's own."""
 
-import io
 import json
-import sys
 
+from dissected import dissected
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 from vector_files import vectors
 
-from xplane_bridge.commands import dissect
 from xplane_bridge.protocols.ardupilot_json import decode, decode_servos, encode, Report, Servos
 from xplane_bridge.protocols.errors import ProtocolError
 
@@ -62,19 +60,14 @@ def test_frames_made_by_hand_are_read_or_refused_with_a_sentence(vector):
             } == vector['fields']
 
 
-def dissected(monkeypatch, capsys, lines, *arguments):
-    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO('\n'.join(lines).encode())))
-    monkeypatch.setattr(sys, 'stdin', stdin)
-    assert dissect.main(['ardupilot_json', *arguments]) == 0
-    return capsys.readouterr().out.splitlines()
-
-
 def test_dissect_shows_both_sides_and_encodes_them_again(monkeypatch, capsys):
-    shown = dissected(monkeypatch, capsys, [vector['hex'] for vector in VALID])
+    shown = dissected(
+        monkeypatch, capsys, '\n'.join([vector['hex'] for vector in VALID]), 'ardupilot_json')
     tags = {'bridge': 'servos', 'peer': 'report'}
     assert [json.loads(line) for line in shown] == [
         {'message': tags[side(vector)], **vector['fields']} for vector in VALID]
-    again = dissected(monkeypatch, capsys, shown, '--encode')
+    again = dissected(
+        monkeypatch, capsys, '\n'.join(shown), 'ardupilot_json', '--encode')
     assert [decode(bytes.fromhex(line), side(vector))
             for line, vector in zip(again, VALID, strict=True)] == [
         decode(bytes.fromhex(vector['hex']), side(vector)) for vector in VALID]

@@ -14,13 +14,11 @@
 
 """``dissect fdmdata``: the recorded datagrams to JSON and back, with their senders."""
 
-import io
 import json
 
+from dissected import dissected
 import pytest
 from vector_files import vectors
-
-from xplane_bridge.commands import dissect
 
 VECTORS = vectors('fdmdata')
 TAGS = ('gps', 'accelerometer', 'gyroscope', 'magnetometer', 'thermometer', 'pitot_tube',
@@ -30,10 +28,7 @@ TAGS = ('gps', 'accelerometer', 'gyroscope', 'magnetometer', 'thermometer', 'pit
 @pytest.fixture
 def run(monkeypatch, capsys):
     def run(text, *arguments):
-        monkeypatch.setattr('sys.stdin', io.TextIOWrapper(
-            io.BufferedReader(io.BytesIO(text.encode()))))
-        assert dissect.main(['fdmdata', *arguments]) == 0
-        return capsys.readouterr().out.splitlines()
+        return dissected(monkeypatch, capsys, text, 'fdmdata', *arguments)
     return run
 
 

@@ -14,10 +14,9 @@
 
 """The dissector on Kerbal Simpit bytes, including some from genuine plugins."""
 
-import io
 import json
-import sys
 
+from dissected import dissected
 import pytest
 from vector_files import vectors
 
@@ -34,10 +33,8 @@ TELEMETRY = [
 def run(monkeypatch, capsys):
     """Return a function that runs the tool in this process and returns its output lines."""
     def run(profile, lines, *arguments):
-        stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(lines.encode())))
-        monkeypatch.setattr(sys, 'stdin', stdin)
-        assert dissect.main(['simpit', '--profile', profile, *arguments]) == 0
-        return capsys.readouterr().out.splitlines()
+        return dissected(
+            monkeypatch, capsys, lines, 'simpit', '--profile', profile, *arguments)
     return run
 
 

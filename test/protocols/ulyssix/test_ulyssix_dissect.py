@@ -14,14 +14,11 @@
 
 """Ulyssix packets as JSON, and back."""
 
-import io
 import json
-import sys
 
+from dissected import dissected
 import pytest
 from vector_files import vectors
-
-from xplane_bridge.commands import dissect
 
 VECTORS = vectors('ulyssix')
 VALID = [vector for vector in VECTORS if vector['valid']]
@@ -31,10 +28,7 @@ VALID = [vector for vector in VECTORS if vector['valid']]
 def run(monkeypatch, capsys):
     """Return a function that runs the tool in this process and returns its output lines."""
     def run(arguments, text):
-        stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode())))
-        monkeypatch.setattr(sys, 'stdin', stdin)
-        assert dissect.main(['ulyssix', *arguments]) == 0
-        return capsys.readouterr().out.splitlines()
+        return dissected(monkeypatch, capsys, text, 'ulyssix', *arguments)
     return run
 
 

@@ -14,14 +14,11 @@
 
 """The dissector for X-Plane's native UDP."""
 
-import io
 import json
-import sys
 
+from dissected import dissected
 import pytest
 from vector_files import vectors
-
-from xplane_bridge.commands import dissect
 
 VECTORS = {
     vector['name']: vector
@@ -32,11 +29,8 @@ VECTORS = {
 @pytest.fixture
 def run(monkeypatch, capsys):
     def run(text, *options):
-        monkeypatch.setattr(
-            sys, 'stdin', io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode()))))
-        assert dissect.main(['xplane_udp', *options]) == 0
         return [json.loads(line) if line.startswith('{') else line
-                for line in capsys.readouterr().out.splitlines()]
+                for line in dissected(monkeypatch, capsys, text, 'xplane_udp', *options)]
 
     return run
 
