@@ -311,7 +311,7 @@ def test_a_killed_experiment_leaves_no_process_and_the_next_one_flies(tmp_path):
 
 
 def test_faster_than_real_time(tmp_path):
-    code, output = fly(tmp_path, '--speed', '3', '--sim', 'xplane12')
+    code, output = fly(tmp_path, '--speed', '3', '--sim', 'xplane12', duration=2.0)
     # How well it flies, and whether all is recorded, depends on how loaded the machine is.
     assert code in (0, 1) or 'the recording lacks the end of' in output, output
     flight = analysis.load(tmp_path / 'flight.mcap')
