@@ -117,11 +117,15 @@ OPENERS = {
     'genfromtxt', 'loadmat', 'read_feather'}
 OF = {
     'parquet', 'pq', 'pyarrow', 'arrow', 'feather', 'pandas', 'csv', 'numpy', 'np', 'scipy', 'io'}
+NAMED = re.compile(rf'\b(?:{"|".join(OPENERS)})\b')
 
 
 def opened(path):
     """Yield each call that opens a table, and each import of such a function."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    text = path.read_text()
+    if not NAMED.search(text):
+        return
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and node.attr in OPENERS and (
                 isinstance(node.value, ast.Name) and node.value.id in OF):
             yield f'{node.value.id}.{node.attr}'
