@@ -75,9 +75,9 @@ _FORMS: Mapping[str, str] = {
     SHORT_PERIOD: LONGITUDINAL.name, PHUGOID: SPEED.name, DUTCH_ROLL: LATERAL.name,
     ROLL_SPIRAL: LATERAL.name, ROLL: LATERAL.name, SPIRAL: LATERAL.name}
 _OSCILLATIONS = (SHORT_PERIOD, PHUGOID, DUTCH_ROLL, ROLL_SPIRAL)
-# What the modes of constant derivatives are off by, as a part: the rates of the flow angles and
-# coupled axes are not in them, which damping feels most.
-_SIMPLE, _SIMPLE_DAMPING = 0.01, 0.02
+# What the modes are off by, as a part, beside their derivatives: the mean of the manoeuvres is not
+# quite where the aircraft flies level, and derivatives vary, which damping feels most.
+_SIMPLE, _SIMPLE_DAMPING = 0.005, 0.02
 # A step of a derivative for the slopes of the modes' figures, as a part of its deviation.
 _STEP = 0.01
 
