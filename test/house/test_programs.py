@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 
 from xplane_bridge.conversions import geoid
+from xplane_bridge.identification.motion.signals import IdentificationError
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ('benchmarks', 'tools', 'examples')
@@ -101,6 +102,21 @@ def test_identification_coverage_runs():
     said = run('benchmarks/identification_coverage.py', '--shortest', 'c172p', '1', codes=(0, 1))
     assert 'C_m_q                        1 of 1 printed' in said
     assert 'short_period frequency       1 of 1 printed' in said
+    assert 'behind tactical: ' in said
+
+
+def test_identification_coverage_counts_a_flight_that_crashed(monkeypatch):
+    pytest.importorskip('jsbsim')
+    pytest.importorskip('scipy')
+    monkeypatch.syspath_prepend(ROOT / 'benchmarks')
+    coverage = import_module('identification_coverage')
+
+    def crash(flight):
+        raise IdentificationError('it crashed at 1.0 s')
+
+    monkeypatch.setattr(coverage, 'of_core', crash)
+    job = coverage.Job('c172p', 1, 'tactical', 0, 1.0)
+    assert coverage.identified(job) == ('it crashed at 1.0 s', [])
 
 
 def test_aircraft_table_flies_an_aircraft():
