@@ -71,6 +71,11 @@ class Recorder:
                 f'waited {timeout} s for {what}; got {self.events[-5:]} {self.failures}'
             return predicate()
 
+    def look(self):
+        """Look again at what is waited for."""
+        with self.changed:
+            self.changed.notify_all()
+
     def of_kind(self, kind):
         return [event for event, _ in self.events if isinstance(event, kind)]
 
@@ -96,6 +101,7 @@ class PlainSession:
         self.calls = []
         self.deadline = None
         self.owed = b''
+        self.told = lambda: None
 
     def say(self, data, now):
         self.outgoing.append(data)
@@ -105,6 +111,7 @@ class PlainSession:
 
     def opened(self, now):
         self.calls.append('opened')
+        self.told()
 
     def lost(self, now):
         self.calls.append('lost')
@@ -698,6 +705,7 @@ def test_pty_tells_that_who_had_written_is_gone_and_serves_the_next(tmp_path, ru
     path = tmp_path / 'panel'
     talk = PlainSession()
     loop, recorder = run(talk, f'pty:{path}', tells_closed=True)
+    talk.told = recorder.look
     recorder.wait_for_port(True)
     for turn in range(2):
         with serial.Serial(str(path), timeout=DEADLINE, exclusive=True) as device:
