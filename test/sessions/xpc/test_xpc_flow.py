@@ -52,6 +52,23 @@ def test_urgent_datagrams_use_up_the_budget():
     assert flow.take_command(at)
 
 
+def test_a_frame_that_lasts_ends_although_copies_of_replies_come_without_end():
+    flow, now, sent = Flow(1e5), 0.0, 0
+    while flow.take_poll(1, now):
+        flow.ask('position')
+        flow.answer('position', now)
+        flow.show_frame(7.0)
+        now, sent = now + 2.0 * FRAME_GAP, sent + 1
+    assert sent == 16
+    end = now + 0.25
+    while not flow.take_poll(1, now):
+        assert now < end
+        flow.answer('position', now)
+        flow.show_frame(7.0)
+        now += 0.01
+    assert now > end - 0.1
+
+
 def test_urgent_datagrams_are_among_those_that_the_plugin_has_not_read():
     flow = Flow(240.0)
     flow.charge(3, 0.0)

@@ -43,8 +43,8 @@ _WAITING_COMMANDS = 4
 WAITING_IN_LOCKSTEP = 12
 _REPEATED_POLLS = 4
 # A plugin that is slow, as its computer has little time, may go on reading in the same frame
-# while requests come. Of one frame that was seen to last, no more than this is sent, until nothing
-# has come for so long, in seconds.
+# while requests come. Of one frame that was seen to last, no more than this is sent, until no
+# request has been answered for so long, in seconds: copies of replies may come without end.
 _MOST_IN_FRAME = 16
 _LONG_FRAME = 0.2
 # X-Plane's running time is a float32: after three days frames have the same one.
@@ -86,6 +86,8 @@ class Flow:
         # How many of them were read in earlier frames, and when the last reply came.
         self._past_polls = self._past_commands = 0
         self._answered_at = -frame_gap
+        # When a request was last answered, and not only a reply came.
+        self._shown_at = -_LONG_FRAME
         self._asked = 0
         self._requests: dict[str, tuple[int, int]] = {}
         # How many datagrams were sent until the last answered request; of the frame that was last
@@ -201,6 +203,8 @@ class Flow:
         """Record a reply on ``channel``; return how many commands were sent before its request."""
         self._settle(now)
         self._answered_at = now
+        if channel in self._requests:
+            self._shown_at = now
         polls, commands = self._requests.pop(channel, (0, 0))
         if polls > self._read_polls:
             self._read_polls = polls
@@ -251,7 +255,7 @@ class Flow:
     def _next_frame(self, now: float) -> float | None:
         """Return when what was answered no longer counts, None if it does not any more."""
         if self._is_long:
-            return self._answered_at + _LONG_FRAME
+            return self._shown_at + _LONG_FRAME
         self._settle(now)
         if (self._past_polls, self._past_commands) == (self._read_polls, self._read_commands):
             return None
@@ -274,7 +278,7 @@ class Flow:
         """Return whether the frame that lasts would read too much with so many more."""
         if self._polls + self._commands + count - self._frame_from <= _MOST_IN_FRAME:
             return False
-        if now < self._answered_at + _LONG_FRAME:
+        if now < self._shown_at + _LONG_FRAME:
             return True
         self._frame, self._is_long = None, False
         return False
