@@ -39,9 +39,12 @@ class Accounts:
             if name != f'{node}: {PUBLISHED}':
                 continue
             for item in status.values:
-                if len(self._counts) < _MOST_TOPICS and len(item.value) <= _MOST_DIGITS and (
-                        item.value.isascii() and item.value.isdecimal()):
-                    self._counts[node, item.key] = int(item.value)
+                key = node, item.key
+                # Who is known goes on to be heard, whatever strangers say.
+                if (key in self._counts or len(self._counts) < _MOST_TOPICS) and (
+                        len(item.value) <= _MOST_DIGITS and item.value.isascii()
+                        and item.value.isdecimal()):
+                    self._counts[key] = int(item.value)
                     self._said[node] = published
 
     def said(self, node: str) -> int | None:
