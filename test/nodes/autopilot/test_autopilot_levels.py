@@ -31,9 +31,9 @@ from sensor_msgs.msg import Joy
 
 from xplane_bridge.action import FlyRoute
 from xplane_bridge.msg import (
-    AttitudeTarget,
+    AttitudeCommand,
     AutopilotTarget,
-    RateTarget,
+    RateCommand,
     Route,
 )
 
@@ -48,12 +48,12 @@ def test_each_level_flies_what_it_is_told_and_the_last_one_wins(ros):
     flown.fly(6.0)
     assert flown.level() == 'target'
     assert flown.altitude > altitude + 5.0
-    flown.publish('/attitude', masked(AttitudeTarget, roll=0.3, pitch=0.06))
+    flown.publish('/attitude', masked(AttitudeCommand, roll=0.3, pitch=0.06))
     flown.fly(4.0)
     assert flown.level() == 'attitude'
     assert flown.state.phi == pytest.approx(0.3, abs=0.03)
     assert flown.state.theta == pytest.approx(0.06, abs=0.02)
-    flown.publish('/rates', masked(RateTarget, roll_rate=-0.1, throttle=0.5))
+    flown.publish('/rates', masked(RateCommand, roll_rate=-0.1, throttle=0.5))
     flown.fly(3.0)
     assert flown.level() == 'rates'
     assert flown.state.p == pytest.approx(-0.1, abs=0.04)
@@ -215,7 +215,7 @@ def test_scheduled_gains_are_flown_and_what_is_no_schedule_is_refused(ros):
         'schedule.airspeed': [30.0, 70.0], 'schedule.altitude': [0.0, 3000.0],
         'schedule.roll_to_roll_rate': [1.0, 2.0, 3.0, 4.0]}
     flown = Flown(ros, **{name.replace('.', '__'): value for name, value in schedule.items()})
-    flown.publish('/attitude', masked(AttitudeTarget, roll=0.3, pitch=0.06))
+    flown.publish('/attitude', masked(AttitudeCommand, roll=0.3, pitch=0.06))
     flown.fly(1.0)
     cascade = flown.node._cascade
     now, gain = cascade._now, cascade.gains.roll_to_roll_rate
@@ -241,7 +241,7 @@ def test_the_envelope_limits_what_is_commanded_and_says_so(ros):
     assert 'at least 3 corners' in refused.reason
     refused = ros.change(flown.node, **{'envelope.airspeed_low': 90.0})
     assert 'airspeed_low' in refused.reason
-    flown.publish('/attitude', masked(AttitudeTarget, roll=1.0, pitch=0.05))
+    flown.publish('/attitude', masked(AttitudeCommand, roll=1.0, pitch=0.05))
     assert flown.said[-1] == 'attitude: roll 1 rad is limited to 0.35 rad'
     assert flown.values('envelope') == {'commands limited': '1'}
     flown.fly(3.0)

@@ -24,7 +24,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, NavSatFix
 
-from xplane_bridge.msg import AirData, AttitudeTarget, AutopilotTarget, FlightControls
+from xplane_bridge.msg import AirData, AttitudeCommand, AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.diagnostics import OK, STALE, WARN
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.policy import PolicyNode
@@ -179,7 +179,7 @@ def test_an_action_that_is_none_is_counted_and_not_commanded(
 
 
 def test_above_the_controls_it_commands_the_autopilot(ros, tmp_path):
-    vehicle = Vehicle(ros, tmp_path, 'banked', 'attitude', AttitudeTarget)
+    vehicle = Vehicle(ros, tmp_path, 'banked', 'attitude', AttitudeCommand)
     ros.subscribe(AutopilotTarget, '/policy/target')
     ros.wait_for(lambda: vehicle.node.count_subscribers('/policy/target'), 'the topic')
     vehicle.target(altitude=1000.0)
@@ -187,7 +187,7 @@ def test_above_the_controls_it_commands_the_autopilot(ros, tmp_path):
     assert vehicle.answered(1) == [1]
     command = vehicle.commands[0][1]
     assert command.fields == (
-        AttitudeTarget.ROLL | AttitudeTarget.PITCH | AttitudeTarget.THROTTLE)
+        AttitudeCommand.ROLL | AttitudeCommand.PITCH | AttitudeCommand.THROTTLE)
     assert (command.roll, command.pitch, command.throttle) == pytest.approx((0.1, 0.2, 0.5))
     vehicle.target(fields=AutopilotTarget.RELEASE)
     vehicle.state()

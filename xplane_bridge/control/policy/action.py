@@ -17,7 +17,7 @@
 What a policy may command: the controls, or a higher level of the cascade.
 
 The names are the fields of the message: ``command/controls`` FlightControls, ``attitude``
-AttitudeTarget, ``target`` AutopilotTarget; signs and units too.
+AttitudeCommand, ``target`` AutopilotTarget; signs and units too.
 """
 
 from __future__ import annotations

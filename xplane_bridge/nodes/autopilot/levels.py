@@ -25,15 +25,15 @@ from nav_msgs.msg import Path
 from xplane_bridge.control.cascade import Cascade
 from xplane_bridge.control.targets import Attitude, check_targets, Rates
 from xplane_bridge.conversions.masks import Mask
-from xplane_bridge.msg import AttitudeTarget, AutopilotTarget, RateTarget, Route
+from xplane_bridge.msg import AttitudeCommand, AutopilotTarget, RateCommand, Route
 from xplane_bridge.nodes.autopilot.goals import Ask
 from xplane_bridge.nodes.autopilot.newest import Newest
 from xplane_bridge.nodes.autopilot.route import Waypoints, waypoints_of_path, waypoints_of_route
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.vehicle.targets import changes_of
 
-_ATTITUDE_MASK = Mask(AttitudeTarget)
-_RATES_MASK = Mask(RateTarget)
+_ATTITUDE_MASK = Mask(AttitudeCommand)
+_RATES_MASK = Mask(RateCommand)
 
 
 class Levels:
@@ -56,8 +56,8 @@ class Levels:
         node.make_command(Route, 'route', self._on_route)
         # More than one may be on the way: some of it in each.
         node.make_command(AutopilotTarget, 'target', self._on_target, 10, latched=True)
-        node.make_command(AttitudeTarget, 'attitude', self._on_attitude, 10)
-        node.make_command(RateTarget, 'rates', self._on_rates, 10)
+        node.make_command(AttitudeCommand, 'attitude', self._on_attitude, 10)
+        node.make_command(RateCommand, 'rates', self._on_rates, 10)
 
     def follow(self, waypoints: Waypoints) -> list[str]:
         """Follow a route from here. Raises ValueError if that is not possible."""
@@ -82,7 +82,7 @@ class Levels:
             return
         self._command('target', message, partial(self._cascade.change_target, given))
 
-    def _on_attitude(self, message: AttitudeTarget) -> None:
+    def _on_attitude(self, message: AttitudeCommand) -> None:
         given = _ATTITUDE_MASK.given(message)
         check_targets({name: value for name, value in given.items() if name != 'yaw_damper'})
         if 'throttle' in given and 'airspeed' in given:
@@ -90,7 +90,7 @@ class Levels:
         self._command('attitude', message, partial(
             self._cascade.hold_attitude, Attitude(**given)))
 
-    def _on_rates(self, message: RateTarget) -> None:
+    def _on_rates(self, message: RateCommand) -> None:
         given = _RATES_MASK.given(message)
         check_targets(given)
         self._command('rates', message, partial(self._cascade.hold_rates, Rates(**{

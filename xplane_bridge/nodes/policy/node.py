@@ -27,7 +27,7 @@ from xplane_bridge.control.policy.observation import SLICES, TOPICS
 from xplane_bridge.control.targets import Target, with_changes
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.message_numbers import NUMBERS
-from xplane_bridge.msg import AttitudeTarget, AutopilotTarget, FlightControls
+from xplane_bridge.msg import AttitudeCommand, AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.nodes.common.running import run
@@ -42,7 +42,7 @@ AUTOPILOT_TARGET = 'policy/target'
 """Where autopilot_node receives what a policy targets and releases: target is what that holds."""
 _COMMANDS = {
     CONTROLS.level: (FlightControls, 'command/controls'),
-    ATTITUDE.level: (AttitudeTarget, 'attitude'),
+    ATTITUDE.level: (AttitudeCommand, 'attitude'),
     TARGET.level: (AutopilotTarget, AUTOPILOT_TARGET),
 }
 
