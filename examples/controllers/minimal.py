@@ -84,7 +84,7 @@ class Controller(Node):
         # them with each message, takes a quarter less time.
         quiet = SubscriptionEventCallbacks(use_default_callbacks=False)
         # The first subscription: what was heard together is handled in this order.
-        self.create_subscription(AutopilotTarget, 'target', self.on_target, QoSProfile(
+        self.create_subscription(AutopilotTarget, 'command/target', self.on_target, QoSProfile(
             depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL), event_callbacks=quiet)
         for topic, kind in (('imu/data', Imu), ('fix', NavSatFix), ('air_data', AirData),
                             ('odom', Odometry), ('controls', FlightControls)):

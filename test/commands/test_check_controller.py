@@ -56,11 +56,11 @@ def test_one_that_does_not_is_told_line_by_line(tmp_path):
 def test_one_without_target_learns_that_from_its_list(tmp_path):
     code, output = check(tmp_path, f'{sys.executable} -P {FAULTY} own')
     assert code == 1, output
-    assert ('check_controller: the controller does not subscribe to /experiment/target; it '
-            'subscribes to /experiment/controls, /experiment/imu/data, and publishes '
+    assert ('check_controller: the controller does not subscribe to /experiment/command/target; '
+            'it subscribes to /experiment/controls, /experiment/imu/data, and publishes '
             '/experiment/command/controls; use relative names; one that has its own '
             'goals') in output
-    assert '✗ subscribes does not subscribe to target: use a relative name, or --no' in output
+    assert '✗ subscribes does not subscribe to command/target: use a relative name, or' in output
     assert '– publishes  not tried: it has a publisher on command/controls' in output
 
 

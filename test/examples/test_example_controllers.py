@@ -55,6 +55,11 @@ def test_without_simple_pid_a_sentence_says_what_is_missing(tmp_path):
         'pid.py needs simple-pid, which is not installed: pip install simple-pid\n')
 
 
+def take(node, topic):
+    """Return what minimal.py does with a topic's message."""
+    return node.on_target if topic == 'command/target' else partial(node.hear, topic)
+
+
 @pytest.fixture
 def minimal(monkeypatch):
     """Return minimal.py, imported, with ROS running for its node."""
@@ -80,7 +85,7 @@ def test_the_controller_in_cpp_answers_as_the_one_in_python(minimal, tmp_path):
         node.lockstep = lockstep
         for line in script:
             for topic, message in messages(line).items():
-                (node.on_target if topic == 'target' else partial(node.hear, topic))(message)
+                take(node, topic)(message)
         node.destroy_node()
         commands = said(program, script, **({'lockstep': 'true'} if lockstep else {}))
         assert [one.stamp for one in commands] == [
@@ -106,7 +111,7 @@ def test_behind_sensors_each_imu_is_answered_with_the_newest_of_the_others(minim
     node.due = SimpleNamespace(trigger=node.answer)
     for line in script:
         for topic, message in messages(line).items():
-            (node.on_target if topic == 'target' else partial(node.hear, topic))(message)
+            take(node, topic)(message)
         node.hear('fix', without_fix)
     node.destroy_node()
     assert [one.header.stamp.sec for one in published] == list(range(2, 14))

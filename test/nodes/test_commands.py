@@ -75,10 +75,11 @@ COMMANDS = {
         'command/axes', 'command/sas', 'command/time_warp', 'command/text', 'command/packets',
         'command/camera', 'command/key', 'command/log', 'command/resend', 'ping'},
     'autopilot_node': {
-        'target', 'attitude', 'rates', 'route', 'autopilot/pattern', 'autopilot/go_around'},
+        'command/target', 'command/attitude', 'command/rates', 'command/route',
+        'autopilot/pattern', 'autopilot/go_around'},
 }
 # What autopilot_node hears besides, of types of other packages or as its input.
-TELEMETRY = {'fix', 'air_data', 'controls', 'imu/data', 'odom', 'datum', 'path', 'joy'}
+TELEMETRY = {'fix', 'air_data', 'controls', 'imu/data', 'odom', 'datum', 'command/path', 'joy'}
 # A read that changes nothing may be meaningful without being filled in.
 MAY_BE_EMPTY = {'get_terrain'}
 PAGES_OF = {
@@ -334,9 +335,9 @@ def test_targets_that_cannot_be_flown_are_refused(ros, tmp_path, target, words):
     said = []
     refuse = node.refuse
     node.refuse = lambda what, error: (said.append(str(error)), refuse(what, error))
-    ros.publisher(msg.AutopilotTarget, 'target').publish(
+    ros.publisher(msg.AutopilotTarget, 'command/target').publish(
         masked(msg.AutopilotTarget, **target))
-    ros.wait_for(lambda: node.refused['target'], 'the refusal')
+    ros.wait_for(lambda: node.refused['command/target'], 'the refusal')
     assert re.search(words, said[0])
     # Nothing of it, not even the part that could be flown.
     assert len(ros.messages['autopilot/active_target']) == 1

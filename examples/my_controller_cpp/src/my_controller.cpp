@@ -63,7 +63,7 @@ public:
     // The first subscription: what was heard together is handled in this order.
     subscriptions_.push_back(
       create_subscription<AutopilotTarget>(
-        "target", rclcpp::QoS(10).transient_local(), [this](const AutopilotTarget & message) {
+        "command/target", rclcpp::QoS(10).transient_local(), [this](const AutopilotTarget & message) {
           coming_.push_back(message);
           answer();
         }));

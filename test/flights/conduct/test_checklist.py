@@ -67,7 +67,8 @@ def test_one_that_was_not_flown_is_told_what_it_lacks():
     found = {one.name: one for one in not_flown((), ())}
     assert [name for name, one in found.items() if one.passed is False] == [
         'subscribes', 'publishes']
-    assert found['subscribes'].sentence.startswith('does not subscribe to imu/data, target: use')
+    assert found['subscribes'].sentence.startswith(
+        'does not subscribe to imu/data, command/target: use')
     assert not any(one.passed for one in found.values())
 
 
@@ -92,12 +93,12 @@ def test_one_that_keeps_the_contract_is_told_what_was_not_tried(lockstep):
     not_tried = [name for name, one in found(flown(lockstep)).items() if one.passed is None]
     assert not_tried == (['rate'] if lockstep else ['lockstep'])
     assert str(found(flown())['subscribes']) == (
-        '✓ subscribes imu/data, fix, odom, air_data, controls, target')
+        '✓ subscribes imu/data, fix, odom, air_data, controls, command/target')
 
 
 def test_each_fault_is_one_line_with_what_to_do():
     assert 'does not subscribe to imu/data: use relative names' in missed(
-        flown(), heard={'target'})['subscribes']
+        flown(), heard={'command/target'})['subscribes']
     assert 'publish on command/controls' in missed(flown(values=None))['publishes']
     assert 'answered 0 of 50 states' in missed(flown(values=None))['lockstep']
     assert missed(flown(stamp=lambda n: 0.0))['stamps'] == (

@@ -44,27 +44,28 @@ def test_each_level_flies_what_it_is_told_and_the_last_one_wins(ros):
     flown = Flown(ros)
     assert flown.level() == 'off'
     altitude, heading = flown.altitude, flown.state.psi
-    flown.publish('/target', masked(AutopilotTarget, altitude=altitude + 10.0, course=heading))
+    flown.publish('/command/target', masked(
+        AutopilotTarget, altitude=altitude + 10.0, course=heading))
     flown.fly(6.0)
     assert flown.level() == 'target'
     assert flown.altitude > altitude + 5.0
-    flown.publish('/attitude', masked(AttitudeCommand, roll=0.3, pitch=0.06))
+    flown.publish('/command/attitude', masked(AttitudeCommand, roll=0.3, pitch=0.06))
     flown.fly(4.0)
     assert flown.level() == 'attitude'
     assert flown.state.phi == pytest.approx(0.3, abs=0.03)
     assert flown.state.theta == pytest.approx(0.06, abs=0.02)
-    flown.publish('/rates', masked(RateCommand, roll_rate=-0.1, throttle=0.5))
+    flown.publish('/command/rates', masked(RateCommand, roll_rate=-0.1, throttle=0.5))
     flown.fly(3.0)
     assert flown.level() == 'rates'
     assert flown.state.p == pytest.approx(-0.1, abs=0.04)
     assert flown.command.throttle == 0.5
     # What is not given is held as it is.
-    flown.publish('/target', masked(AutopilotTarget, climb_rate=1.0))
+    flown.publish('/command/target', masked(AutopilotTarget, climb_rate=1.0))
     held = ros.messages['/autopilot/active_target'][-1]
     assert held.fields == AutopilotTarget.COURSE | AutopilotTarget.AIRSPEED | \
         AutopilotTarget.CLIMB_RATE
     assert flown.level() == 'target'
-    flown.publishers['/target'].publish(AutopilotTarget(fields=AutopilotTarget.RELEASE))
+    flown.publishers['/command/target'].publish(AutopilotTarget(fields=AutopilotTarget.RELEASE))
     ros.wait_for(lambda: flown.level() == 'off', 'the release')
 
 
@@ -72,7 +73,7 @@ def test_routes_and_paths_are_flown_and_their_end_is_held(ros):
     flown = Flown(ros)
     start, corner, end = flown.east_north, flown.ahead(700.0), flown.ahead(1300.0, 500.0)
     places = [flown.at(*corner), flown.at(*end)]
-    flown.publish('/route', Route(
+    flown.publish('/command/route', Route(
         latitude=[place[0] for place in places], longitude=[place[1] for place in places]))
     flown.fly(2.0)
     assert flown.level() == 'path'
@@ -91,10 +92,10 @@ def test_routes_and_paths_are_flown_and_their_end_is_held(ros):
         pose = PoseStamped()
         pose.pose.position.x, pose.pose.position.y, pose.pose.position.z = east, north, 20.0
         path.poses.append(pose)
-    flown.publish('/path', path)
+    flown.publish('/command/path', path)
     assert "expected 'odom'" in flown.said[-1]
     path.header.frame_id = 'odom'
-    flown.publish('/path', path)
+    flown.publish('/command/path', path)
     flown.fly(0.2)
     assert flown.level() == 'path'
     assert ros.messages['/autopilot/active_target'][-1].altitude == pytest.approx(
@@ -190,7 +191,7 @@ def test_a_joystick_takes_over_at_once_and_gives_back_on_a_button(ros):
     assert flown.command.aileron == pytest.approx(1.0, abs=0.1)
     assert flown.command.elevator == pytest.approx(before.elevator, abs=0.1)
     assert flown.command.throttle == pytest.approx(before.throttle, abs=0.1)
-    flown.publish('/target', masked(AutopilotTarget, airspeed=45.0))
+    flown.publish('/command/target', masked(AutopilotTarget, airspeed=45.0))
     assert 'in charge' in flown.said[-1]
     move(axis_3=0.0)
     joy.buttons[5] = 1
@@ -215,7 +216,7 @@ def test_scheduled_gains_are_flown_and_what_is_no_schedule_is_refused(ros):
         'schedule.airspeed': [30.0, 70.0], 'schedule.altitude': [0.0, 3000.0],
         'schedule.roll_to_roll_rate': [1.0, 2.0, 3.0, 4.0]}
     flown = Flown(ros, **{name.replace('.', '__'): value for name, value in schedule.items()})
-    flown.publish('/attitude', masked(AttitudeCommand, roll=0.3, pitch=0.06))
+    flown.publish('/command/attitude', masked(AttitudeCommand, roll=0.3, pitch=0.06))
     flown.fly(1.0)
     cascade = flown.node._cascade
     now, gain = cascade._now, cascade.gains.roll_to_roll_rate
@@ -241,16 +242,16 @@ def test_the_envelope_limits_what_is_commanded_and_says_so(ros):
     assert 'at least 3 corners' in refused.reason
     refused = ros.change(flown.node, **{'envelope.airspeed_low': 90.0})
     assert 'airspeed_low' in refused.reason
-    flown.publish('/attitude', masked(AttitudeCommand, roll=1.0, pitch=0.05))
+    flown.publish('/command/attitude', masked(AttitudeCommand, roll=1.0, pitch=0.05))
     assert flown.said[-1] == 'attitude: roll 1 rad is limited to 0.35 rad'
     assert flown.values('envelope') == {'commands limited': '1'}
     flown.fly(3.0)
     assert flown.state.phi == pytest.approx(0.35, abs=0.08)
     latitude, longitude = flown.at(0.0, 6000.0)
-    flown.publish('/route', Route(latitude=[latitude], longitude=[longitude]))
+    flown.publish('/command/route', Route(latitude=[latitude], longitude=[longitude]))
     assert 'geofence' in flown.said[-1]
     assert flown.level() == 'attitude'
-    flown.publish('/target', masked(AutopilotTarget, course=here.psi))
+    flown.publish('/command/target', masked(AutopilotTarget, course=here.psi))
     # It would leave it after 40 s.
     flown.fly(60.0, until=lambda: flown.values('autopilot')['level'] == 'path')
     status = next(one for one in flown.node.diagnose() if one.name == 'envelope')

@@ -75,7 +75,7 @@ def test_it_commands_nothing_until_engaged_and_nothing_after(flight):
 def test_a_new_heading_on_the_topic_banks_the_aircraft(flight):
     flight.start(AutopilotNode, engage=True)
     held = flight.next('/autopilot/active_target')
-    targets = flight.publisher(AutopilotTarget, '/target')
+    targets = flight.publisher(AutopilotTarget, '/command/target')
     targets.publish(masked(AutopilotTarget, true_heading=held.true_heading + 1.0))
     target = flight.next('/autopilot/active_target')
     assert target.altitude == held.altitude
@@ -292,7 +292,7 @@ def test_in_lockstep_it_holds_at_a_stamp_until_that_moves_on(ros):
     ros.wait_for(lambda: node._repeated, 'the update again')
     assert vehicle.commanded() == [17, 33]
     # A target that arrives now counts for this update.
-    ros.publisher(AutopilotTarget, '/target').publish(
+    ros.publisher(AutopilotTarget, '/command/target').publish(
         masked(AutopilotTarget, altitude=1200.0))
     ros.wait_for(lambda: ros.messages['/autopilot/active_target'][-1].altitude == 1200.0,
                  'the target')
@@ -325,7 +325,7 @@ def test_in_lockstep_it_waits_for_all_who_shall_hear_its_commands(ros):
 
 def test_a_target_engages_at_its_stamp_and_a_release_ends_that_at_its_own(ros):
     # Latched, and published before the autopilot is there.
-    early = ros.observer.create_publisher(AutopilotTarget, '/target', LATCHED)
+    early = ros.observer.create_publisher(AutopilotTarget, '/command/target', LATCHED)
     target = masked(AutopilotTarget, altitude=1000.0, true_heading=1.0, airspeed=50.0)
     target.header.stamp.nanosec = 33_000_000
     early.publish(target)
@@ -340,7 +340,7 @@ def test_a_target_engages_at_its_stamp_and_a_release_ends_that_at_its_own(ros):
     assert [message.true_heading for message in ros.messages['/autopilot/active_target']] == [1.0]
     release = AutopilotTarget(fields=AutopilotTarget.RELEASE)
     release.header.stamp.nanosec = 67_000_000
-    targets = ros.publisher(AutopilotTarget, '/target')
+    targets = ros.publisher(AutopilotTarget, '/command/target')
     targets.publish(release)
     ros.wait_for(lambda: node._waiting, 'the release')
     for milliseconds in (50, 67):
@@ -371,7 +371,7 @@ def test_a_release_with_more_and_a_stamp_of_another_clock_are_refused(
     node.refuse = lambda what, error: said.append(str(error))
     target = AutopilotTarget(fields=fields, altitude=1000.0)
     target.header.stamp.sec = seconds
-    ros.publisher(AutopilotTarget, '/target').publish(target)
+    ros.publisher(AutopilotTarget, '/command/target').publish(target)
     ros.wait_for(lambda: said, 'the refusal')
     assert words in said[0]
 

@@ -173,7 +173,7 @@ def test_a_cancelled_landing_goes_around_and_flies_the_pattern_that_is_commanded
     pattern.runway.length = 20.0
     refused = ros.call(FlyPattern, '/autopilot/pattern', pattern)
     assert refused.message == 'runway: length is 20, expected 100 .. 20000'
-    flown.publish('/target', masked(AutopilotTarget, airspeed=35.0))
+    flown.publish('/command/target', masked(AutopilotTarget, airspeed=35.0))
     status, result = fly(flown, client, second)
     assert (status, result.message) == (
         GoalStatus.STATUS_ABORTED, 'target has been commanded')

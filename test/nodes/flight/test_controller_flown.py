@@ -130,7 +130,7 @@ def test_one_that_runs_elsewhere_and_is_late_is_reported(tmp_path):
         # Longer than the others: without processor time there are fewer states to be late for.
         code, output, found = fly(tmp_path, 'external', duration=6.0, until=5.5)
     assert code == 1, output
-    assert 'waiting for a controller that subscribes to /experiment/target' in output
+    assert 'waiting for a controller that subscribes to /experiment/command/target' in output
     assert found['figures']['controller']['late'] > 10
     assert 'MISSED  controller: late commands at most 5% of all: ' in output
 

@@ -68,7 +68,7 @@ class Vehicle:
         file.write_text(PROGRAM)
         self.ros, self.topic = ros, f'/{topic}'
         # Latched before the node is there, as an experiment does.
-        self.targets = ros.observer.create_publisher(AutopilotTarget, '/target', LATCHED)
+        self.targets = ros.observer.create_publisher(AutopilotTarget, '/command/target', LATCHED)
         self.node = ros.start(PolicyNode, policy=f'{file}:{attribute}', **parameters)
         ros.subscribe(kind, self.topic, 100)
         self.publishers = {
@@ -179,9 +179,9 @@ def test_an_action_that_is_none_is_counted_and_not_commanded(
 
 
 def test_above_the_controls_it_commands_the_autopilot(ros, tmp_path):
-    vehicle = Vehicle(ros, tmp_path, 'banked', 'attitude', AttitudeCommand)
-    ros.subscribe(AutopilotTarget, '/policy/target')
-    ros.wait_for(lambda: vehicle.node.count_subscribers('/policy/target'), 'the topic')
+    vehicle = Vehicle(ros, tmp_path, 'banked', 'command/attitude', AttitudeCommand)
+    ros.subscribe(AutopilotTarget, '/policy/command/target')
+    ros.wait_for(lambda: vehicle.node.count_subscribers('/policy/command/target'), 'the topic')
     vehicle.target(altitude=1000.0)
     vehicle.state(0.2)
     assert vehicle.answered(1) == [1]
@@ -191,12 +191,12 @@ def test_above_the_controls_it_commands_the_autopilot(ros, tmp_path):
     assert (command.roll, command.pitch, command.throttle) == pytest.approx((0.1, 0.2, 0.5))
     vehicle.target(fields=AutopilotTarget.RELEASE)
     vehicle.state()
-    ros.wait_for(lambda: ros.messages['/policy/target'], 'a release')
-    assert ros.messages['/policy/target'][0].fields == AutopilotTarget.RELEASE
+    ros.wait_for(lambda: ros.messages['/policy/command/target'], 'a release')
+    assert ros.messages['/policy/command/target'][0].fields == AutopilotTarget.RELEASE
 
 
 def test_what_a_policy_targets_is_not_what_it_is_to_hold(ros, tmp_path):
-    vehicle = Vehicle(ros, tmp_path, 'climbing', 'policy/target', AutopilotTarget)
+    vehicle = Vehicle(ros, tmp_path, 'climbing', 'policy/command/target', AutopilotTarget)
     vehicle.target(altitude=1000.0)
     vehicle.state()
     vehicle.state()

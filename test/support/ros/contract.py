@@ -58,7 +58,7 @@ def messages(line):
     kind, sec, nanosec, *words = line.split()
     if kind == 'target':
         fields, altitude, heading, course, airspeed = words
-        found = {'target': AutopilotTarget(
+        found = {'command/target': AutopilotTarget(
             fields=int(fields), altitude=float(altitude), true_heading=float(heading),
             course=float(course), airspeed=float(airspeed))}
     else:
@@ -82,7 +82,7 @@ def check_short_life(ros, *command):
         publishers = {
             topic: ros.publisher(type(message), topic, 10)
             for topic, message in messages(state(0)).items()}
-        targets = ros.publisher(AutopilotTarget, 'target', LATCHED)
+        targets = ros.publisher(AutopilotTarget, 'command/target', LATCHED)
         ros.subscribe(FlightControls, 'command/controls')
         ros.wait_for(lambda: ros.observer.count_publishers('command/controls'), 'its publisher')
 

@@ -16,8 +16,8 @@
 A controller that does not keep its contract from its 30th command on: faulty_controller.py MODE.
 
 dies; hangs; late; spoils: every tenth command in turn is not finite, wrongly stamped first, or
-sent twice; own: nothing but that it has its own goals, and does not subscribe to target. It
-imports nothing of this package but messages, and holds the controls where they were.
+sent twice; own: nothing but that it has its own goals, and does not subscribe to command/target.
+It imports nothing of this package but messages, and holds the controls where they were.
 """
 
 import collections
@@ -51,7 +51,7 @@ class Faulty(Node):
         if mode == 'own':
             self.engaged_from = (0, 0)
         else:
-            self.create_subscription(AutopilotTarget, 'target', self.on_target, QoSProfile(
+            self.create_subscription(AutopilotTarget, 'command/target', self.on_target, QoSProfile(
                 depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
         self.create_subscription(FlightControls, 'controls', self.on_controls, 10)
         self.create_subscription(Imu, 'imu/data', self.on_imu, 10)

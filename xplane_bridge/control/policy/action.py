@@ -16,8 +16,8 @@
 """
 What a policy may command: the controls, or a higher level of the cascade.
 
-The names are the fields of the message: ``command/controls`` FlightControls, ``attitude``
-AttitudeCommand, ``target`` AutopilotTarget; signs and units too.
+The names are the fields of the message: ``command/controls`` FlightControls,
+``command/attitude`` AttitudeCommand, ``command/target`` AutopilotTarget; signs and units too.
 """
 
 from __future__ import annotations
@@ -50,10 +50,9 @@ def real_numbers(values: object) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Action:
-    """A level of command: the topic of its message, and the fields that are commanded."""
+    """A level of command, and the fields of its message that are commanded."""
 
     level: str
-    topic: str
     fields: tuple[Field, ...]
 
     @property
@@ -108,12 +107,12 @@ class Action:
                 f'got {values!r:.80}') from None
 
 
-CONTROLS = Action('controls', 'command/controls', tuple(
+CONTROLS = Action('controls', tuple(
     Field(name, '', *LIMITS[name]) for name in FLOWN))
-ATTITUDE = Action('attitude', 'attitude', (
+ATTITUDE = Action('attitude', (
     Field('roll', 'rad', -math.pi, math.pi), Field('pitch', 'rad', -math.pi / 2, math.pi / 2),
     Field('throttle', '', 0.0, 1.0)))
-TARGET = Action('target', 'target', (
+TARGET = Action('target', (
     Field('altitude', 'm', -1000.0, 30000.0), Field('true_heading', 'rad', -math.pi, math.pi),
     Field('airspeed', 'm/s', 1.0, 1000.0)))
 

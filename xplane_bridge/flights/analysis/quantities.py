@@ -38,7 +38,7 @@ MEASURED = (
 """What is measured: SI, and latitude and longitude in degrees."""
 
 TARGET = 'autopilot/active_target'
-ORDERED = 'target'
+ORDERED = 'command/target'
 """The targets that a controller is given; those of a foreign one are complete."""
 RELAYED = 'vehicle/command/controls'
 """In lockstep with a foreign controller: what reaches the bridge."""
@@ -61,8 +61,8 @@ structure touch the ground, and the greatest compression of a strut as a multipl
 standing.
 """
 
-POLICY_TARGET = 'policy/target'
-"""Where the autopilot below a policy receives its targets: target is what the policy holds."""
+POLICY_TARGET = 'policy/command/target'
+"""Where the autopilot below a policy receives its targets: the policy holds command/target."""
 
 
 def _of_fix(message: Any) -> dict[str, float]:

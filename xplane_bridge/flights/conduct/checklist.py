@@ -22,12 +22,13 @@ import math
 
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.units import DEGREE
+from xplane_bridge.flights.analysis.quantities import ORDERED
 from xplane_bridge.flights.conduct.conduct import Account, Conduct, how_many, REMEDIES
 from xplane_bridge.flights.scenario.scenario import parse, Scenario
 
-TOPICS = ('imu/data', 'fix', 'odom', 'air_data', 'controls', 'target')
+TOPICS = ('imu/data', 'fix', 'odom', 'air_data', 'controls', ORDERED)
 """What a controller may subscribe to; the first and the last it must."""
-NEEDED = ('imu/data', 'target')
+NEEDED = ('imu/data', ORDERED)
 LEAST_RATE = 20.0
 """Commands per second, in real time."""
 # Times of the scenario (s).
@@ -158,11 +159,11 @@ def _ends(account: Account, begin: float) -> Finding:
 
 
 def _subscribes(heard: Collection[str], targets: bool) -> Finding:
-    topics = TOPICS if targets else [name for name in TOPICS if name != 'target']
+    topics = TOPICS if targets else [name for name in TOPICS if name != ORDERED]
     missing = [name for name in NEEDED if name in topics and name not in heard]
-    if missing == ['target']:
-        return Finding('subscribes', False, 'does not subscribe to target: use a relative name, '
-                       'or --no-target if it has its own goals')
+    if missing == [ORDERED]:
+        return Finding('subscribes', False, f'does not subscribe to {ORDERED}: use a relative '
+                       'name, or --no-target if it has its own goals')
     if missing:
         return Finding('subscribes', False, f'does not subscribe to {", ".join(missing)}: use '
                        'relative names, in the namespace that __ns gives')

@@ -38,7 +38,7 @@ _RATES_MASK = Mask(RateCommand)
 
 class Levels:
     """
-    Subscribes to ``path``, ``route``, ``target``, ``attitude`` and ``rates``.
+    Subscribes to ``command/`` ``path``, ``route``, ``target``, ``attitude`` and ``rates``.
 
     ``command(topic, message, ask)`` gets what each message asks of the cascade, and
     ``release(message)`` a target that releases. What cannot be flown is refused before.
@@ -52,12 +52,12 @@ class Levels:
         self._telemetry = telemetry
         self._command = command
         self._release = release
-        node.make_command(Path, 'path', self._on_path)
-        node.make_command(Route, 'route', self._on_route)
+        node.make_command(Path, 'command/path', self._on_path)
+        node.make_command(Route, 'command/route', self._on_route)
         # More than one may be on the way: some of it in each.
-        node.make_command(AutopilotTarget, 'target', self._on_target, 10, latched=True)
-        node.make_command(AttitudeCommand, 'attitude', self._on_attitude, 10)
-        node.make_command(RateCommand, 'rates', self._on_rates, 10)
+        node.make_command(AutopilotTarget, 'command/target', self._on_target, 10, latched=True)
+        node.make_command(AttitudeCommand, 'command/attitude', self._on_attitude, 10)
+        node.make_command(RateCommand, 'command/rates', self._on_rates, 10)
 
     def follow(self, waypoints: Waypoints) -> list[str]:
         """Follow a route from here. Raises ValueError if that is not possible."""
@@ -70,28 +70,28 @@ class Levels:
     def _on_path(self, message: Path) -> None:
         waypoints = waypoints_of_path(
             message, self._telemetry.datum, self._telemetry.odom_frame)
-        self._command('path', message, partial(self.follow, waypoints))
+        self._command('command/path', message, partial(self.follow, waypoints))
 
     def _on_route(self, message: Route) -> None:
-        self._command('route', message, partial(self.follow, waypoints_of_route(message)))
+        self._command('command/route', message, partial(self.follow, waypoints_of_route(message)))
 
     def _on_target(self, message: AutopilotTarget) -> None:
         given = changes_of(message)
         if given is None:
             self._release(message)
             return
-        self._command('target', message, partial(self._cascade.change_target, given))
+        self._command('command/target', message, partial(self._cascade.change_target, given))
 
     def _on_attitude(self, message: AttitudeCommand) -> None:
         given = _ATTITUDE_MASK.given(message)
         check_targets({name: value for name, value in given.items() if name != 'yaw_damper'})
         if 'throttle' in given and 'airspeed' in given:
             raise ValueError('it has a throttle and an airspeed: only one of them can be held')
-        self._command('attitude', message, partial(
+        self._command('command/attitude', message, partial(
             self._cascade.hold_attitude, Attitude(**given)))
 
     def _on_rates(self, message: RateCommand) -> None:
         given = _RATES_MASK.given(message)
         check_targets(given)
-        self._command('rates', message, partial(self._cascade.hold_rates, Rates(**{
+        self._command('command/rates', message, partial(self._cascade.hold_rates, Rates(**{
             name.removesuffix('_rate'): value for name, value in given.items()})))

@@ -280,7 +280,9 @@ class AutopilotNode(BridgeNode[Any]):
         self._await(topic, message, partial(self._ask, topic, ask))
 
     def _take_release(self, message: AutopilotTarget) -> None:
-        self._await('target', message, partial(self._disengage, 'target has released'))
+        self._await(
+            'command/target', message,
+            partial(self._disengage, 'command/target has released'))
 
     def _await(self, topic: str, message: Any, do: Callable[[], None]) -> None:
         """Do something at the first state that a command is meant for: perhaps this one."""
@@ -303,7 +305,7 @@ class AutopilotNode(BridgeNode[Any]):
             raise
         self._say_limits(topic, said)
         self._actions.commanded(topic)
-        self._report(again=topic != 'attitude' and topic != 'rates')
+        self._report(again=topic != 'command/attitude' and topic != 'command/rates')
 
     def _say_limits(self, topic: str, said: Sequence[str]) -> None:
         self._limited += len(said)

@@ -38,7 +38,7 @@ from xplane_bridge.common.supervised import Supervised
 from xplane_bridge.control.path import PathFollower
 from xplane_bridge.control.runway.charted import ChartedRunway
 from xplane_bridge.conversions.masks import Mask
-from xplane_bridge.flights.analysis.quantities import TARGET
+from xplane_bridge.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.flights.conduct.conduct import Account
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
@@ -101,7 +101,7 @@ class Vehicle:
         self._controls = node.create_publisher(
             FlightControls, f'{namespace}/{self.command_topic}', KEPT)
         self._targets = node.create_publisher(
-            AutopilotTarget, f'{namespace}/target', self.target_qos)
+            AutopilotTarget, f'{namespace}/{ORDERED}', self.target_qos)
         self._published = Published()
         self._published.add(self._controls)
         self._published.add(self._targets)
@@ -193,7 +193,7 @@ class Vehicle:
         self._set('simulator_node', [], _FIRST_PATIENCE)
 
     def _prepare_controller(self) -> None:
-        self._paths = self._node.create_publisher(Path, f'{self._namespace}/path', 1)
+        self._paths = self._node.create_publisher(Path, f'{self._namespace}/command/path', 1)
         self._published.add(self._paths)
         if not self.monitor.wait_for(self._paths.get_subscription_count, _START_TIMEOUT):
             raise self.lost(f'no subscriber on {self._paths.topic_name}; {self.why()}')

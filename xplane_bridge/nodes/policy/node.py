@@ -38,11 +38,11 @@ from xplane_bridge.nodes.policy.parameters import PolicyParameters
 from xplane_bridge.nodes.vehicle.targets import changes_of, TARGET_MASK
 from xplane_bridge.nodes.vehicle.updates import nanoseconds
 
-AUTOPILOT_TARGET = 'policy/target'
-"""Where autopilot_node receives what a policy targets and releases: target is what that holds."""
+AUTOPILOT_TARGET = 'policy/command/target'
+"""Where autopilot_node receives what a policy, which itself holds command/target, targets."""
 _COMMANDS = {
     CONTROLS.level: (FlightControls, 'command/controls'),
-    ATTITUDE.level: (AttitudeCommand, 'attitude'),
+    ATTITUDE.level: (AttitudeCommand, 'command/attitude'),
     TARGET.level: (AutopilotTarget, AUTOPILOT_TARGET),
 }
 
@@ -87,7 +87,7 @@ class PolicyNode(BridgeNode[PolicyParameters]):
             self._publisher if policy.action is TARGET
             else self.make_publisher(AutopilotTarget, AUTOPILOT_TARGET, 1))
         # Before telemetry: what was heard together is handled in the order of creation.
-        self.make_command(AutopilotTarget, 'target', self._on_target, 10, latched=True)
+        self.make_command(AutopilotTarget, 'command/target', self._on_target, 10, latched=True)
         used = {topic for topic in TOPICS if any(
             name.startswith(f'{topic}.') for name in policy.fields)}
         self._telemetry = Newest(
@@ -111,7 +111,7 @@ class PolicyNode(BridgeNode[PolicyParameters]):
     def _on_target(self, message: AutopilotTarget) -> None:
         changes = changes_of(message)
         self._waiting.add(
-            nanoseconds(message), 'target',
+            nanoseconds(message), 'command/target',
             self._release if changes is None else partial(self._hold, changes), self._now)
         # The simulation waits at that state.
         if self.parameters.lockstep and self._now is not None:

@@ -75,7 +75,7 @@ void rclcpp::spin(std::shared_ptr<rclcpp::Node> node)
       xplane_bridge::msg::AutopilotTarget target;
       line >> target.header.stamp.sec >> target.header.stamp.nanosec >> target.fields >>
       target.altitude >> target.true_heading >> target.course >> target.airspeed;
-      node->say("target", target);
+      node->say("command/target", target);
     }
   }
 }
