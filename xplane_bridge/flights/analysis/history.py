@@ -62,7 +62,7 @@ from xplane_bridge.flights.analysis.table import load_table
 from xplane_bridge.flights.recordings import parquet_file, rosbag2
 from xplane_bridge.flights.recordings.files import beginning, Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
-from xplane_bridge.flights.recordings.topics import RecordingError
+from xplane_bridge.flights.recordings.topics import FORMERLY, RecordingError
 from xplane_bridge.flights.scenario.quantities import DERIVED, known, TARGETS
 from xplane_bridge.sensors.topics import SENSED, TRUTH
 
@@ -119,6 +119,9 @@ def _read(recording: Recording, namespace: str | None, begin: float | None) -> H
     # Behind sensors the flight is judged by the truth.
     truth = f'{TRUTH}/' if f'{prefix}{TRUTH}/{_IMU}' in counts else ''
     full = {prefix + (truth if topic in SENSED else '') + topic: topic for topic in _TOPICS}
+    kinds = {topic.name: topic.kind for topic in recording.topics}
+    full |= {prefix + former: topic for topic, (former, kind) in FORMERLY.items()
+             if prefix + topic not in counts and kinds.get(prefix + former) == kind}
     known = _names({topic for name, topic in full.items() if name in counts})
     names = {name: known[topic] for name, topic in full.items() if topic in known}
     types = MessageTypes()

@@ -27,6 +27,9 @@ from xplane_bridge.flights.recordings.bounds import (
     MAX_NAME,
 )
 
+FORMERLY = {'command/target': ('target', 'xplane_bridge/msg/AutopilotTarget')}
+"""Topics with the names, and the types, that they have in recordings of 0.3 and before."""
+
 
 class RecordingError(ValueError):
     """A recording cannot be used; the text says why."""
