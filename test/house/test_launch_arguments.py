@@ -279,7 +279,8 @@ def test_sensors_behind_a_bridge(launch):
     bridge, sensors = launch(ours('xpc'), 'sensors:=perfect', 'namespace:=uav1')[0]
     assert bridge.remappings == [
         f'{topic}:=truth/{topic}'
-        for topic in ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data')]
+        for topic in ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data', 'temperature',
+                      'static_pressure', 'dynamic_pressure', 'wind')]
     assert (sensors.executable, sensors.namespace) == ('sensors_node', '/uav1')
     assert sensors.parameters == {'sensors': 'perfect', 'lockstep': False}
 

@@ -24,6 +24,9 @@ STATE = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data')
 VEHICLE = (*STATE, 'controls', 'engines')
 """Topics that a vehicle's bridge publishes with each update."""
 
+AIR_TOPICS = ('temperature', 'static_pressure', 'dynamic_pressure', 'wind')
+"""What air_data says too, as standard messages; published while somebody subscribes."""
+
 AIR = (
     'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
     'dynamic_pressure', 'temperature', 'density',

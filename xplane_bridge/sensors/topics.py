@@ -14,12 +14,12 @@
 
 """Which topics sensors stand in for, and where the truth goes on."""
 
-from xplane_bridge.conversions.topics import STATE
+from xplane_bridge.conversions.topics import AIR_TOPICS, STATE
 
 TRUTH = 'truth'
 """A bridge's topics are below this if there are sensors behind it."""
 
-SENSED = STATE
+SENSED = (*STATE, *AIR_TOPICS)
 """Topics that sensors_node publishes in the bridge's stead."""
 
 

@@ -23,7 +23,15 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import Imu, MagneticField, NavSatFix, NavSatStatus, Range
+from sensor_msgs.msg import (
+    FluidPressure,
+    Imu,
+    MagneticField,
+    NavSatFix,
+    NavSatStatus,
+    Range,
+    Temperature,
+)
 
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.autopilot import AutopilotNode
@@ -97,6 +105,8 @@ def at(message):
 def test_perfect_sensors_pass_the_truth_on_in_its_frames(ros):
     node = ros.start(SensorsNode, sensors='perfect')
     assert ros.diagnosed('sensors', node=node)[0] == STALE
+    ros.subscribe(FluidPressure, '/static_pressure', 100)
+    ros.subscribe(Temperature, '/temperature', 100)
     truth = Truth(ros)
     truth.run(2)
     heard = truth.run(3)
@@ -107,6 +117,10 @@ def test_perfect_sensors_pass_the_truth_on_in_its_frames(ros):
     assert (imu.orientation.w, imu.linear_acceleration.z) == (1.0, 9.8)
     assert (air.indicated_airspeed, air.static_pressure) == (50.0, 90000.0)
     assert math.isnan(air.temperature)
+    assert not ros.messages['/temperature']
+    pressure = ros.messages['/static_pressure'][-1]
+    assert (at(pressure), pressure.fluid_pressure) == (at(air), 90000.0)
+    assert pressure.header.frame_id == 'uav1/air_data'
     assert (odom.header.frame_id, odom.child_frame_id) == ('uav1/odom', 'uav1/imu/data')
     position = odom.pose.pose.position
     assert (position.x, position.y, position.z) == pytest.approx((0.0, 0.0, 10.0), abs=1e-6)

@@ -29,7 +29,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from masked import masked
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import FluidPressure, Imu, Temperature
 from serial_servers import Redirect
 from simpit_peer import Plugin, RecordedPlugin
 from std_msgs.msg import Bool, String, UInt8
@@ -60,7 +60,7 @@ from xplane_bridge.msg import (
     SimpitSas,
     SimpitStages,
     SimpitTarget,
-    SimpitTemperature,
+    SimpitTemperatureLimits,
     SimpitTimeWarp,
     SimpitVelocities,
 )
@@ -172,7 +172,8 @@ def test_altitude_arrives_from_each_profile(ros, plugin, profile, asked):
         'argument_of_periapsis': math.radians(3.5), 'true_anomaly': 4.5, 'mean_anomaly': 5.5,
         'period': 1950.0}),
     ('telemetry_b2_chan38', 'delta_v', SimpitStages, {'stage': 1000.0, 'total': 3000.0}),
-    ('telemetry_b2_chan42', 'temperature', SimpitTemperature, {'part': 0.25, 'skin': 0.5}),
+    ('telemetry_b2_chan42', 'temperature_limits', SimpitTemperatureLimits,
+     {'part': 0.25, 'skin': 0.5}),
     ('session_b2_scene_change_3', 'in_flight', Bool, {'data': False}),
     ('session_b2_scene_change_4', 'in_flight', Bool, {'data': True}),
     ('session_b2_agx_cag_status_1', 'custom_action_groups', SimpitActionStatus, {'active': [1]}),
@@ -316,8 +317,11 @@ def test_air_data_joins_the_airspeed_with_the_last_atmosphere(ros, plugin):
     plugged = plugin('v2')
     plugged.say(simpit.Airspeed(102.9, 0.31))
     ros.subscribe(AirData, 'air_data')
+    ros.subscribe(Temperature, 'temperature')
+    ros.subscribe(FluidPressure, 'static_pressure')
     ros.start(SimpitNode, port=plugged.path, profile='v2', channels=['airspeed', 'atmosphere'])
     alone = ros.next('air_data')
+    assert not ros.messages['temperature']
     assert alone.indicated_airspeed == pytest.approx(102.9, rel=1e-6)
     for name in ('true_airspeed', 'static_pressure', 'temperature', 'density', 'sideslip'):
         assert math.isnan(getattr(alone, name)), name
@@ -325,6 +329,8 @@ def test_air_data_joins_the_airspeed_with_the_last_atmosphere(ros, plugin):
     assert alone.header.frame_id == ''
     plugged.say(simpit.Atmosphere(7, 1.125, 280.0, 95.5))
     both = ros.next('air_data', where=lambda message: not math.isnan(message.density))
+    assert ros.next('temperature').temperature == pytest.approx(280.0 - 273.15)
+    assert ros.next('static_pressure').fluid_pressure == 95500.0
     # What has not come, and the air at the Mun, are unknown, not impossible.
     plugged.say(simpit.Atmosphere(0, 1.125, 280.0, 95.5))
     ros.next('air_data', where=lambda message: math.isnan(message.density))

@@ -30,7 +30,7 @@ from masked import masked
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, NavSatFix
+from sensor_msgs.msg import FluidPressure, Imu, NavSatFix, Temperature
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
@@ -61,7 +61,8 @@ def command_of(frame):
 
 def test_in_lockstep_topics_have_the_aircrafts_own_bits(ros):
     for kind, topic in ((Imu, '/imu/data'), (NavSatFix, '/fix'), (AirData, '/air_data'),
-                        (FlightControls, '/controls'), (Odometry, '/odom'), (Clock, '/clock')):
+                        (FlightControls, '/controls'), (Odometry, '/odom'), (Clock, '/clock'),
+                        (Temperature, '/temperature'), (FluidPressure, '/static_pressure')):
         ros.subscribe(kind, topic, 1000)
     node = ros.start(SimulatorNode, telemetry='direct', lockstep=True, undulation=0.0,
                      command_timeout=0.0, port=1)
@@ -74,7 +75,8 @@ def test_in_lockstep_topics_have_the_aircrafts_own_bits(ros):
     for frame in range(FRAMES):
         def arrived(at=frame * FRAME):
             return all([m for m in ros.messages[topic][-20:] if abs(stamp(m) - at) < 1e-3]
-                       for topic in ('/imu/data', '/fix', '/air_data', '/controls'))
+                       for topic in ('/imu/data', '/fix', '/air_data', '/controls',
+                                     '/temperature', '/static_pressure'))
 
         ros.wait_for(arrived, f'frame {frame}')
         imu, fix, air, controls = (
@@ -89,6 +91,11 @@ def test_in_lockstep_topics_have_the_aircrafts_own_bits(ros):
             assert (vector.x, vector.y, vector.z) == known
         assert (air.indicated_airspeed, air.angle_of_attack, air.sideslip) == (
             state.air.indicated_airspeed, state.air.angle_of_attack, state.air.sideslip)
+        rankine, psf = (aircraft.property_value(f'atmosphere/{name}') for name in ('T-R', 'P-psf'))
+        assert ros.messages['/temperature'][-1].temperature == pytest.approx(
+            rankine / 1.8 - 273.15, abs=1e-6)
+        assert ros.messages['/static_pressure'][-1].fluid_pressure == pytest.approx(
+            psf * 47.880259, rel=1e-6)
         assert (controls.elevator, controls.throttle, controls.elevator_trim) == (
             state.controls.elevator, state.controls.throttle, state.controls.elevator_trim)
         given = command_of(frame)

@@ -218,6 +218,9 @@ def test_wind_blows_from_now_on(flying):
     assert math.hypot(calm.wind.x, calm.wind.y) < 0.1
     assert ros.change(ros.simulator, wind=[6.0, -8.0, 0.5]).successful
     blown = ros.next('/air_data', where=lambda message: message.wind.x > 5.0)
+    ros.subscribe(TwistWithCovarianceStamped, '/wind')
+    wind = ros.next('/wind').twist.twist.linear
+    assert (wind.x, wind.y, wind.z) == pytest.approx((6.0, -8.0, 0.5), abs=0.05)
     assert (blown.wind.x, blown.wind.y, blown.wind.z) == pytest.approx((6.0, -8.0, 0.5), abs=0.05)
     # It pushes a northbound aircraft to the east.
     ros.next('/fix_velocity', where=lambda message: message.twist.twist.linear.x > 1.0)

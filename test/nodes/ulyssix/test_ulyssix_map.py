@@ -33,7 +33,7 @@ from memory_endpoint import MemoryEndpoint
 from nav_msgs.msg import Odometry
 import numpy as np
 from rclpy.qos import QoSProfile
-from sensor_msgs.msg import Imu, NavSatFix
+from sensor_msgs.msg import Imu, NavSatFix, Temperature
 
 from harness import free_port
 from xplane_bridge.aircraft.aircraft import Aircraft
@@ -108,6 +108,19 @@ def started(ros, topics, **parameters):
         if publisher.topic_name.lstrip('/') in topics), 'the subscriptions')
     ros.run_in(node, node.trigger_activate)
     return node, port
+
+
+def test_who_asks_for_the_temperature_alone_gets_it(ros):
+    packets, frames = flown(1.5)
+    _, port = started(
+        ros, {'temperature': Temperature}, map=str(EXAMPLE), undulation=0.0, year=2026)
+    send(port, packets)
+    heard = ros.wait_for(lambda: ros.messages['temperature'], 'the temperature')
+    found = [(one.temperature, jsbsim('atmosphere/T-R')) for one, jsbsim in at_frames(
+        heard, frames)]
+    assert found
+    for celsius, rankine in found:
+        assert celsius == pytest.approx(rankine / 1.8 - 273.15, abs=0.1)
 
 
 def test_the_example_gives_jsbsims_flight_on_the_common_topics(ros):

@@ -30,6 +30,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import NavSatFix
 
+from xplane_bridge.conversions.topics import AIR_TOPICS
 from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.common.datagrams import values_status
@@ -86,7 +87,7 @@ def test_an_impossible_position_withholds_fix_and_odom_alone():
     node = Node()
     vehicle = VehiclePublisher(node, VehicleParameters(undulation=47.0))
     vehicle.publish(replace(state(), longitude_deg=1e300), 1)
-    assert set(node.said) == {'fix_velocity', 'imu/data', 'air_data'}
+    assert set(node.said) == {'fix_velocity', 'imu/data', 'air_data', 'wind'}
     assert node.warned == ['longitude 1e+300 is impossible: not published']
     vehicle.publish(state(), 2)
     assert {'fix', 'odom', 'datum'} <= set(node.said)
@@ -229,6 +230,61 @@ def test_velocity_and_wind_are_east_north_up_at_the_aircraft_wherever_the_datum(
     linear = velocity.twist.twist.linear
     assert (linear.x, linear.y, linear.z) == (60.0, 3.0, 1.0)
     assert (air.wind.x, air.wind.y, air.wind.z) == (0.0, 6.0, 0.0)
+    linear = said['wind'].twist.twist.linear
+    assert said['wind'].header.frame_id == 'uav1/base_link_enu'
+    assert (linear.x, linear.y, linear.z) == (0.0, 6.0, 0.0)
+    assert list(np.diag(np.reshape(said['wind'].twist.covariance, (6, 6)))) == [1e6] * 6
+
+
+# Parts of the air data, as standard messages.
+
+AIR = Air(static_pressure=90000.0, dynamic_pressure=1200.0, temperature=278.15)
+
+
+def test_air_data_is_said_in_standard_messages_too():
+    said = said_of(state(air=AIR), frame_prefix='uav1/')
+    assert said['air_data'].temperature == 278.15
+    # sensor_msgs/Temperature is in degrees Celsius.
+    assert said['temperature'].temperature == pytest.approx(5.0)
+    assert said['static_pressure'].fluid_pressure == 90000.0
+    assert said['dynamic_pressure'].fluid_pressure == 1200.0
+    for topic in ('temperature', 'static_pressure', 'dynamic_pressure'):
+        header = said[topic].header
+        assert (header.frame_id, header.stamp.sec) == ('uav1/base_link', 7)
+    # No wind is not a calm.
+    assert 'wind' not in said
+
+
+def test_what_nobody_subscribes_to_is_asked_for_ten_times_per_second_of_the_stamps():
+    node, asked, heard = Node(), [], set()
+    make = node.make_publisher
+
+    def counting(kind, topic, qos=10):
+        found = make(kind, topic, qos)
+        if topic in AIR_TOPICS:
+            found.get_subscription_count = lambda: asked.append(topic) or topic in heard
+        return found
+
+    node.make_publisher = counting
+    vehicle = VehiclePublisher(node, VehicleParameters(undulation=47.0))
+
+    def fly(updates, begin):
+        for number in range(updates):
+            vehicle.publish(state(air=AIR), begin + number * 20_000_000)
+
+    fly(50, 7_000_000_000)
+    assert len(asked) == 10 * len(AIR_TOPICS)
+    assert not set(AIR_TOPICS) & node.said.keys()
+    heard.add('static_pressure')
+    fly(50, 8_000_000_000)
+    assert len(node.said['static_pressure']) == 50
+    assert not set(AIR_TOPICS) & node.said.keys() - heard
+    # Nor is anything missed when time begins anew.
+    heard.clear()
+    fly(1, 9_000_000_000)
+    heard.add('temperature')
+    fly(1, 1_000_000_000)
+    assert len(node.said['temperature']) == 1
 
 
 def test_the_transform_of_the_enu_axes_turns_the_velocity_into_the_body(monkeypatch):

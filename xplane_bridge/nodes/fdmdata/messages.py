@@ -21,13 +21,12 @@ from dataclasses import dataclass
 import math
 from typing import Any
 
-from sensor_msgs.msg import FluidPressure, MagneticField, Temperature
+from sensor_msgs.msg import MagneticField
 
-from xplane_bridge.common.units import DEGREE, kelvin_to_celsius
+from xplane_bridge.common.units import DEGREE
 from xplane_bridge.conversions import fdmdata as huginn
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.geoid import Undulation
-from xplane_bridge.conversions.vehicle import VehicleState
 from xplane_bridge.msg import Navigation
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.stamps import write_stamp
@@ -35,6 +34,9 @@ from xplane_bridge.nodes.fdmdata.parameters import FdmdataParameters
 from xplane_bridge.nodes.vehicle.publisher import VehiclePublisher
 from xplane_bridge.protocols.fdmdata import Command, SensorReply
 from xplane_bridge.sessions.fdmdata import Wanted
+
+# Huginn says no wind.
+_AIR = ('air_data', 'temperature', 'static_pressure', 'dynamic_pressure')
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ ENTRIES = {
         frozenset({'imu/data'}), (Command.ACCELEROMETER, Command.GYROSCOPE, Command.INS),
         'imu_rate'),
     'air': _Entry(
-        frozenset({'air_data', 'temperature', 'static_pressure', 'dynamic_pressure'}),
+        frozenset(_AIR),
         (Command.THERMOMETER, Command.PITOT_TUBE, Command.STATIC_PRESSURE, Command.GPS),
         'air_data_rate'),
     'magnetometer': _Entry(
@@ -64,11 +66,7 @@ ENTRIES = {
 TOPICS = frozenset[str]().union(*(entry.topics for entry in ENTRIES.values()))
 
 
-_KINDS = {
-    'gps': Navigation, 'ins': Navigation, 'temperature': Temperature,
-    'static_pressure': FluidPressure, 'dynamic_pressure': FluidPressure,
-    'magnetic_field': MagneticField,
-}
+_KINDS = {'gps': Navigation, 'ins': Navigation, 'magnetic_field': MagneticField}
 
 
 def plan(given: FdmdataParameters, topics: frozenset[str]) -> dict[str, Wanted]:
@@ -87,7 +85,7 @@ class Publisher:
     ) -> None:
         self.vehicle = VehiclePublisher(
             node, given, undulation=undulation,
-            topics=('fix', 'imu/data', 'odom', 'datum', 'air_data'))
+            topics=('fix', 'imu/data', 'odom', 'datum', *_AIR))
         self._reading = huginn.Reading(given.latitude, given.temperature_unit)
         self._transforms = given.publish_tf or given.publish_enu_tf
         self._publishers = {
@@ -123,7 +121,6 @@ class Publisher:
             self._publish_navigation('ins', replies[Command.INS], stamp_ns)
         elif name == 'air':
             self.vehicle.publish(state, stamp_ns, ('air_data',))
-            self._publish_air(state, stamp_ns)
         return True
 
     def _publish_navigation(self, topic: str, reply: Any, stamp_ns: int) -> None:
@@ -137,20 +134,6 @@ class Publisher:
             message.roll = reply.roll * DEGREE
             message.pitch = reply.pitch * DEGREE
         self._publish(topic, stamp_ns)
-
-    def _publish_air(self, state: VehicleState, stamp_ns: int) -> None:
-        air = state.air
-        if air is None:
-            return
-        if air.temperature is not None:
-            # Unlike all others, this message is in degrees Celsius.
-            self._messages['temperature'].temperature = kelvin_to_celsius(air.temperature)
-            self._publish('temperature', stamp_ns)
-        for name in ('static_pressure', 'dynamic_pressure'):
-            pressure = getattr(air, name)
-            if pressure is not None:
-                self._messages[name].fluid_pressure = pressure
-                self._publish(name, stamp_ns)
 
     def _publish_magnetic_field(self, reply: Any, stamp_ns: int) -> bool:
         """Publish the field, unless Huginn has no magnetometer and sends zeros."""

@@ -23,7 +23,7 @@ from typing import Any
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.validate_namespace import validate_namespace
 
-from xplane_bridge.conversions.topics import VEHICLE
+from xplane_bridge.conversions.topics import AIR_TOPICS, VEHICLE
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS
 from xplane_bridge.simulators.registry import Simulator
@@ -35,7 +35,9 @@ _BUDGET = 240.0
 # default of 10, a fifth of a second would leave a gap in the recording.
 KEPT = 1000
 # Those of a vehicle that a bridge does not publish.
-_ABSENT = {'fdmdata': ('fix_velocity', 'controls', 'engines')}
+_ABSENT = {'fdmdata': ('fix_velocity', 'controls', 'engines', 'wind')}
+TELEMETRY = (*VEHICLE, *AIR_TOPICS)
+"""Topics of a vehicle that are recorded."""
 AUTOPILOT = (
     'command/controls', 'autopilot/active_target', 'autopilot/level', 'autopilot/active_path')
 
@@ -80,7 +82,7 @@ def bridge_parameters(
 
 def telemetry_of(simulator: Simulator) -> list[str]:
     """Return the recorded topics that a simulator's bridge publishes."""
-    return [topic for topic in VEHICLE if topic not in _ABSENT.get(simulator.protocol.name, ())]
+    return [topic for topic in TELEMETRY if topic not in _ABSENT.get(simulator.protocol.name, ())]
 
 
 def kept_messages(namespace: str, topics: Iterable[str]) -> dict[str, int]:

@@ -36,7 +36,6 @@ from xplane_bridge.common.data import folder
 from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import FRAME_RATE
-from xplane_bridge.conversions.topics import VEHICLE
 from xplane_bridge.flights.analysis.quantities import (
     AIRFRAME_TOPIC,
     CONTACTS_TOPIC,
@@ -168,7 +167,7 @@ def _start_direct(
     """Start simulator_node, which publishes what a bridge would."""
     link = order.link
     kept = peers.kept_messages(link.namespace, [
-        *(moved.get(topic, topic) for topic in VEHICLE), *_clock(order.follows_clock)])
+        *(moved.get(topic, topic) for topic in peers.TELEMETRY), *_clock(order.follows_clock)])
     processes.start('simulator_node', peers.ros_arguments(link.namespace, {
         'telemetry': 'direct', 'speed': link.speed, 'lockstep': link.lockstep, 'seed': order.seed,
         'publish_clock': order.follows_clock, **kept,
@@ -203,7 +202,7 @@ def start_fleet(processes: Processes, order: Order, orders: Mapping[str, Order])
         of_one = moved_truth(orders[name].sensed_by)
         moved |= {f'{name}/{topic}': f'{name}/{truth}' for topic, truth in of_one.items()}
         kept |= peers.kept_messages(
-            f'{namespace}/{name}', [of_one.get(topic, topic) for topic in VEHICLE])
+            f'{namespace}/{name}', [of_one.get(topic, topic) for topic in peers.TELEMETRY])
     processes.start('simulator_node', peers.ros_arguments(namespace, {
         'telemetry': 'direct', 'lockstep': True, 'seed': order.seed, 'publish_clock': False,
         'command_timeout': 0.0, 'namespaces': list(orders), **kept,

@@ -29,6 +29,7 @@ from sensor_msgs.msg import Imu, MagneticField, NavSatFix, Range
 
 from xplane_bridge.conversions.frames import Quaternion
 from xplane_bridge.conversions.geodesy import LocalFrame
+from xplane_bridge.conversions.vehicle import Air
 from xplane_bridge.msg import AirData
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.diagnostics import OK, STALE, Status, WARN
@@ -36,6 +37,7 @@ from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.sensors.messages import Messages, true_air, true_fix, true_motion
 from xplane_bridge.nodes.sensors.parameters import SensorsParameters
+from xplane_bridge.nodes.vehicle.air import AirTopics
 from xplane_bridge.nodes.vehicle.updates import nanoseconds
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.sensors.gnss import NO_FIX
@@ -92,6 +94,8 @@ class SensorsNode(BridgeNode[SensorsParameters]):
                 **({RANGE: Range} if figures.measures_height else {}),
                 **({MAGNETIC_FIELD: MagneticField} if field else {})}).items()}
         self._delivered = dict.fromkeys(self._outputs, 0)
+        self._air_topics = AirTopics(self)
+        self._measured_air: tuple[Air, int] | None = None
         self._handlers = {
             'fix': self._on_fix, _VELOCITY: self._on_velocity, 'air_data': self._on_air,
             'imu/data': self._on_imu}
@@ -157,6 +161,8 @@ class SensorsNode(BridgeNode[SensorsParameters]):
             # lost something, receives it now.
             for name, sent in list(self._published.items()):
                 self._outputs[name].publish(sent)
+            if self._measured_air is not None:
+                self._air_topics.publish(*self._measured_air)
             # fix_velocity of the first state may come with its repetition only.
             update = {name: one for name, one in update.items() if name not in self._handled}
         else:
@@ -183,8 +189,12 @@ class SensorsNode(BridgeNode[SensorsParameters]):
                 self._frames[_VELOCITY], at, velocity))
 
     def _on_air(self, stamp: int, message: AirData) -> None:
+        frame = self._frames['air_data']
         for at, air in self._suite.show_air(stamp, true_air(message)):
-            self._publish('air_data', self._messages.air(self._frames['air_data'], at, air))
+            self._publish('air_data', self._messages.air(frame, at, air))
+            self._air_topics.place(self.parameters.base_frame or frame, frame)
+            self._air_topics.publish(air, at)
+            self._measured_air = air, at
 
     def _on_imu(self, stamp: int, message: Imu) -> None:
         motion = true_motion(message)

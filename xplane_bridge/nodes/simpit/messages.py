@@ -24,10 +24,13 @@ from typing import Any
 from xplane_bridge.conversions import simpit as conversions
 from xplane_bridge.conversions.masks import Mask
 from xplane_bridge.conversions.plausibility import attitude_fault
+from xplane_bridge.conversions.vehicle import Air
 from xplane_bridge.msg import SimpitAxes
 from xplane_bridge.nodes.common.base import BridgeNode
 from xplane_bridge.nodes.common.stamps import write_stamp
 from xplane_bridge.nodes.simpit.topics import (
+    AIR_DATA,
+    AIR_PARTS,
     IN_FLIGHT,
     IN_FORCE,
     JOINED,
@@ -37,6 +40,7 @@ from xplane_bridge.nodes.simpit.topics import (
     topics_of,
     withdrawn,
 )
+from xplane_bridge.nodes.vehicle.air import AirTopics
 from xplane_bridge.nodes.vehicle.controls import CONTROLS_MASK
 from xplane_bridge.nodes.vehicle.plausibility import make_gate
 from xplane_bridge.protocols import simpit
@@ -54,6 +58,7 @@ class Publisher:
         self._frame = frame
         # By topic: the publisher, its one message, and whether that has a header.
         self._outputs: dict[str, tuple[Any, Any, bool]] = {}
+        self._air_topics: AirTopics | None = None
         self._make(PACKETS)
         self.plausibility = make_gate(node)
         self._said: set[str] = set()
@@ -78,6 +83,9 @@ class Publisher:
                     self._make(topic)
                 if row.message in JOINED:
                     self._make(JOINED[row.message])
+        if self._air_topics is None and {AIR_DATA.name, 'atmosphere'} <= self._outputs.keys():
+            self._air_topics = AirTopics(self._node, topics=AIR_PARTS)
+            self._air_topics.place(self._frame, self._frame)
 
     def publish(self, event: Telemetry, stamp_ns: int | None) -> None:
         """
@@ -157,6 +165,10 @@ class Publisher:
         _, out, _ = self._outputs[topic_of_all.name]
         if isinstance(message, simpit.Airspeed):
             self._fill_air(out, message, joined.get('atmosphere'))
+            if self._air_topics is not None:
+                self._air_topics.publish(Air(
+                    static_pressure=_known(out.static_pressure),
+                    temperature=_known(out.temperature)), stamp_ns)
         else:
             mask = CONTROLS_MASK if topic_of_all is READ_BACK else AXES_MASK
             mask.fill(out, _axes_in_force(joined))
@@ -205,6 +217,10 @@ class Publisher:
         if has_header:
             write_stamp(out, stamp_ns)
         publisher.publish(out)
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _axes_in_force(messages: Mapping[str, Message]) -> dict[str, float]:

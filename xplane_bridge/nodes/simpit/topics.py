@@ -49,7 +49,7 @@ from xplane_bridge.msg import (
     SimpitSas,
     SimpitStages,
     SimpitTarget,
-    SimpitTemperature,
+    SimpitTemperatureLimits,
     SimpitVelocities,
 )
 from xplane_bridge.nodes.common.latched import LATCHED
@@ -261,7 +261,8 @@ TOPICS: dict[type[Message], tuple[Topic, ...]] = {
     simpit.BurnTime: (Topic(
         'burn_time', SimpitStages, _fields(stage='stage_burn_s', total='total_burn_s')),),
     simpit.Temperature: (Topic(
-        'temperature', SimpitTemperature, _fields(part='temp_pct', skin='skin_temp_pct')),),
+        'temperature_limits', SimpitTemperatureLimits,
+        _fields(part='temp_pct', skin='skin_temp_pct')),),
     simpit.FlightStatus: (Topic('flight_status', SimpitFlightStatus, _flight_status, LATCHED),),
     simpit.Atmosphere: (Topic('atmosphere', SimpitAtmosphere, _atmosphere, LATCHED),),
     simpit.Attitude: (
@@ -289,6 +290,9 @@ JOINED = {
     simpit.Wheel: AXES,
 }
 
+AIR_PARTS = ('temperature', 'static_pressure')
+"""What air_data says of the channel atmosphere, as standard messages."""
+
 # The axes in force, by channel: the field in ROS, and the one on the wire.
 IN_FORCE = {
     'rotation': {'elevator': 'pitch', 'aileron': 'roll', 'rudder': 'yaw'},
@@ -309,7 +313,7 @@ def topics_of(kind: type[Message], channel: str) -> tuple[Topic, ...]:
 def all_topics() -> list[str]:
     """Return the names of all topics, whatever the plugin and the requested channels."""
     topics = chain(*TOPICS.values(), _ADVANCED.values(), JOINED.values())
-    return sorted({topic.name for topic in topics})
+    return sorted({*(topic.name for topic in topics), *AIR_PARTS})
 
 
 def withdrawn() -> dict[str, dict[str, Any]]:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from xplane_bridge import msg
 from xplane_bridge.common.text import counted
 from xplane_bridge.conversions.plausibility import Plausibility
+from xplane_bridge.conversions.topics import AIR_TOPICS
 from xplane_bridge.conversions.ulyssix import AppliedMap, Derived, load, Packet, ParameterMap
 from xplane_bridge.conversions.ulyssix.alarms import listed
 from xplane_bridge.conversions.ulyssix.vehicle import fed_topics, states
@@ -71,7 +72,8 @@ class MappedTopics:
             node.get_logger().info(self._undulation.description)
             self._vehicle = VehiclePublisher(
                 node, given, undulation=self._undulation,
-                topics=(*topics, *(('datum',) if 'odom' in topics else ())))
+                topics=(*topics, *(('datum',) if 'odom' in topics else ()),
+                        *(topic for topic in AIR_TOPICS if topic in self.map.quantities)))
         # Transforms are published with these, whether or not somebody subscribes to them.
         self._always = {topic for topic, transform in (
             ('odom', given.publish_tf), ('imu/data', given.publish_enu_tf))
@@ -135,7 +137,8 @@ class MappedTopics:
         if self._vehicle is None:
             return set()
         wanted = self._vehicle.subscribed() | self._always
-        return wanted | ({'odom'} if 'datum' in wanted else set())
+        return wanted | ({'odom'} if 'datum' in wanted else set()) | (
+            set() if wanted.isdisjoint(AIR_TOPICS) else {'air_data'})
 
     # In the executor.
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 import math
-from operator import attrgetter
 from typing import Any, TypeAlias
 
 from geometry_msgs.msg import TwistWithCovarianceStamped
@@ -35,13 +34,13 @@ from xplane_bridge.conversions.covariances import diagonal, UNKNOWN_VARIANCE, va
 from xplane_bridge.conversions.geodesy import LocalFrame
 from xplane_bridge.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
 from xplane_bridge.conversions.odom_frame import OdomFrame
-from xplane_bridge.conversions.plausibility import NOWHERE
-from xplane_bridge.conversions.topics import AIR, VEHICLE
+from xplane_bridge.conversions.topics import AIR, AIR_TOPICS, VEHICLE
 from xplane_bridge.conversions.vehicle import Air, VehicleState
 from xplane_bridge.msg import AirData, EngineControls, FlightControls
 from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode, CaptureParameters
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.nodes.vehicle.air import air_numbers, AirTopics
 from xplane_bridge.nodes.vehicle.controls import CommandParameters, control_numbers
 from xplane_bridge.nodes.vehicle.engines import fill_engines
 from xplane_bridge.nodes.vehicle.plausibility import make_gate
@@ -52,14 +51,13 @@ from xplane_bridge.nodes.vehicle.transforms import (
     TransformPublisher,
 )
 
-TOPICS = (*VEHICLE, 'datum')
+TOPICS = (*VEHICLE, *AIR_TOPICS, 'datum')
 ALL_BUT_FIX = TOPICS[1:]
 
 IMU = (
     'orientation', 'orientation_covariance', 'angular_velocity', 'angular_velocity_covariance',
     'linear_acceleration', 'linear_acceleration_covariance',
 )
-_air_values = attrgetter(*AIR)
 
 # Seconds and nanoseconds.
 _Stamp: TypeAlias = tuple[int, int]
@@ -173,6 +171,9 @@ class VehiclePublisher:
         self._air_publisher = publisher(AirData, 'air_data')
         self._controls_publisher = publisher(FlightControls, 'controls')
         self._engines_publisher = publisher(EngineControls, 'engines')
+        self._air_topics = AirTopics(node, prefix, topics)
+        self._publishers |= self._air_topics.publishers
+        self._air_topics.place(frame(parameters.base_frame), frame(parameters.enu_frame))
 
         self._make_messages(parameters, frame)
         self._make_odom(parameters, frame)
@@ -290,33 +291,38 @@ class VehiclePublisher:
             self._enu_transforms.publish(
                 self._enu_header, self._enu_frame, (0.0, 0.0, 0.0),
                 frames.conjugate(state.orientation))
-        if 'imu/data' in topics and _is_heard(self._imu_publisher):
+        if 'imu/data' in topics and self._imu_publisher.get_subscription_count():
             self._publish_imu(state, stamp)
-        if (
-            'air_data' in topics and state.air is not None and _is_heard(self._air_publisher)
-        ):
-            self._air_publisher.publish(self._air.filled(*stamp, *_air_numbers(state.air)))
+        if 'air_data' in topics and state.air is not None:
+            self._publish_air(state.air, stamp_ns)
         if (
             'controls' in topics and state.controls is not None
-            and _is_heard(self._controls_publisher)
+            and self._controls_publisher.get_subscription_count()
         ):
             self._controls_publisher.publish(
                 self._controls.filled(*stamp, *control_numbers(state.controls)))
         # Last: the largest.
         if (
             'engines' in topics and state.engines is not None
-            and _is_heard(self._engines_publisher)
+            and self._engines_publisher.get_subscription_count()
         ):
             _write_stamp(self._engines.header, stamp)
             fill_engines(self._engines, state.engines)
             self._engines_publisher.publish(self._engines)
         if (
             'fix_velocity' in topics and state.velocity is not None
-            and _is_heard(self._velocity_publisher)
+            and self._velocity_publisher.get_subscription_count()
         ):
             self._velocity_publisher.publish(self._velocity.filled(*stamp, *state.velocity))
         if 'odom' in topics:
             self._publish_odom(state, stamp)
+
+    def _publish_air(self, air: Air, stamp_ns: int) -> None:
+        """Publish air_data, and what of it somebody wants as standard messages."""
+        if self._air_publisher.get_subscription_count():
+            self._air_publisher.publish(
+                self._air.filled(*divmod(stamp_ns, SECOND_NS), *air_numbers(air)))
+        self._air_topics.publish(air, stamp_ns)
 
     def _publish_imu(self, state: VehicleState, stamp: _Stamp) -> None:
         """Publish imu/data; values unknown now are marked by -1 (Imu.msg), not by old values."""
@@ -353,7 +359,7 @@ class VehiclePublisher:
         datum = self._odom_frame.start(*place)
         if not self._datum_sent:
             self._publish_datum(datum, stamp)
-        if self._odom_transforms is None and not _is_heard(self._odom_publisher):
+        if self._odom_transforms is None and not self._odom_publisher.get_subscription_count():
             return
         position, orientation = self._odom_frame.pose(*place, state.orientation)
         velocity, rates = state.velocity, state.angular_velocity
@@ -399,17 +405,6 @@ def _write_stamp(header: Header, stamp: _Stamp) -> None:
     header.stamp.sec, header.stamp.nanosec = stamp
 
 
-def _air_numbers(air: Air) -> tuple[float, ...]:
-    """Return the numbers of AirData in order, NaN for what is unknown."""
-    known = [math.nan if value is None else value for value in _air_values(air)]
-    return (*known, *(air.wind or NOWHERE))
-
-
 _NONE = [-1.0] + [0.0] * 8
 _ZERO = (0.0, 0.0, 0.0)
 _NOT_TURNED = (1.0, 0.0, 0.0, 0.0)
-
-
-def _is_heard(publisher: Any) -> bool:
-    """Return whether there are subscribers: cheaper than publishing to nobody."""
-    return bool(publisher.get_subscription_count())

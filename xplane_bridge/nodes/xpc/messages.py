@@ -23,6 +23,7 @@ from typing import Any
 
 from xplane_bridge.conversions.geoid import Undulation
 from xplane_bridge.conversions.plausibility import NOWHERE
+from xplane_bridge.conversions.topics import AIR_TOPICS
 from xplane_bridge.conversions.vehicle import VehicleState
 from xplane_bridge.conversions.xplane import levers as xplane_levers
 from xplane_bridge.conversions.xplane import others
@@ -39,7 +40,8 @@ from xplane_bridge.sessions.xpc import Polled, Telemetry, WatchedDatarefs, XpcSe
 
 # X-Plane has no mixture of the others, and no air data: these may be derived.
 _OTHER_TOPICS = tuple(topic for topic in TOPICS if topic != 'engines')
-_REPORTED_TOPICS = tuple(topic for topic in _OTHER_TOPICS if topic != 'air_data')
+_REPORTED_TOPICS = tuple(
+    topic for topic in _OTHER_TOPICS if topic not in ('air_data', *AIR_TOPICS))
 
 # X-Plane 12 has 16 throttles of another aircraft and 10 legs of its gear, earlier ones have fewer.
 # A longer reply than expected crashes X-Plane, so more is allowed for: as much as costs nothing.
