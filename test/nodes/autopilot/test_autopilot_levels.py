@@ -243,7 +243,7 @@ def test_the_envelope_limits_what_is_commanded_and_says_so(ros):
     refused = ros.change(flown.node, **{'envelope.airspeed_low': 90.0})
     assert 'airspeed_low' in refused.reason
     flown.publish('/command/attitude', masked(AttitudeCommand, roll=1.0, pitch=0.05))
-    assert flown.said[-1] == 'attitude: roll 1 rad is limited to 0.35 rad'
+    assert flown.said[-1] == 'command/attitude: roll 1 rad is limited to 0.35 rad'
     assert flown.values('envelope') == {'commands limited': '1'}
     flown.fly(3.0)
     assert flown.state.phi == pytest.approx(0.35, abs=0.08)

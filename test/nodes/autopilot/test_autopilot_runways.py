@@ -176,4 +176,4 @@ def test_a_cancelled_landing_goes_around_and_flies_the_pattern_that_is_commanded
     flown.publish('/command/target', masked(AutopilotTarget, airspeed=35.0))
     status, result = fly(flown, client, second)
     assert (status, result.message) == (
-        GoalStatus.STATUS_ABORTED, 'target has been commanded')
+        GoalStatus.STATUS_ABORTED, 'command/target has been commanded')
