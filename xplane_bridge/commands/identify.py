@@ -188,6 +188,8 @@ def _flights(given: Namespace) -> _Given:
                 steps.append(step)
             return flight
         flight, step = of_recording(path, given.namespace)
+        if flight.cut:
+            print(f'identify: {flight.cut}', file=sys.stderr, flush=True)
         steps.append(step)
         return replace(flight, model=given.model or flight.model)
 

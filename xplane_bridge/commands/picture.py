@@ -57,8 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                              f'{path.name}')
         refuse_existing([path], given.force)
         from xplane_bridge.experiments.picture import draw_flight
-        draw_flight(load(str(given.recording), given.namespace), str(path), given.title,
-                    width=given.width)
+        flight = load(str(given.recording), given.namespace)
+        if flight.cut:
+            print(f'picture: {flight.cut}', file=sys.stderr, flush=True)
+        draw_flight(flight, str(path), given.title, width=given.width)
     except (ImportError, OSError, ValueError) as error:
         print(f'picture: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 import errno
+import fcntl
 import io
 import os
 from pathlib import Path
@@ -186,7 +187,7 @@ def growing(path: AnyPath, replaces: bool = True) -> io.BufferedWriter:
     """
     Open a new file under its own name, for what is read while it grows, or if it ends early.
 
-    It takes the place of one that is there, unless that is not to be replaced. A device below /dev
+    Until it is closed is_growing() says so, also to other processes. It takes the place of one that is there, unless that is not to be replaced. A device below /dev
     is written as it is. Raises WriteError, and FileExistsError for one that stays.
     """
     path = Path(path)
@@ -200,8 +201,11 @@ def growing(path: AnyPath, replaces: bool = True) -> io.BufferedWriter:
                     os.unlink(path.name, dir_fd=folder)
         try:
             with naming(path):
-                return _opened(path, os.open(
-                    path.name, _NEW, 0o666, dir_fd=folder))
+                stream = _opened(path, os.open(path.name, _NEW, 0o666, dir_fd=folder))
+            with suppress(OSError):
+                # Not on every file system.
+                fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return stream
         except WriteError as error:
             if error.errno == errno.EEXIST:
                 raise FileExistsError(f'{printable(str(path), LONGEST_LINE)} exists') from None
@@ -223,6 +227,16 @@ def journal(path: AnyPath, within: AnyPath | None = None) -> Journal:
             os.close(descriptor)
             raise OSError(errno.EINVAL, '')
         return Journal(path, 'ab', opener=lambda *_: descriptor)
+
+
+def is_growing(path: AnyPath) -> bool:
+    """Return whether somebody who has opened a file by growing() still writes it."""
+    with suppress(OSError), open_regular(path) as stream:
+        try:
+            fcntl.flock(stream.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def flushed(stream: BinaryIO) -> int:

@@ -124,7 +124,7 @@ def identified(job: Job) -> Row:
                     one.value, one.deviation, *(
                         (slope.value, slope.away(one.value)) if slope is not None
                         else (math.nan, math.nan))])
-    return job.row(IDENTIFIED, derivatives=derivatives)
+    return job.row(IDENTIFIED, flight.cut, derivatives=derivatives)
 
 
 def pooled(rows: Sequence[Row]) -> dict[str, Pooled]:
@@ -175,6 +175,8 @@ def lines(rows: Sequence[Row], found: Mapping[str, Pooled]) -> Iterator[str]:
         count = sum(flights for _, flights in inside)
         share = sum(part * flights for part, flights in inside) / count
         yield f'  two sigma contain the value of JSBSim in {100.0 * share:.1f} % of {count} cases'
+    for row in [row for row in done if row['reason']][:_REASONS]:
+        yield f'only in part: {row["reason"]}'
     refused = [row for row in rows if row['outcome'] != IDENTIFIED]
     for row in refused[:_REASONS]:
         yield f'not identified: {row["reason"] or row["outcome"]}'

@@ -87,7 +87,8 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     are relative to: by default the scenario's start, if an experiment's .json of the same name is
     next to the recording, otherwise the first of imu/data. Raises ImportError if the reader is
     missing, OSError if there is no such file, and RecordingError if it is damaged or contains no
-    vehicle.
+    vehicle. One that its recorder has not finished, as after a kill, is read as far as it goes:
+    then ``cut`` of what is returned says so.
     """
     path = Path(path)
     if not path.exists():
@@ -100,21 +101,26 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     recording = Recording(path)
     try:
         flight = _read(recording, namespace, begin)
-    except RecordingError:
-        raise
+    except RecordingError as error:
+        if not recording.cut:
+            raise
+        raise RecordingError(f'{recording.cut}: {error}') from None
     except Exception as error:
         # A message may be any object, with fields of any type.
         raise RecordingError(
             f'{path} is not read as a recording: {type(error).__name__}: '
             f'{printable(str(error))}') from error
-    return replace(flight, log_time=recording.log_time)
+    if not recording.cut:
+        return replace(flight, log_time=recording.log_time)
+    end = float(flight.topics[_IMU].stamps.max()) - flight.begin
+    return replace(flight, cut=f'{recording.cut}; {_IMU} goes to {end:.2f} s')
 
 
 def _read(recording: Recording, namespace: str | None, begin: float | None) -> History:
     counts: dict[str, int] = {}
-    for met, _, _ in recording.messages():
-        counts[met.name] = counts.get(met.name, 0) + 1
-    counts = {met.name: 0 for met in recording.topics} | counts
+    for met in recording.messages():
+        counts[met.topic.name] = counts.get(met.topic.name, 0) + 1
+    counts = {topic.name: 0 for topic in recording.topics} | counts
     prefix = _prefix([*counts], namespace)
     # Behind sensors the flight is judged by the truth.
     truth = f'{TRUTH}/' if f'{prefix}{TRUTH}/{_IMU}' in counts else ''
@@ -128,7 +134,7 @@ def _read(recording: Recording, namespace: str | None, begin: float | None) -> H
     rows: dict[str, _Rows] = {}
     diagnostics: dict[str, str] = {}
     messages = 0
-    for recorded, log_ns, data in recording.messages():
+    for recorded, log_ns, data, *_ in recording.messages():
         if recorded.name != _DIAGNOSTICS and recorded.name not in names:
             continue
         message = types.of(recorded).decode(data)

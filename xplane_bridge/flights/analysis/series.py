@@ -72,7 +72,8 @@ class History:
     after ``begin``, a stamp; heading and target_heading are continuous. ``topics`` is by name
     below ``namespace``, ``counts`` by full name. ``diagnostics`` has the last value of each
     "node: status: key". ``log_time`` says what the recording time is: rosbag2.RECEIVED,
-    rosbag2.HANDLED, or empty if unknown.
+    rosbag2.HANDLED, or empty if unknown. ``cut`` is a sentence if the recording was not finished,
+    as after a kill: the flight may have gone on.
     """
 
     namespace: str
@@ -82,6 +83,7 @@ class History:
     counts: Mapping[str, int]
     diagnostics: Mapping[str, str] = field(default_factory=dict)
     log_time: str = ''
+    cut: str = ''
 
     def until(self, time: float) -> History:
         """Return what it has of all series until a time (s)."""

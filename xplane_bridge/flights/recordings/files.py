@@ -39,7 +39,12 @@ from xplane_bridge.flights.recordings.bounds import (
 )
 from xplane_bridge.flights.recordings.mcap_file import McapFile
 from xplane_bridge.flights.recordings.sqlite_file import SqliteFile
-from xplane_bridge.flights.recordings.topics import Recorded, RecordingError, Topics
+from xplane_bridge.flights.recordings.topics import (
+    Recorded,
+    RecordingError,
+    Topics,
+    UnfinishedError,
+)
 
 # Next to a recording: the figures of an experiment (bytes).
 _MAX_FIGURES = 1024 * 1024
@@ -66,6 +71,16 @@ class Recording:
         """The topics met so far."""
         self.log_time = ''
         """What the recording times are, see rosbag2; known after reading, empty if unknown."""
+        self.fault = ''
+        """Where it ends, if its recorder has not finished it; known after reading."""
+        self.unread = 0
+        """Bytes of it that are not read then."""
+        self.passed_over = 0
+        """Attachments and metadata in it that are none of rosbag2's; known after reading."""
+        self.distribution = ''
+        """The ROS distribution that it was recorded with; known after reading, empty if unknown."""
+        self.custom: dict[str, str] = {}
+        """What its recorder says of it besides; known after reading."""
         # A recorder of rosbag2 in Jazzy and later uses the middleware's.
         self._is_bag = path.is_dir()
         self._files = _files(path) if self._is_bag else [path]
@@ -74,13 +89,27 @@ class Recording:
             with plain_files.open_regular(file) as stream:
                 self._size += stream.seek(0, 2)
 
+    @property
+    def cut(self) -> str:
+        """Return a sentence if its recorder has not finished it, as after a kill."""
+        if self.fault and any(map(plain_files.is_growing, self._files)):
+            return f'{self.path} is still being recorded, and is read as far as it goes'
+        if self.fault:
+            return (f'{self.path} was not finished by its recorder, and is read up to there: '
+                    f'{self.fault}')
+        if fault := self.custom.get(rosbag2.CUT):
+            return (f'{self.path} was not finished by its recorder, and was completed later: '
+                    f'{printable(fault, _MAX_FAULT)}')
+        return ''
+
     def messages(self, tell: Tell | None = None) -> Iterator[Recorded]:
         """
         Yield the messages, file by file, in the order in which they were written.
 
         A file's fault is told to ``tell``, and reading goes on with the next; without it, it
-        raises RecordingError.
+        raises RecordingError, unless nobody has finished that file: then ``fault`` says where.
         """
+        self.fault, self.unread, self.passed_over = '', 0, 0
         budget = Budget(self._size)
         for path in self._files:
             try:
@@ -88,9 +117,13 @@ class Recording:
                     yield from self._of_file(path, stream, budget)
             except (OSError, ValueError) as error:
                 fault = printable(str(error), _MAX_FAULT)
-                if tell is None:
+                if tell is not None:
+                    tell(path, fault)
+                elif isinstance(error, UnfinishedError):
+                    self.fault = self.fault or (f'{path.name}: ' if self._is_bag else '') + fault
+                    self.unread += error.left
+                else:
                     raise self._error(path, fault) from None
-                tell(path, fault)
                 if isinstance(error, TooMuchError):
                     return
 
@@ -115,8 +148,26 @@ class Recording:
         else:
             found = McapFile(stream, stream.seek(0, 2), self.topics, budget)
             stream.seek(0)
-        yield from found.messages()
-        self.log_time = rosbag2.RECEIVED if self._is_bag else _log_time(found.metadata)
+        try:
+            yield from found.messages()
+        finally:
+            self.passed_over += found.passed_over
+            self._learn(found.metadata)
+        self.log_time = rosbag2.RECEIVED if self._is_bag else self.custom.get(rosbag2.LOG_TIME, '')
+
+    def _learn(self, metadata: bytes) -> None:
+        """Take what rosbag2 keeps beside the messages, which anybody may have written."""
+        try:
+            content = plain_yaml.load_texts(metadata, MAX_METADATA)
+        except ValueError:
+            content = None
+        if not isinstance(content, dict):
+            return
+        custom, distribution = content.get('custom_data'), content.get('ros_distro')
+        if isinstance(custom, dict):
+            self.custom = {name: text for name, text in custom.items() if isinstance(text, str)}
+        if isinstance(distribution, str):
+            self.distribution = distribution
 
     def _of_packed_sqlite(self, unpacked: _Unpacked, budget: Budget) -> Iterator[Recorded]:
         # SQLite reads from files only.
@@ -189,14 +240,6 @@ def _natural(path: Path) -> tuple[int, str]:
     # rosbag2 numbers the files of a recording: flight_2.mcap is before flight_10.mcap.
     number = path.stem.rpartition('_')[2][:9]
     return int(number) if number.isascii() and number.isdecimal() else 0, path.name
-
-
-def _log_time(metadata: bytes) -> str:
-    try:
-        found = plain_yaml.load_texts(metadata, MAX_METADATA)['custom_data'][rosbag2.LOG_TIME]
-    except (KeyError, TypeError, ValueError):
-        return ''
-    return found if isinstance(found, str) else ''
 
 
 def beginning(path: Path) -> float | None:

@@ -22,6 +22,7 @@ it may say anything. Based on the MCAP specification, https://mcap.dev/spec.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 import struct
 import sys
 from typing import Any
@@ -31,8 +32,10 @@ from xplane_bridge.flights.recordings.bounds import (
     Budget,
     MAX_CHUNK,
     MAX_METADATA,
+    MAX_NAME,
+    TooMuchError,
 )
-from xplane_bridge.flights.recordings.topics import Recorded, Topic, Topics
+from xplane_bridge.flights.recordings.topics import Recorded, Topic, Topics, UnfinishedError
 
 MAGIC = b'\x89MCAP0\r\n'
 
@@ -42,6 +45,7 @@ _SCHEMA = 0x03
 _CHANNEL = 0x04
 _MESSAGE = 0x05
 _CHUNK = 0x06
+_ATTACHMENT = 0x09
 _METADATA = 0x0C
 _DATA_END = 0x0F
 _READ = (_SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _METADATA)
@@ -51,6 +55,8 @@ _MESSAGE_START = struct.Struct('<HIQQ')
 _CHUNK_START = struct.Struct('<QQQII')
 # Encodings of definitions and messages have names of a few letters.
 _LONGEST_ENCODING = 40
+# What a channel says besides: rosbag2 writes two texts.
+_MOST_METADATA = 10
 _BLOCK = 1024 * 1024
 
 
@@ -60,6 +66,7 @@ class McapFile:
 
     ``size`` is the file's, None if unknown: then it is read only, without seeking. ``metadata``
     has the text that rosbag2 kept in it, after all of it was read; with several, the last.
+    ``passed_over`` is how many attachments and other metadata there were.
     """
 
     def __init__(
@@ -69,18 +76,34 @@ class McapFile:
         self._size = size
         self._topics = topics
         self._budget = budget
-        self._at = 0
+        # Behind what is read, and where the record begins that is read now.
+        self._at = self._begun = 0
         self._schemas: dict[int, tuple[str, str, str, str]] = {}
         self._channels: dict[int, Topic] = {}
         self.metadata = b''
+        self.passed_over = 0
 
     def messages(self) -> Iterator[Recorded]:
         """
         Yield the messages, in the order of the file.
 
         Raises ValueError, with the offset, at the first record that is wrong, and if the end is
-        missing.
+        missing: UnfinishedError if nobody has written an end, and there are topics before it.
         """
+        try:
+            yield from self._in_order()
+        except TooMuchError:
+            raise
+        except ValueError as error:
+            if self._size is None or not self._channels or self._has_end(self._size):
+                raise
+            raise UnfinishedError(str(error), self._size - self._begun) from None
+
+    def _has_end(self, size: int) -> bool:
+        self._stream.seek(max(0, size - len(MAGIC)))
+        return bool(self._stream.read(len(MAGIC)) == MAGIC)
+
+    def _in_order(self) -> Iterator[Recorded]:
         if self._read(len(MAGIC)) != MAGIC:
             raise ValueError('it does not begin as an MCAP file')
         for kind, length, what in self._heads():
@@ -102,7 +125,8 @@ class McapFile:
         """Yield kind, length and place of each record that is to be read; pass over the others."""
         kind, in_data = -1, True
         while kind != _FOOTER:
-            offset, before = self._at, kind
+            before, offset = kind, self._at
+            self._begun = offset
             head = self._read(_RECORD.size)
             if len(head) < _RECORD.size:
                 raise ValueError(
@@ -110,6 +134,8 @@ class McapFile:
                     'end, which its recorder writes last')
             kind, length = _RECORD.unpack(head)
             what = f'record of type {kind} at offset {offset}'
+            if not kind:
+                raise ValueError(f'there is no record at offset {offset}, but a zero')
             if before == -1 and kind != _HEADER:
                 raise ValueError(f'{what}: expected a header, type {_HEADER}')
             if self._size is not None and length > self._size - self._at:
@@ -120,6 +146,7 @@ class McapFile:
             if in_data and kind in _READ and not (kind == _METADATA and length > MAX_METADATA):
                 yield kind, length, what
             else:
+                self.passed_over += in_data and kind in (_ATTACHMENT, _METADATA)
                 self._skip(length, what)
 
     def _read(self, count: int) -> bytes:
@@ -175,11 +202,12 @@ class McapFile:
                 raise ValueError(f'{what}: a record in it says {length} bytes, {end - at} are '
                                  'left of the chunk')
             if kind == _MESSAGE and length >= 22:
-                channel, _, log_ns, _ = start(records, at)
+                channel, sequence, log_ns, published_ns = start(records, at)
                 topic = channels.get(channel)
                 if topic is None:
                     raise ValueError(f'{what}: a message is of channel {channel}, which is none')
-                yield Recorded(topic, log_ns, records[at + 22:at + length])
+                yield Recorded(
+                    topic, log_ns, records[at + 22:at + length], published_ns, sequence)
             else:
                 self._take(kind, records, at, length, what)
             at += length
@@ -189,8 +217,9 @@ class McapFile:
         end = at + length
         try:
             if kind == _MESSAGE:
-                channel, _, log_ns, _ = _MESSAGE_START.unpack_from(data[at:end])
-                return Recorded(self._channels[channel], log_ns, data[at + 22:end])
+                channel, sequence, log_ns, published_ns = _MESSAGE_START.unpack_from(data[at:end])
+                return Recorded(
+                    self._channels[channel], log_ns, data[at + 22:end], published_ns, sequence)
             if kind == _SCHEMA:
                 number, = struct.unpack_from('<H', data, at)
                 name, at = _text(data, at + 2, end)
@@ -209,12 +238,26 @@ class McapFile:
                 encoding, at = _text(data, at, end)
                 if number not in self._channels:
                     self._channels[number] = self._topics.add(
-                        name, *self._type(schema, encoding[:_LONGEST_ENCODING]))
+                        name, *self._type(schema, encoding[:_LONGEST_ENCODING]),
+                        self._more(data, at, end))
             elif kind < 0x80:
                 raise ValueError(f'a record of type {kind} is within it')
         except (struct.error, KeyError, ValueError) as error:
             raise ValueError(f'{what} is damaged: {error}') from None
         return None
+
+    def _more(self, data: bytes, at: int, end: int) -> tuple[tuple[str, str], ...]:
+        """Return what a channel says besides, by name; each text is kept once, within bounds."""
+        found = {}
+        # The messages do not need it, so damage in it is none of theirs.
+        with suppress(struct.error, ValueError):
+            end = min(end, at + 4 + struct.unpack_from('<I', data, at)[0])
+            at += 4
+            while at < end and len(found) < _MOST_METADATA:
+                key, at = _text(data, at, end)
+                text, at = _text(data, at, end)
+                found[key[:MAX_NAME]] = self._topics.definition(text.encode())[0]
+        return tuple(found.items())
 
     def _type(self, schema: int, encoding: str) -> tuple[str, str, str, str]:
         """Return type, format, definition and fault of a channel's messages."""
@@ -226,6 +269,7 @@ class McapFile:
     def _take_metadata(self, body: bytes) -> None:
         try:
             name, at = _text(body, 0, len(body))
+            self.passed_over += name != 'rosbag2'
             end = at + 4 + struct.unpack_from('<I', body, at)[0]
             at += 4
             while name == 'rosbag2' and at < min(end, len(body)):

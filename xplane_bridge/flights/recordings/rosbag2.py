@@ -37,6 +37,8 @@ METADATA_RECORD = 'rosbag2'
 # What a file from record says about its recording times, under this name in custom_data.
 LOG_TIME = 'log_time'
 RECEIVED, HANDLED = 'received by the middleware', 'handled by the recorder'
+# Of a file that its recorder had not finished, where that was, also there.
+CUT = 'cut'
 # Of a flight in this process: it was recorded at the time of its stamp.
 SIMULATED = 'simulated'
 
@@ -210,7 +212,9 @@ def serialized_metadata(
 
 
 def _profile(profile: Any) -> dict[str, Any]:
-    """Return a QoS profile: rosbag2 uses the names of rclpy's enumerations."""
+    """Return a QoS profile, or one as read: rosbag2 uses the names of rclpy's enumerations."""
+    if isinstance(profile, dict):
+        return profile
     return {
         'history': profile.history.name.lower(),
         'depth': profile.depth,

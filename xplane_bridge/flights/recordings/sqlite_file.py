@@ -50,6 +50,7 @@ class SqliteFile:
         self._budget = budget
         self._may_go_on = True
         self.metadata = b''
+        self.passed_over = 0
 
     def messages(self) -> Iterator[Recorded]:
         """Yield the messages, in the order of the file. Raises ValueError where it is wrong."""
@@ -114,7 +115,7 @@ class SqliteFile:
             # No serialized message begins so.
             if data.startswith(_ZSTD):
                 data = self._unpacked(data)
-            yield Recorded(topics[number], log_ns, data)
+            yield Recorded(topics[number], log_ns, data, log_ns)
 
     def _unpacked(self, data: bytes) -> bytes:
         try:

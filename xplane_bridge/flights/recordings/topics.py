@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from xplane_bridge.common.text import printable
 from xplane_bridge.flights.recordings.bounds import (
@@ -35,11 +35,24 @@ class RecordingError(ValueError):
     """A recording cannot be used; the text says why."""
 
 
+class UnfinishedError(ValueError):
+    """
+    A file ends before its recorder has finished it; the text says where.
+
+    ``left`` is how many of its bytes are not read.
+    """
+
+    def __init__(self, text: str, left: int) -> None:
+        super().__init__(text)
+        self.left = left
+
+
 class Topic(NamedTuple):
     """
     A recorded topic: its type, and the type's definition as stored.
 
-    ``fault`` says why its messages cannot be read, if that is known beforehand.
+    ``fault`` says why its messages cannot be read, if that is known beforehand. ``metadata`` is
+    what an MCAP file says of it besides, such as its QoS, by name.
     """
 
     name: str
@@ -47,21 +60,24 @@ class Topic(NamedTuple):
     format: str
     definition: str
     fault: str = ''
+    metadata: tuple[tuple[str, str], ...] = ()
 
 
 class Recorded(NamedTuple):
-    """A message as recorded; ``log_ns`` is when."""
+    """A message as recorded; ``log_ns`` is when, ``published_ns`` when it was published."""
 
     topic: Topic
     log_ns: int
     data: bytes
+    published_ns: int
+    sequence: int = 0
 
 
 class Topics:
     """The topics of a recording, each made once: files repeat them."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, ...], Topic] = {}
+        self._known: dict[tuple[Any, ...], Topic] = {}
         self._definitions: dict[bytes, str] = {}
         self._size = 0
 
@@ -77,16 +93,19 @@ class Topics:
             self._definitions[data] = data.decode(errors='replace')
         return self._definitions[data], ''
 
-    def add(self, name: str, kind: str, form: str, definition: str, fault: str = '') -> Topic:
+    def add(
+        self, name: str, kind: str, form: str, definition: str, fault: str = '',
+        metadata: tuple[tuple[str, str], ...] = (),
+    ) -> Topic:
         """Return the topic; if its name or type are too long these are shortened, with a fault."""
         for what, text in (('name', name), ('type', kind)):
             if len(text) > MAX_NAME:
                 fault = fault or (f'its {what} has {len(text)} characters, expected at most '
                                   f'{MAX_NAME}')
         if fault:
-            name, kind, form, definition = (
-                printable(name, 60), printable(kind, 60), '', '')
-        key = name, kind, form, definition, fault
+            name, kind, form, definition, metadata = (
+                printable(name, 60), printable(kind, 60), '', '', ())
+        key = name, kind, form, definition, fault, metadata
         if key not in self._known and len(self._known) >= MAX_CHANNELS:
             raise ValueError(f'it has more than {MAX_CHANNELS} topics')
         return self._known.setdefault(key, Topic(*key))

@@ -106,7 +106,8 @@ class Flight:
     NaN: no sample at that time; a sensor may be slower than others. Controls are those that were
     in force until each time. ``manoeuvres`` are those that its scenario says, if any; ``model`` is
     the aircraft, '' if unknown, and ``plant`` in what it differs from that. ``surfaces`` are the
-    controls whose values are deflections (rad), as they stood at each time.
+    controls whose values are deflections (rad), as they stood at each time. ``cut`` is a sentence
+    if its recording was not finished.
     """
 
     source: str
@@ -116,6 +117,7 @@ class Flight:
     model: str = ''
     plant: Plant = AS_IN_ITS_FILE
     surfaces: frozenset[str] = frozenset()
+    cut: str = ''
 
     def part(self, manoeuvre: Manoeuvre) -> Flight:
         """Return the part of a manoeuvre."""

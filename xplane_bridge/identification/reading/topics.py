@@ -93,6 +93,7 @@ def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, floa
     It is an MCAP file, a rosbag2 folder, or the Parquet table of a flight in core. The time base
     is that of imu/data; where an experiment's .json of the same name is next to it, its windows
     are the manoeuvres. The step is 0 where the simulator is none of this package's.
+    Of one that its recorder has not finished the flight's ``cut`` says so.
     Raises OSError, ImportError, RecordingError and IdentificationError.
     """
     optional.require('reading a recording', 'rosbags', extra='export')
@@ -109,9 +110,14 @@ def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, floa
         return Flight(str(path), table.columns['time'], _of_columns(path, table.columns),
                       manoeuvres, model, plant), step
     manoeuvres, model, plant, step = _said(path, figures)
+    recording = Recording(path)
     try:
-        rows = _rows(Recording(path), path, namespace)
-    except (RecordingError, IdentificationError):
+        rows = _rows(recording, path, namespace)
+    except RecordingError as error:
+        if not recording.cut:
+            raise
+        raise RecordingError(f'{recording.cut}: {error}') from None
+    except IdentificationError:
         raise
     except Exception as error:
         # A message may be any object, with fields of any type.
@@ -119,7 +125,8 @@ def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, floa
             f'{path} is not read as a recording: {type(error).__name__}: '
             f'{printable(str(error))}') from error
     flight = _joined(str(path), rows, begin)
-    return replace(flight, manoeuvres=manoeuvres, model=model, plant=plant), step
+    return replace(
+        flight, manoeuvres=manoeuvres, model=model, plant=plant, cut=recording.cut), step
 
 
 def _of_columns(path: Path, columns: Mapping[str, Array]) -> dict[str, Array]:
@@ -142,7 +149,7 @@ def _rows(recording: Recording, path: Path, namespace: str | None) -> dict[str, 
     found: dict[str, array[float]] = {}
     types = MessageTypes()
     imus = {}
-    for count, (topic, _, data) in enumerate(recording.messages()):
+    for count, (topic, _, data, *_) in enumerate(recording.messages()):
         if count > _MOST_MESSAGES:
             raise RecordingError(f'{path} has more than {_MOST_MESSAGES} messages')
         if topic.name not in names:
