@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""export: the topics of a recording or capture as CSV, Parquet, MAT or MF4."""
+"""export: the topics of a recording or capture as CSV, Parquet, MAT, MF4 or MCAP."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ from xplane_bridge.export import captures, flights, recordings, resampling, writ
 from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
 from xplane_bridge.export.ulyssix import quality_report
 from xplane_bridge.export.ulyssix.options import named_rate
+from xplane_bridge.flights.recordings.completed import complete
 from xplane_bridge.flights.recordings.parquet_file import is_table
 from xplane_bridge.links.captures.capture import is_capture
 from xplane_bridge.protocols.xplane_udp.data import VERSIONS
@@ -52,6 +53,8 @@ _FORMATS = {
     'mat': (False, writers.write_mat, ('scipy',)),
     'mf4': (False, writers.write_mf4, ('asammdf',)),
 }
+# The messages of a recording as they are, and no tables.
+_MCAP = 'mcap'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -70,32 +73,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.append(sentence)
             print(f'export: {sentence}', file=sys.stderr)
 
-    is_folder, write, packages = _FORMATS[given.to]
     try:
-        optional.require(f'exporting to {given.to}', *packages, extra='export')
         source = Path(given.source)
         if not source.exists():
             raise FileNotFoundError(f'there is no recording {source}')
-        output = _output(given, source)
-        counts: dict[str, int] = {}
-        qualities: list[dict[str, Any]] = []
-
-        def judge(quality: Quality, statistics: Statistics) -> None:
-            quality.report()
-            qualities.append(quality_report.as_json(
-                quality, statistics, {'source': source.name}))
-
-        batches = _counted(_tables(given, source, warn, judge), counts)
-        # Nothing is created before the first table is read.
-        first = next(batches, None)
-        if first is None:
-            raise ValueError(f'{source}: there is nothing to export')
-        output.parent.mkdir(parents=True, exist_ok=True)
-        write(output, _behind(first, batches), _about(given), warn)
-        for content in qualities:
-            print(quality_report.table(content))
-            quality_report.write(output / 'quality.json' if is_folder else (
-                output.with_suffix('.quality.json')), content)
+        if given.to == _MCAP:
+            output, counts = _completed(given, source, warn)
+        else:
+            output, counts = _written(given, source, warn)
     except (ImportError, OSError, ValueError) as error:
         # RecordingError and CaptureError are ValueErrors.
         print(f'export: {error}', file=sys.stderr)
@@ -104,10 +89,54 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'export: {source}: there is not enough memory; select --topics, or export to csv '
               'or parquet', file=sys.stderr)
         return 2
+    row, table = ('message', 'topic') if given.to == _MCAP else ('row', 'table')
     print('\n'.join((
-        f'{output}: {counted(sum(counts.values()), "row")} of {counted(len(counts), "table")}',
+        f'{output}: {counted(sum(counts.values()), row)} of {counted(len(counts), table)}',
         *(f'  {printable(name, _LONGEST_SENTENCE)}: {count}' for name, count in counts.items()))))
     return 1 if warnings else 0
+
+
+def _written(given: Namespace, source: Path, warn: Warn) -> tuple[Path, dict[str, int]]:
+    """Write the tables; return where, and how many rows each has."""
+    is_folder, write, packages = _FORMATS[given.to]
+    optional.require(f'exporting to {given.to}', *packages, extra='export')
+    output = _output(given, source)
+    counts: dict[str, int] = {}
+    qualities: list[dict[str, Any]] = []
+
+    def judge(quality: Quality, statistics: Statistics) -> None:
+        quality.report()
+        qualities.append(quality_report.as_json(
+            quality, statistics, {'source': source.name}))
+
+    batches = _counted(_tables(given, source, warn, judge), counts)
+    # Nothing is created before the first table is read.
+    first = next(batches, None)
+    if first is None:
+        raise ValueError(f'{source}: there is nothing to export')
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write(output, _behind(first, batches), _about(given), warn)
+    for content in qualities:
+        print(quality_report.table(content))
+        quality_report.write(output / 'quality.json' if is_folder else (
+            output.with_suffix('.quality.json')), content)
+    return output, counts
+
+
+def _completed(given: Namespace, source: Path, warn: Warn) -> tuple[Path, dict[str, int]]:
+    """Write the messages of an MCAP file to one with an index; return where, and how many."""
+    output = Path(given.output or source)
+    if given.resample is not None:
+        raise ValueError('--resample: messages stay as they are in mcap')
+    if given.topics and output.exists() and output.samefile(source):
+        raise ValueError('--topics: the other topics would be lost; name another --output')
+    refuse_existing([output], given.force)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    counts, sentences = complete(source, output, lambda topic: not given.topics or any(
+        is_named(topic, name) for name in given.topics))
+    for sentence in sentences:
+        warn(sentence)
+    return output, counts
 
 
 def _behind(first: Batch, batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -197,10 +226,12 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         'source', help='an MCAP file, a rosbag2 folder, a Parquet table of a flight in core, or '
         'a capture (pcap, pcapng, gzipped)')
-    parser.add_argument('--to', required=True, choices=_FORMATS, help='the format')
     parser.add_argument(
-        '--output', metavar='PATH', help='folder (csv, parquet) or file (mat, mf4) to write; '
-        'default: beside the source')
+        '--to', required=True, choices=(*_FORMATS, _MCAP), help='the format; mcap: the messages '
+        'of an MCAP file as they are, with the index that a killed recorder has not written')
+    parser.add_argument(
+        '--output', metavar='PATH', help='folder (csv, parquet) or file (others) to write; '
+        'default: beside the source, and mcap in its place')
     add_force_option(parser)
     parser.add_argument(
         '--topics', nargs='+', metavar='TOPIC',

@@ -21,6 +21,7 @@ import hashlib
 import json
 import math
 import os
+from pathlib import Path
 import shutil
 import sys
 from typing import Any
@@ -35,6 +36,7 @@ from xplane_bridge.flights.analysis.windows import Window
 from xplane_bridge.flights.flight import Flight
 from xplane_bridge.flights.order import CORE, Order
 from xplane_bridge.flights.recordings import rosbag2
+from xplane_bridge.flights.recordings.completed import complete, is_unfinished
 from xplane_bridge.flights.script import Script
 
 
@@ -75,11 +77,22 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
 
 
 def code_if_whole(flown: Flight, code: int) -> int:
-    """Return the exit code, NOT_FLOWN if the recording lacks the end, which is said then."""
+    """
+    Return the exit code, NOT_FLOWN if the recording lacks the end, which is said then.
+
+    One that its recorder has not finished is completed, for readers that go by its index.
+    """
     if not (lacking := flown.lacking()):
         return code
-    print(f'experiment: the recording lacks the end of {lacking}: the figures are of what was '
-          'recorded, and there is no verdict', file=sys.stderr, flush=True)
+    said = [f'{lacking}: the figures are of what was recorded, and there is no verdict']
+    recording = Path(flown.order.keep.recording)
+    try:
+        if is_unfinished(recording):
+            complete(recording, recording)
+            said.append(f'{recording} is completed up to there, with an index')
+    except (ImportError, OSError, ValueError) as error:
+        said.append(str(error))
+    print(*(f'experiment: {one}' for one in said), sep='\n', file=sys.stderr, flush=True)
     return NOT_FLOWN if code in (PASSED, MISSED) else code
 
 

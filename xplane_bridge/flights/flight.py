@@ -211,7 +211,7 @@ class Flight(ABC):
         return evaluate(self.script, self.history())
 
     def lacking(self) -> str:
-        """Return how much of which topics was heard in flight, and is not in the history."""
+        """Return a sentence if the history lacks what was heard in flight, or is cut."""
         return ''
 
     def traffic(self) -> tuple[Mapping[str, int], float]:

@@ -116,9 +116,8 @@ def test_mutants_give_nothing_but_sentences(recording):
     assert refusals > 50
 
 
-def test_a_file_that_is_cut_short_says_where(recording):
+def test_a_file_that_is_cut_before_its_first_topic_says_where(recording):
     path, data = recording
-    assert refused(path, data[:-1]) == 'it does not end as an MCAP file'
     chunk = record_at(data, 6)
     assert refused(path, data[:chunk + 4]) == (
         f'it is cut short at offset {chunk + 4}: expected a record or the end, which its recorder '

@@ -36,6 +36,17 @@ from xplane_bridge.flights.recordings.topics import Recorded, RecordingError, To
 _FORMATS = ('ros2msg', 'ros2idl')
 
 
+def is_unfinished(path: Path) -> bool:
+    """Return whether it is an MCAP file whose recorder has not written an end. Raises OSError."""
+    if not path.is_file():
+        return False
+    with plain_files.open_regular(path) as stream:
+        if stream.read(len(MAGIC)) != MAGIC:
+            return False
+        stream.seek(-len(MAGIC), 2)
+        return stream.read(len(MAGIC)) != MAGIC
+
+
 def complete(
     source: Path, output: Path, wants: Callable[[str], bool] = lambda topic: True
 ) -> tuple[dict[str, int], list[str]]:

@@ -142,13 +142,16 @@ class RosFlight(Flight):
             self.order.keep.recording, self.order.link.namespace, self.script.begin)
 
     def lacking(self) -> str:
-        """Return how much of which topics was heard in flight, and is not in the history."""
+        """Return a sentence if the history lacks what was heard in flight, or is cut."""
+        if cut := self.history().cut:
+            return cut
         topics = self.history().topics
         nothing = Arrivals(np.full(1, -math.inf), np.empty(0))
         missing = {topic: stamp - float(topics.get(topic, nothing).stamps.max())
                    for topic, stamp in self._heard.items()}
-        return ', '.join(f'{topic} ({seconds:.3f} s)' for topic, seconds in missing.items()
-                         if seconds > ROUNDED_TIME)
+        found = ', '.join(f'{topic} ({seconds:.3f} s)' for topic, seconds in missing.items()
+                          if seconds > ROUNDED_TIME)
+        return f'the recording lacks the end of {found}' if found else ''
 
     def traffic(self) -> tuple[Mapping[str, int], float]:
         """Return the messages so far by topic, and the newest latency (s), NaN if unknown."""

@@ -95,8 +95,8 @@ class RosFleetFlight(Several['OneOfFleet']):
         return self._first.truth()
 
     def lacking(self) -> str:
-        """Return how much of which topics was heard in flight, and is not in the histories."""
-        return ', '.join(
+        """Return a sentence for each history that lacks what was heard in flight, or is cut."""
+        return '; '.join(
             f'{name}: {lacking}' for name, one in self.flights.items()
             if (lacking := one.lacking()))
 
