@@ -25,12 +25,13 @@ from dataclasses import dataclass
 import os
 
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
-from launch.actions import Shutdown
+from launch.actions import ExecuteProcess, Shutdown
 from launch_ros.actions import Node
 
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import dated, refuse_existing
 from xplane_bridge.common.data import folder
+from xplane_bridge.nodes.flight import recorders
 from xplane_bridge.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.nodes.launch_arguments import (
     AircraftArguments,
@@ -80,10 +81,11 @@ class Arguments:
     rviz: bool = parameter(False, 'Start RViz, and view_node.')
     foxglove: bool = parameter(
         False, 'Start foxglove_bridge (WebSocket, port 8765), and view_node.')
-    record: bool = parameter(False, "Record the vehicle's topics.")
+    record: bool = parameter(
+        False, "Record the vehicle's topics: by rosbag2 if installed, otherwise by record.")
     bag: str = parameter(
-        '', 'File to record to, which must not exist. Empty: the namespace, or flight, with date '
-        'and time.')
+        '', 'File (of rosbag2: folder) to record to, which must not exist. Empty: the namespace, '
+        'or flight, with date and time.')
 
 
 def make(given):
@@ -147,12 +149,13 @@ def recorder(value, namespace, simulated):
     """Return the recorder of a namespace."""
     bag = value['bag'] or f"{dated(namespace.strip('/').replace('/', '_') or 'flight')}.mcap"
     refuse_existing([bag], by='', elsewhere='bag:=')
+    command, *arguments = recorders.command(bag, namespace)
+    patience = dict.fromkeys(('sigterm_timeout', 'sigkill_timeout'), str(recorders.PATIENCE))
+    if command != recorders.RECORD:
+        return ExecuteProcess(cmd=[command, *arguments], output='screen', **patience)
     return Node(
-        package='xplane_bridge', executable='record', output='screen',
-        arguments=['--output', bag, '--namespace', namespace or '/'],
-        parameters=[{'use_sim_time': simulated}],
-        # After Ctrl-C it waits for what the others have published, and completes the file.
-        sigterm_timeout='30', sigkill_timeout='30')
+        package='xplane_bridge', executable=command, output='screen', arguments=arguments,
+        parameters=[{'use_sim_time': simulated}], **patience)
 
 
 def check(value, simulator, simulated):
@@ -168,7 +171,7 @@ def check(value, simulator, simulated):
                     f"{package.replace('_', '-')}") from None
     if value['record']:
         try:
-            optional.require('launch argument record', 'mcap', extra='export')
+            optional.require('launch argument record', *recorders.needed(), extra='export')
         except ImportError as error:
             raise ValueError(str(error)) from None
     if value['host'] and (value['speed'] != 1.0 or value['lockstep']):

@@ -36,7 +36,9 @@ WRITERS = {
     'commands/check_controller.py': set(),
     'commands/picture.py': {'common/drawing.py'},
     'nodes/record/node.py': {'nodes/record/recorder.py'},
-    'commands/export.py': {'export/writers.py', 'export/ulyssix/quality_report.py'},
+    'commands/export.py': {
+        'export/writers.py', 'export/ulyssix/quality_report.py',
+        'flights/recordings/completed.py'},
     'export/ulyssix/map.py': {'export/ulyssix/map.py'},
     # A capture is never written over.
     'export/ulyssix/record.py': {'links/captures/writing.py', 'export/ulyssix/files.py'},

@@ -52,7 +52,7 @@ from xplane_bridge.flights.order import Keep, Link, Order
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.start import simulated_start
 from xplane_bridge.links.unused_ports import free_ports
-from xplane_bridge.nodes.flight import launch
+from xplane_bridge.nodes.flight import recorders
 from xplane_bridge.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.nodes.flight.flight import RosFlight
 from xplane_bridge.nodes.flight.processes import Processes
@@ -485,12 +485,15 @@ def test_two_experiments_do_not_fly_one_vehicle(tmp_path, ros):
 def test_the_recorder_is_rosbag2_where_all_of_it_is(monkeypatch):
     monkeypatch.setattr(shutil, 'which', lambda name: f'/opt/{name}')
     found = dict.fromkeys(['ros2bag', 'rosbag2_storage_mcap'], '/opt')
-    monkeypatch.setattr(launch, 'get_packages_with_prefixes', lambda: found)
-    assert launch.recorder('a.mcap', '/uav') == [
+    monkeypatch.setattr(recorders, 'get_packages_with_prefixes', lambda: found)
+    assert not recorders.needed()
+    assert recorders.command('a.mcap', '/uav') == [
         '/opt/ros2', 'bag', 'record', '--storage', 'mcap', '--output', 'a.mcap', '--regex',
         '^(/uav/.*|/diagnostics|/clock|/tf|/tf_static)$']
     del found['rosbag2_storage_mcap']
-    assert launch.recorder('a.mcap', '/uav')[0] == 'record'
+    assert recorders.command('a.mcap', '/uav', 0.5) == [
+        'record', '--output', 'a.mcap', '--namespace', '/uav', '--sent-again', '0.5']
+    assert recorders.needed() == ('mcap',)
 
 
 def test_a_recording_that_is_none_is_said(tmp_path):

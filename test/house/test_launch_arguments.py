@@ -369,6 +369,27 @@ def test_a_bring_up_with_tools(launch, tools):
     assert all(command.parameters['use_sim_time'] for command in commands)
 
 
+def test_rosbag2_records_a_bring_up_where_all_of_it_is(launch, tmp_path, monkeypatch):
+    index = tmp_path / 'share' / 'ament_index' / 'resource_index' / 'packages'
+    index.mkdir(parents=True)
+    ros2 = tmp_path / 'ros2'
+    ros2.touch(0o755)
+    monkeypatch.setenv('PATH', str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path), prepend=os.pathsep)
+    # It needs no package of Python.
+    monkeypatch.setattr(importlib.util, 'find_spec', lambda name: None)
+    for package in ('ros2bag', 'rosbag2_storage_mcap'):
+        (index / package).touch()
+    commands, output, _ = launch(
+        ours('bringup'), 'namespace:=uav1', 'record:=true', 'bag:=mine')
+    bag, = [command for command in commands if command.executable == 'ros2']
+    assert bag.others == [
+        'bag', 'record', '--storage', 'mcap', '--output', 'mine', '--regex',
+        '^(/uav1/.*|/diagnostics|/clock|/tf|/tf_static)$'], output
+    (index / 'rosbag2_storage_mcap').unlink()
+    assert not launch(ours('bringup'), 'record:=true')[0]
+
+
 @pytest.mark.parametrize(('given', 'heard'), [(['record:=true'], 2), ([], 0)])
 def test_in_lockstep_the_first_command_waits_for_the_recorder(launch, given, heard):
     commands, output, _ = launch(ours('bringup'), 'lockstep:=true', *given)

@@ -187,8 +187,9 @@ def growing(path: AnyPath, replaces: bool = True) -> io.BufferedWriter:
     """
     Open a new file under its own name, for what is read while it grows, or if it ends early.
 
-    Until it is closed is_growing() says so, also to other processes. It takes the place of one that is there, unless that is not to be replaced. A device below /dev
-    is written as it is. Raises WriteError, and FileExistsError for one that stays.
+    Until it is closed is_growing() says so, also to other processes. It takes the place of one
+    that is there, unless that is not to be replaced. A device below /dev is written as it is.
+    Raises WriteError, and FileExistsError for one that stays.
     """
     path = Path(path)
     if is_device(path):

@@ -78,7 +78,7 @@ class Recording:
         self.passed_over = 0
         """Attachments and metadata in it that are none of rosbag2's; known after reading."""
         self.distribution = ''
-        """The ROS distribution that it was recorded with; known after reading, empty if unknown."""
+        """The ROS distribution it was recorded with; known after reading, empty if unknown."""
         self.custom: dict[str, str] = {}
         """What its recorder says of it besides; known after reading."""
         # A recorder of rosbag2 in Jazzy and later uses the middleware's.

@@ -47,10 +47,11 @@ from xplane_bridge.flights.laws import ActionLaw, autopilot_of
 from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.script import Script
+from xplane_bridge.nodes.flight import recorders
 from xplane_bridge.nodes.flight import start as real_start
 from xplane_bridge.nodes.flight.actions import LawVehicle, Observer
 from xplane_bridge.nodes.flight.bridges import check_namespace
-from xplane_bridge.nodes.flight.launch import missing_of_rosbag2, start_vehicle
+from xplane_bridge.nodes.flight.launch import start_vehicle
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.procedures import Procedures
 from xplane_bridge.nodes.flight.processes import Processes
@@ -78,7 +79,7 @@ class RosFlight(Flight):
         # Reported before the flight, not after it.
         needed = [] if order.link.host else ['jsbsim']
         if order.keep.recording:
-            needed += [*(('mcap',) if missing_of_rosbag2() else ()), 'rosbags']
+            needed += [*recorders.needed(), 'rosbags']
         optional.require(
             'a flight through ROS', *needed,
             extra='fly,export' if order.keep.recording else 'fly')

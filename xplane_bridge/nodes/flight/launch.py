@@ -18,10 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import os
-import shutil
 from typing import Any, NamedTuple
 
-from ament_index_python.packages import get_packages_with_prefixes
 from rclpy.node import Node
 
 from xplane_bridge.common.supervised import Supervised
@@ -38,6 +36,7 @@ from xplane_bridge.flights.scenario.flown_by import (
 )
 from xplane_bridge.flights.script import Progress
 from xplane_bridge.nodes.flight import bridges as peers
+from xplane_bridge.nodes.flight import recorders
 from xplane_bridge.nodes.flight.controllers import ControlledVehicle
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Announced, Processes, RECORDER_PATIENCE
@@ -162,28 +161,11 @@ def start_recorder(
     processes: Processes, display: Progress, recording: str, namespace: str
 ) -> Recorder:
     """Start the recorder of all below a namespace."""
-    command, *arguments = recorder(recording, namespace)
-    if missing_of_rosbag2() == ['rosbag2_storage_mcap']:
+    command, *arguments = recorders.command(recording, namespace, sent_again())
+    if recorders.missing_of_rosbag2() == ['rosbag2_storage_mcap']:
         display.say('ros2 bag has no MCAP storage (package rosbag2_storage_mcap is not '
                     'installed): recording with record')
-    if command == 'record':
+    if command == recorders.RECORD:
         return Recorder(command, processes.announce(command, arguments, RECORDER_PATIENCE))
     processes.start(command, arguments, RECORDER_PATIENCE)
     return Recorder(os.path.basename(command), None)
-
-
-def recorder(path: str, namespace: str) -> list[str]:
-    """Return the recording command: rosbag2 with MCAP storage if installed, otherwise record."""
-    ros2 = shutil.which('ros2')
-    if ros2 and not missing_of_rosbag2():
-        return [ros2, 'bag', 'record', '--storage', 'mcap', '--output', path, '--regex',
-                f'^({namespace}/.*|/diagnostics|/clock|/tf|/tf_static)$']
-    soon = sent_again()
-    return ['record', '--output', path, '--namespace', namespace,
-            *([] if soon is None else ['--sent-again', f'{soon:g}'])]
-
-
-def missing_of_rosbag2() -> list[str]:
-    """Return the missing packages for recording with rosbag2."""
-    packages = get_packages_with_prefixes()
-    return [name for name in ('ros2bag', 'rosbag2_storage_mcap') if name not in packages]

@@ -1,0 +1,58 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Who records a vehicle's topics: rosbag2 where all of it is installed, otherwise record."""
+
+from __future__ import annotations
+
+import shutil
+
+from ament_index_python.packages import get_packages_with_prefixes
+
+RECORD = 'record'
+"""Name of this package's own."""
+
+PATIENCE = 30
+"""After Ctrl-C it waits for what the others have published, and completes the file, in s."""
+
+
+def command(path: str, namespace: str, sent_again: float | None = None) -> list[str]:
+    """
+    Return the command that records all below a namespace: RECORD, or a program by its path.
+
+    ``sent_again`` is within how many s the middleware sends again what was lost, None if unknown.
+    rosbag2 makes a folder of that name, with MCAP storage.
+    """
+    if ros2 := _ros2():
+        return [ros2, 'bag', 'record', '--storage', 'mcap', '--output', path, '--regex',
+                f'^({namespace}/.*|/diagnostics|/clock|/tf|/tf_static)$']
+    return [RECORD, '--output', path, '--namespace', namespace or '/',
+            *([] if sent_again is None else ['--sent-again', f'{sent_again:g}'])]
+
+
+def missing_of_rosbag2() -> list[str]:
+    """Return the missing packages for recording with rosbag2."""
+    packages = get_packages_with_prefixes()
+    return [name for name in ('ros2bag', 'rosbag2_storage_mcap') if name not in packages]
+
+
+def needed() -> tuple[str, ...]:
+    """Return the Python packages without which nobody can record."""
+    return () if _ros2() else ('mcap',)
+
+
+def _ros2() -> str | None:
+    """Return the path of ros2, if it has all of rosbag2."""
+    return None if missing_of_rosbag2() else shutil.which('ros2')
