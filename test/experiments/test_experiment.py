@@ -49,6 +49,7 @@ from xplane_bridge.experiments.settings import Experiment, Files, NOT_FLOWN, PAS
 from xplane_bridge.flights.analysis import history as analysis
 from xplane_bridge.flights.flight import Silent
 from xplane_bridge.flights.order import Keep, Link, Order
+from xplane_bridge.flights.recordings.completed import is_unfinished
 from xplane_bridge.flights.scenario import scenario
 from xplane_bridge.flights.scenario.start import simulated_start
 from xplane_bridge.links.unused_ports import free_ports
@@ -259,6 +260,16 @@ def there_is_no_verdict_on_half_a_recording(prefix, capsys):
     through_ros._heard['odom'] += 0.5
     assert report.report(made, through_ros, PASSED) == NOT_FLOWN
     assert 'the recording lacks the end of odom (0.5' in capsys.readouterr().err
+    # All is in it, but that was its recorder's to say; others go by the index that it lacks.
+    recording = prefix.with_suffix('.mcap')
+    os.truncate(recording, recording.stat().st_size - 10)
+    through_ros._heard.clear()
+    through_ros._history = None
+    assert report.report(made, through_ros, PASSED) == NOT_FLOWN
+    said = capsys.readouterr().err
+    assert 'was not finished by its recorder' in said
+    assert f'{recording} is completed up to there, with an index' in said
+    assert not is_unfinished(recording)
 
 
 def flies_as_in_one_process(prefix, seed):

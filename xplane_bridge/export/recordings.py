@@ -93,6 +93,8 @@ class _Reading:
         if broken and not seen:
             raise RecordingError(f'{recording.path} is not read as a recording: {broken[0]}')
         yield from self._rows.rest()
+        if recording.cut:
+            self._warn(recording.cut)
         self._tell_what_is_missing(seen)
 
     def _tell_what_is_missing(self, seen: set[str]) -> None:
