@@ -76,10 +76,10 @@ class Topic:
         """
         Return how many messages of those that its publishers have said they have published.
 
-        Unless it is_numbered, these may have been published before it was subscribed to. Of several
-        publishers, such as an experiment's and the autopilot's of command/controls, it is known
-        for all together only: before Kilted a message does not say whose it is, each publisher
-        numbers its own, and one's first messages may be missing where another's are not.
+        Unless it is_numbered, these may have been published before it was subscribed to. Of
+        several publishers, such as an experiment and the autopilot of command/controls, it is
+        known for all together only: before Kilted a message does not say whose it is, and each
+        publisher numbers its own.
         """
         told = sum(accounts.published(node, self.name) for node in dict.fromkeys(self.nodes()))
         return max(0, told - (
