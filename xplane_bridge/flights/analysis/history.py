@@ -87,8 +87,7 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
     are relative to: by default the scenario's start, if an experiment's .json of the same name is
     next to the recording, otherwise the first of imu/data. Raises ImportError if the reader is
     missing, OSError if there is no such file, and RecordingError if it is damaged or contains no
-    vehicle. One that its recorder has not finished, as after a kill, is read as far as it goes:
-    then ``cut`` of what is returned says so.
+    vehicle. One that its recorder has not finished is read as far as it goes: ``cut`` says so.
     """
     path = Path(path)
     if not path.exists():
@@ -110,10 +109,9 @@ def load(path: str | Path, namespace: str | None = None, begin: float | None = N
         raise RecordingError(
             f'{path} is not read as a recording: {type(error).__name__}: '
             f'{printable(str(error))}') from error
-    if not recording.cut:
-        return replace(flight, log_time=recording.log_time)
-    end = float(flight.topics[_IMU].stamps.max()) - flight.begin
-    return replace(flight, cut=f'{recording.cut}; {_IMU} goes to {end:.2f} s')
+    if cut := recording.cut:
+        cut += f'; {_IMU} goes to {flight.topics[_IMU].stamps.max() - flight.begin:.2f} s'
+    return replace(flight, log_time=recording.log_time, cut=cut)
 
 
 def _read(recording: Recording, namespace: str | None, begin: float | None) -> History:
