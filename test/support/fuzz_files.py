@@ -165,10 +165,16 @@ class Recording:
         return seeds
 
     def read(self, data, folder):
-        """Export one mutant; return what is told to people."""
+        """Export one mutant, and complete it; return what is told to people."""
+        from xplane_bridge.flights.recordings.completed import complete
         path = folder / 'mutant.mcap'
         path.write_bytes(data)
-        return self.export(path, folder)
+        told = self.export(path, folder)
+        try:
+            complete(path, folder / 'whole.mcap')
+        except ValueError as error:
+            told = f'{told}\n{printable(str(error), LONGEST_LINE)}'
+        return told
 
     def export(self, path, folder):
         """Run the command; return what it prints."""

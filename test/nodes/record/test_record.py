@@ -46,6 +46,7 @@ from sensor_msgs.msg import NavSatFix  # noqa: E402
 
 from harness import process  # noqa: E402
 from xplane_bridge.flights.recordings import rosbag2  # noqa: E402
+from xplane_bridge.flights.recordings.completed import complete  # noqa: E402
 from xplane_bridge.msg import Datarefs, FlightControls  # noqa: E402
 from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode  # noqa: E402
 from xplane_bridge.nodes.record import draining  # noqa: E402
@@ -206,6 +207,9 @@ def test_what_was_recorded_reads_to_the_last_chunk(ros, tmp_path, end):
         except Exception as error:  # The reader reports the missing end in its own ways.
             assert 'end' in type(error).__name__.lower() or 'EndOfFile' in repr(error), error
     assert read == 100
+    # As `export --to mcap --force` does.
+    assert complete(path, path)[0]['/uav/datarefs'] == 100
+    assert set(channels_of(path)[0]) >= {'/uav/datarefs'}
 
 
 def channels_of(path):

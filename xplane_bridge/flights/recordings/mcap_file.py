@@ -248,7 +248,7 @@ class McapFile:
 
     def _more(self, data: bytes, at: int, end: int) -> tuple[tuple[str, str], ...]:
         """Return what a channel says besides, by name; each text is kept once, within bounds."""
-        found = {}
+        found: dict[str, str] = {}
         # The messages do not need it, so damage in it is none of theirs.
         with suppress(struct.error, ValueError):
             end = min(end, at + 4 + struct.unpack_from('<I', data, at)[0])
