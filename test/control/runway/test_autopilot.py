@@ -17,6 +17,7 @@ import math
 
 import pytest
 
+from xplane_bridge.control.envelope import Envelope
 from xplane_bridge.control.gains import Gains
 from xplane_bridge.control.measurement import Measurement
 from xplane_bridge.control.runway.autopilot import Autopilot
@@ -98,6 +99,78 @@ def test_a_take_off_from_elsewhere_is_refused_and_all_stays_as_it_was(changes, s
     assert (autopilot.level, autopilot.phase) == (Level.TARGET, '')
 
 
+def test_standing_nothing_can_land():
+    with pytest.raises(ValueError, match='land: it is 0 m above the runway, expected above 30 m; '):
+        engaged().land(RUNWAY)
+
+
+def climbing(height, climb_rate=4.0, **changes):
+    """Return a measurement at that height above the runway."""
+    return ON_APPROACH._replace(
+        east=2000.0, altitude=STANDING.altitude + height, climb_rate=climb_rate, **changes)
+
+
+def levels_off(pattern=0.0, envelope=None):
+    """Return an autopilot that has climbed nearly to 100 m, and levels off."""
+    autopilot = engaged(ON_APPROACH)
+    if envelope is not None:
+        autopilot.envelope = envelope
+    autopilot.land(RUNWAY)
+    autopilot.go_around(100.0)
+    if pattern:
+        autopilot.pattern(RUNWAY, pattern)
+    flown(autopilot, climbing(40.0), 2.0)
+    assert (autopilot.phase, autopilot.is_at_height) == ('climb', False)
+    flown(autopilot, climbing(92.0), 0.1)
+    return autopilot
+
+
+def seen(autopilot, *heights, climb_rate=0.5):
+    """Return at which of these heights it is at that of the take-off."""
+    found = []
+    for height in heights:
+        flown(autopilot, climbing(height, climb_rate), 0.1)
+        assert autopilot.height == pytest.approx(height, abs=0.2)
+        found.append(autopilot.is_at_height)
+    return found
+
+
+def test_a_height_is_reached_where_it_is_seen_and_not_where_it_levels_off():
+    autopilot = levels_off()
+    assert (autopilot.level, autopilot.phase) == (Level.TARGET, '')
+    assert autopilot.takes_off
+    assert seen(autopilot, 86.0, 94.0, 96.0, 100.0, 106.0) == [False, False, True, True, False]
+    assert seen(autopilot, 98.0, climb_rate=2.0) == [False]
+    assert autopilot.place[0] == pytest.approx(2000.0)
+    autopilot.change_target({'altitude': 700.0})
+    assert (autopilot.takes_off, autopilot.is_at_height) == (False, False)
+    assert math.isnan(autopilot.height)
+
+
+@pytest.mark.parametrize(('pattern', 'climb_rate', 'expected'), [
+    (100.0, 0.5, [False, True, True, False]), (200.0, 3.0, [False, True, True, True]),
+    (90.0, 0.5, [True, False, False, False])])
+def test_a_pattern_that_follows_is_flown_on_through_the_height_or_at_its_own(
+        pattern, climb_rate, expected):
+    autopilot = levels_off(pattern)
+    assert autopilot.phase == 'pattern'
+    assert seen(autopilot, 88.0, 97.0, 103.0, 110.0, climb_rate=climb_rate) == expected
+    assert autopilot.break_off_take_off() == 'the pattern is flown on'
+
+
+def test_a_pattern_that_is_commanded_while_it_levels_off_does_not_end_a_take_off():
+    autopilot = levels_off()
+    autopilot.pattern(RUNWAY, 100.0)
+    assert autopilot.takes_off
+    assert seen(autopilot, 90.0, 100.0) == [False, True]
+
+
+def test_a_height_below_the_floor_of_the_envelope_is_not_reached():
+    autopilot = levels_off(envelope=Envelope(altitude_floor=600.0))
+    assert (autopilot.takes_off, autopilot.is_at_height) == (False, False)
+    assert 'altitude' in autopilot.limits[0]
+
+
 def test_without_its_own_performance_no_aircraft_flies_from_a_runway():
     for command in ('take_off', 'pattern'):
         with pytest.raises(ValueError, match='no take-off and landing performance is known'):
@@ -109,7 +182,11 @@ def test_without_its_own_performance_no_aircraft_flies_from_a_runway():
 @pytest.mark.parametrize(('changes', 'sentence'), [
     ({'east': 1000.0}, 'land: it is -700 m before the aiming point'),
     ({'altitude': 900.0}, '(500|499) m above the runway; expected within 25 deg'),
-    ({'altitude': 420.0}, '19 m above the runway'),
+    ({'altitude': 420.0}, 'land: it is 19 m above the runway, expected above 30 m; command take_off '
+                          'or go_around, and pattern, before'),
+    ({'east': 0.0, 'altitude': 440.0},
+     'land: it is 300 m before .* deg of the extended centreline and at least 458 m before that: '),
+    ({'east': -400.0, 'altitude': 460.0}, 'centreline and 30 to 46 m above it: command pattern'),
     ({'north': 2500.0}, '-2500 m to the right of the centreline'),
     ({'altitude': math.nan}, 'position and altitude of the aircraft, which are not known')])
 def test_a_landing_from_a_place_without_an_approach_is_refused(changes, sentence):

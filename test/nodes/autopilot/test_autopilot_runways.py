@@ -16,6 +16,7 @@
 
 from dataclasses import asdict
 import math
+import re
 
 import pytest
 
@@ -75,6 +76,12 @@ def test_take_off_climbs_to_its_height_and_a_cancelled_one_stops_on_the_runway(r
     first = client.send(goal(fields=0))
     flown.fly(12.0)
     assert flown.level() == 'runway'
+    lands = Client(flown, FlyRunway, '/land')
+    status, result = fly(flown, lands, lands.send(goal()))
+    assert (status, result.message) == (
+        GoalStatus.STATUS_ABORTED, 'land: it is 0 m above the runway, expected above 30 m; command '
+        'take_off or go_around, and pattern, before')
+    assert flown.level() == 'runway'
     assert flown.state.ground_speed > 5.0
     client.wait(first.cancel_goal_async(), 'the answer')
     status, result = fly(flown, client, first)
@@ -89,10 +96,16 @@ def test_take_off_climbs_to_its_height_and_a_cancelled_one_stops_on_the_runway(r
     assert (status, result.success) == (GoalStatus.STATUS_SUCCEEDED, True)
     assert flown.level() == 'target'
     phases = list(dict.fromkeys(one.phase for one in client.feedback))
-    assert phases == ['run-up', 'take-off roll', 'rotation', 'climb']
+    assert phases == ['run-up', 'take-off roll', 'rotation', 'climb', 'level-off']
+    assert not any(math.isnan(one.height + one.distance) for one in client.feedback)
     assert client.feedback[0].height == pytest.approx(0.0, abs=0.2)
     assert max(abs(one.cross_track) for one in client.feedback) < 5.0
-    assert flown.altitude == pytest.approx(HOME.elevation + 60.0, abs=15.0)
+    # Where its height has been seen, and not where the climb ends.
+    standing = HOME.elevation + PERFORMANCE['performance__rest_height']
+    assert flown.altitude == pytest.approx(standing + 60.0, abs=5.5)
+    assert abs(flown.state.v_down) < 1.2
+    assert re.fullmatch(r'it has taken off, and is (5[5-9]|6\d) m above the runway; that is held',
+                        result.message)
 
 
 def test_behind_sensors_the_height_is_not_known_and_nothing_takes_off_or_lands(ros):

@@ -54,6 +54,8 @@ _REJECTS = 3.0
 # An approach begins in a sector of the extended centreline (rad), not above this share of the
 # glide path's height, and above this height (m).
 _SECTOR, _ABOVE, _LOWEST_APPROACH = math.radians(25.0), 1.25, 30.0
+# It is seen at a height if it is this near (m), and neither climbs nor sinks faster (m/s).
+_AT_HEIGHT, _SETTLED = 5.0, 1.0
 # An approach whose height above the runway is not known so far (m) before the threshold is broken
 # off, and climbs to this height (m).
 _DECISION, _CLIMBS_TO = 150.0, 300.0
@@ -71,7 +73,8 @@ class Autopilot(Cascade):
     commanded during a take-off or a go-around begins when its height is reached, and a landing
     that is commanded in a pattern on the final leg; without them the pattern is flown round and
     round, and after a climb altitude and course are held. Any other command ends all of it.
-    ``phase`` is the name of what is flown, empty at other levels.
+    ``phase`` is the name of what is flown, empty at other levels. A take-off goes on until
+    ``is_at_height``, whatever levels off.
 
     If the altitude is not ``exact`` to a metre, as by sensors, the height above the runway is that
     of a range finder: without one take-offs and landings are refused, and an approach that does
@@ -83,6 +86,8 @@ class Autopilot(Cascade):
         performance: Performance | None = None,
     ) -> None:
         self._flies: Phase | None = None
+        # After a climb that levels off: from which runway, and to which height above it.
+        self._climbed: tuple[Setting, float] | None = None
         self._pattern: _Begin | None = None
         self._is_to_land = False
         self._replaced = (False, False)
@@ -98,20 +103,46 @@ class Autopilot(Cascade):
 
     @property
     def height(self) -> float:
-        """Return the height (m) of its main wheels above the runway, NaN at other levels."""
-        return math.nan if self._flies is None else self._flies.setting.height(self._measured())
+        """Return the height (m) of its main wheels above the runway, NaN without one."""
+        setting = self._runway_setting
+        return math.nan if setting is None else setting.height(self._measured())
 
     @property
     def place(self) -> Point:
         """Return m beyond the runway's threshold and right of its centreline, else NaN."""
-        now = self._measured()
-        return (math.nan, math.nan) if self._flies is None else (
-            self._flies.setting.runway.locate(now.east, now.north))
+        now, setting = self._measured(), self._runway_setting
+        return (math.nan, math.nan) if setting is None else (
+            setting.runway.locate(now.east, now.north))
+
+    @property
+    def _runway_setting(self) -> Setting | None:
+        """Return that of the runway which it is flown to, or has climbed from."""
+        if self._flies is not None:
+            return self._flies.setting
+        return None if self._climbed is None else self._climbed[0]
 
     @property
     def takes_off(self) -> bool:
-        """Return whether it takes off, or climbs to the height of a take-off or a go-around."""
-        return isinstance(self._flies, _TAKES_OFF)
+        """Return whether it takes off or goes around: until something else is commanded."""
+        return isinstance(self._flies, _TAKES_OFF) or self._climbed is not None
+
+    @property
+    def is_at_height(self) -> bool:
+        """
+        Return whether a take-off or a go-around is seen at its height, no more than 5 m from it.
+
+        There it neither climbs nor sinks by more than 1 m/s; unless it is flown on to a higher
+        pattern. Above a lower one that pattern's height counts.
+        """
+        if self._climbed is None:
+            return False
+        now, (setting, wanted) = self._measured(), self._climbed
+        height = setting.height(now)
+        if isinstance(self._flies, Pattern):
+            if self._flies.height > wanted + _AT_HEIGHT:
+                return height > wanted - _AT_HEIGHT
+            wanted = self._flies.height
+        return abs(height - wanted) < _AT_HEIGHT and abs(now.climb_rate) < _SETTLED
 
     @property
     def lands(self) -> bool:
@@ -170,7 +201,9 @@ class Autopilot(Cascade):
                 raise ValueError(
                     f'pattern: it is {round(setting.height(now))} m above the runway, expected '
                     f'above {_LOWEST_APPROACH:.0f} m; command take_off or go_around before')
+            climbed = self._climbed
             self._begin(begin(now, self._last))
+            self._climbed = climbed
         else:
             raise ValueError('pattern: it has landed; command take_off before')
 
@@ -186,16 +219,7 @@ class Autopilot(Cascade):
         if isinstance(self._flies, Pattern) or self._pattern is not None:
             self._is_to_land = True
             return
-        along, across = runway.locate(now.east, now.north)
-        before, height = runway.aiming_point - along, setting.height(now)
-        highest = _ABOVE * before * math.tan(runway.glide_path)
-        if not abs(across) < before * math.tan(_SECTOR) or not _LOWEST_APPROACH < height < highest:
-            raise ValueError(
-                f'land: it is {before:.0f} m before the aiming point, {across:+.0f} m to the '
-                f'right of the centreline and {round(height)} m above the runway; expected within '
-                f'{math.degrees(_SECTOR):.0f} deg of the extended centreline and '
-                f'{_LOWEST_APPROACH:.0f} to {max(highest, 0.0):.0f} m above it: command pattern '
-                'before')
+        _check_approach(setting, now)
         self._begin(Approach(setting, now, self._last))
 
     def go_around(self, height: float) -> None:
@@ -221,6 +245,8 @@ class Autopilot(Cascade):
                 self._begin(RollOut(flies.setting, now))
                 return 'it stops on the runway'
         self._pattern, self._is_to_land = None, False
+        if isinstance(flies, Pattern):
+            return 'the pattern is flown on'
         return 'it climbs straight ahead to its height, and holds that'
 
     def break_off_landing(self) -> str:
@@ -280,10 +306,16 @@ class Autopilot(Cascade):
         following = flies.next(now, self._last)
         if isinstance(flies, Climb) and flies.is_done:
             if self._pattern is None:
-                self._hold_target(flies.reached(now))
+                wanted = flies.reached(now)
+                self._hold_target(wanted)
+                # What the envelope limits is not the height that was commanded.
+                if self._target.altitude == wanted.altitude:
+                    self._climbed = flies.setting, flies.height
                 return
+            self._climbed = flies.setting, flies.height
             following, self._pattern = self._pattern(now, self._last), None
         elif isinstance(flies, Pattern) and self._is_to_land and flies.is_on_final(now):
+            self._climbed = None
             following = Approach(flies.setting, now, self._last)
         elif isinstance(flies, Approach) and self._is_blind(now, flies.setting.runway):
             following = Climb(flies.setting, now, _CLIMBS_TO, self._last)
@@ -333,4 +365,27 @@ class Autopilot(Cascade):
             self._climb_law.engage(now)
             self._pitch_runs = self._throttle_runs = False
         self._flies, self._pattern, self._is_to_land = None, None, False
+        self._climbed = None
         self._replaced = (False, False)
+
+
+def _check_approach(setting: Setting, now: Measurement) -> None:
+    """Raise ValueError where no approach of a runway can begin, with where one can."""
+    runway = setting.runway
+    along, across = runway.locate(now.east, now.north)
+    before, height = runway.aiming_point - along, setting.height(now)
+    highest = _ABOVE * before * math.tan(runway.glide_path)
+    if abs(across) < before * math.tan(_SECTOR) and _LOWEST_APPROACH < height < highest:
+        return
+    if not height > _LOWEST_APPROACH:
+        raise ValueError(
+            f'land: it is {round(height)} m above the runway, expected above '
+            f'{_LOWEST_APPROACH:.0f} m; command take_off or go_around, and pattern, before')
+    nearest = _LOWEST_APPROACH / (_ABOVE * math.tan(runway.glide_path))
+    allowed = (f'{_LOWEST_APPROACH:.0f} to {highest:.0f} m above it' if before > nearest
+               else f'at least {math.ceil(nearest)} m before that')
+    raise ValueError(
+        f'land: it is {before:.0f} m before the aiming point, {across:+.0f} m to the right of the '
+        f'centreline and {round(height)} m above the runway; expected within '
+        f'{math.degrees(_SECTOR):.0f} deg of the extended centreline and {allowed}: command '
+        'pattern before')

@@ -44,7 +44,7 @@ _FINAL_LEG = 'final'
 
 class Pattern(Phase):
     """
-    Fly the pattern at a height (m), climbing to it on the way, to the left or to the right.
+    Fly the pattern at ``height`` (m), climbing to it on the way, to the left or to the right.
 
     It begins upwind after a take-off, else with the downwind leg; from the final leg it goes on
     above the runway.
@@ -56,7 +56,7 @@ class Pattern(Phase):
         self, setting: Setting, now: Measurement, last: Controls, height: float, left: bool,
     ) -> None:
         super().__init__(setting)
-        self._height = height
+        self.height = height
         self._ascent = Ascent(setting, now, last)
         figures, gains = setting.performance, setting.gains
         true_speed = figures.pattern_speed * now.speed / max(now.airspeed, 1.0)
@@ -76,7 +76,7 @@ class Pattern(Phase):
         runway = self.setting.runway
         along, across = runway.locate(now.east, now.north)
         beside = max(_RADII * radius, _LEAST_OFFSET) * (-1.0 if left else 1.0)
-        begin = (runway.aiming_point - self._height / math.tan(runway.glide_path)
+        begin = (runway.aiming_point - self.height / math.tan(runway.glide_path)
                  - _LEVEL_FINAL * speed - radius)
         is_upwind = (abs(across) < _UPWIND_ACROSS
                      and abs(runway.turned(now.track)) < _UPWIND_COURSE and along > 0.0)
@@ -96,7 +96,7 @@ class Pattern(Phase):
         roll = bank_to_follow(
             at, now.track, now.speed_over_ground, setting.gains.course_to_turn_rate)
         pitch, throttle = self._ascent.update(
-            now, dt, self._height, setting.performance.pattern_speed, setting.pitch_down)
+            now, dt, self.height, setting.performance.pattern_speed, setting.pitch_down)
         return Wanted(clamp(roll, -setting.bank, setting.bank), pitch, throttle, flaps=0.0)
 
     def is_on_final(self, now: Measurement) -> bool:

@@ -174,7 +174,7 @@ class Rotate(Phase):
 
 
 class Climb(Phase):
-    """Climb along the runway's track to a height, with full throttle, at the climb speed."""
+    """Climb along the runway's track to ``height``, with full throttle, at the climb speed."""
 
     name = 'climb'
 
@@ -182,7 +182,7 @@ class Climb(Phase):
         self, setting: Setting, now: Measurement, height: float, last: Controls,
     ) -> None:
         super().__init__(setting)
-        self._height = height
+        self.height = height
         self._ascent = Ascent(setting, now, last)
         self._began = False
 
@@ -193,7 +193,7 @@ class Climb(Phase):
         height = setting.height(now)
         lowest = _LEAST_SHARE * figures.climb_pitch if height < _LOW else setting.pitch_down
         pitch, throttle = self._ascent.update(
-            now, dt, self._height, figures.pattern_speed, lowest)
+            now, dt, self.height, figures.pattern_speed, lowest)
         self._began |= self._ascent.climbs
         return Wanted(
             setting.to_centreline(now), pitch, throttle,
@@ -202,13 +202,13 @@ class Climb(Phase):
 
     @property
     def is_done(self) -> bool:
-        """Return whether it has reached its height."""
+        """Return whether it levels off: what holds its height takes over, and leads there."""
         return self._began and not self._ascent.climbs
 
     def reached(self, now: Measurement) -> Target:
-        """Return what holds the height that was climbed to, on the runway's track."""
+        """Return what holds the height that is climbed to, on the runway's track."""
         setting = self.setting
-        return Target(now.altitude + self._height - setting.height(now),
+        return Target(now.altitude + self.height - setting.height(now),
                       airspeed=setting.performance.pattern_speed,
                       course=setting.runway.direction)
 

@@ -32,6 +32,8 @@ from xplane_bridge.srv import FlyPattern, GoAround
 _LOWEST, _HIGHEST = 50.0, 3000.0
 # Further away than this (m) it is another one that is meant.
 _FURTHEST = 100e3
+LEVEL_OFF = 'level-off'
+"""What feedback says from the end of the climb until the height is reached."""
 
 
 class Runways:
@@ -63,9 +65,14 @@ class Runways:
     def advance(self, now: float) -> None:
         """Report how far it is, at a time (s), or that it has taken off, or stands."""
         autopilot = self._autopilot
-        if self._take_off.began and not autopilot.takes_off:
-            self._take_off.end(f'it has taken off; {autopilot.phase or "its height"} is flown',
-                               success=True)
+        if self._take_off.began and autopilot.is_at_height:
+            self._take_off.end(
+                f'it has taken off, and is {autopilot.height:.0f} m above the runway; '
+                f'{f"the {autopilot.phase} is flown" if autopilot.phase else "that is held"}',
+                success=True)
+        elif self._take_off.began and not autopilot.takes_off:
+            self._take_off.end('; '.join((
+                'it has taken off, but has not been seen at its height', *autopilot.limits)))
         if self._land.began and autopilot.has_stopped:
             along, across = autopilot.place
             self._land.end(f'it stands on the runway, {along:.0f} m beyond the threshold and '
@@ -76,7 +83,7 @@ class Runways:
         for goals in (self._take_off, self._land):
             if goals.began and goals.is_due(now):
                 feedback = goals.feedback
-                feedback.phase, feedback.height = autopilot.phase, autopilot.height
+                feedback.phase, feedback.height = autopilot.phase or LEVEL_OFF, autopilot.height
                 feedback.distance, feedback.cross_track = autopilot.place
                 goals.goal.publish_feedback(feedback)
 
