@@ -23,7 +23,9 @@ import pytest
 pytest.importorskip('ament_index_python', reason='ROS 2 is not installed')
 
 from xplane_bridge.common.machine import MachineError
+from xplane_bridge.nodes.flight import simulation, starting
 from xplane_bridge.nodes.flight.processes import Processes
+from xplane_bridge.nodes.flight.starting import StartLimit
 
 DEADLINE = 60.0
 # Writes its name into a file when it is interrupted.
@@ -98,3 +100,21 @@ def test_the_time_that_a_process_computes_is_its_own(tmp_path):
         processes.start_group(['sleep', '1000'], str(tmp_path / 'controller.log'))
         wait_for(lambda: processes.cpu_seconds().get(str(busy), 0.0) > 0.1, 'some work')
         assert processes.cpu_seconds()['controller'] < 0.1
+
+
+def test_who_starts_more_on_fewer_cores_waits_longer():
+    assert StartLimit(4, 8).seconds < 32.0
+    # They compute for 40 s on two cores, if nobody else does.
+    assert StartLimit(42, 2).seconds > 2.0 * 42 * 1.9 / 2
+    assert str(StartLimit(42, 2)) == (
+        '110 s, what 42 processes may take to start on 2 cores: 30 s, and 2 times the 1.9 s of a '
+        'core for each')
+
+
+def test_a_simulator_that_is_not_there_in_time_is_named_with_the_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(starting, '_LEAST', 0.0)
+    monkeypatch.setattr(starting, '_SHARED', 0.0)
+    with Processes(str(tmp_path / 'log')) as processes:
+        processes.start(sys.executable, ['-c', ENDS, str(tmp_path / 'order'), 'simulator'])
+        with pytest.raises(MachineError, match='its ports within 0 s, what 1 process may take'):
+            simulation._wait_until_open(processes)

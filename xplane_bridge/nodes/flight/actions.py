@@ -44,7 +44,6 @@ from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
 
-_START_TIMEOUT = 30.0
 # How often a silence is looked at, in seconds.
 _TICK = 0.1
 
@@ -103,7 +102,7 @@ class LawVehicle(FlownByLaw, Vehicle):
         """Wait for the first state."""
         self.wait_until_ready(self._simulated)
         stamps = self.monitor.stamps
-        if not self.monitor.wait_for(lambda: 'odom' in stamps, _START_TIMEOUT):
+        if not self._has_started(lambda: 'odom' in stamps):
             raise self.lost(f'no message on odom; {self.why()}')
         self._wait(-math.inf)
         self._first = self._stamp
@@ -113,7 +112,7 @@ class LawVehicle(FlownByLaw, Vehicle):
         """Wait for nobody: it is this process."""
 
     def _wait_for_listeners(self, needs_simulator: bool) -> None:
-        if not self.monitor.wait_for(self._controls.get_subscription_count, _START_TIMEOUT):
+        if not self._has_started(self._controls.get_subscription_count):
             raise self.lost(f'no subscriber on {self._controls.topic_name}; {self.why()}')
         if needs_simulator:
             self._prepare_simulator()

@@ -31,6 +31,7 @@ from ament_index_python.packages import get_package_prefix
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.machine import is_told_in, MachineError
 from xplane_bridge.common.supervised import HUNG, PATIENCE, Supervised
+from xplane_bridge.nodes.flight.starting import start_limit, StartLimit
 
 _PACKAGE = 'xplane_bridge'
 # Fields of /proc/PID/stat behind the name: the process group, and time in user and kernel mode.
@@ -199,6 +200,11 @@ class Processes:
             process = Supervised(command, stream)
         self._groups.append(process)
         return process
+
+    @property
+    def start_limit(self) -> StartLimit:
+        """Return how long all that were started so far may take until they are ready."""
+        return start_limit(len(self._running) + len(self._groups))
 
     def failed(self) -> str | None:
         """Return a sentence about a process that has ended although it should be running."""

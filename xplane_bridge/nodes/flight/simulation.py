@@ -51,7 +51,6 @@ from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.started import COMMAND
 from xplane_bridge.sensors.topics import moved_truth, SENSED
 
-_START_TIMEOUT = 30.0
 _TICK = 0.02
 # The first is read by Fast DDS up to 2, the other since 3.
 _PROFILES = {'FASTRTPS_DEFAULT_PROFILES_FILE': 'fastdds2.xml',
@@ -262,11 +261,11 @@ def _wait_until_open(processes: Processes) -> None:
 
     A bridge that asks before gets no answer, and on a busy machine asks again seconds later.
     """
-    deadline = time.monotonic() + _START_TIMEOUT
+    limit = processes.start_limit
+    deadline = time.monotonic() + limit.seconds
     while not processes.said('simulator_node'):
         if failed := processes.failed():
             raise (ExperimentError if processes.has_given_up() else MachineError)(failed)
         if time.monotonic() > deadline:
-            raise MachineError(
-                f'simulator_node has not opened its ports within {_START_TIMEOUT:.0f} s')
+            raise MachineError(f'simulator_node has not opened its ports within {limit}')
         time.sleep(_TICK)

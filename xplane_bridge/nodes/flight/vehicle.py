@@ -54,7 +54,6 @@ from xplane_bridge.srv import StartFlight, Trim
 
 LONGEST_SILENCE = 5.0
 """An unexpected gap in the telemetry longer than this (s) ends an experiment."""
-_START_TIMEOUT = 30.0
 RECORDERS = ('record', 'rosbag2_recorder')
 _NEEDED = ('fix', 'imu/data', 'air_data')
 _SHOWN = (*_NEEDED, 'odom', 'controls')
@@ -129,7 +128,8 @@ class Vehicle:
     def wait_until_ready(self, needs_simulator: bool) -> list[str]:
         """Wait until all participants are connected; return the topics that arrive."""
         counts = self.monitor.counts
-        deadline = time.monotonic() + _START_TIMEOUT
+        limit = self._processes.start_limit
+        deadline = time.monotonic() + limit.seconds
         while not self.monitor.wait_for(
             lambda: all(counts[topic] for topic in _NEEDED) and self._is_measured(), _TICK
         ):
@@ -138,8 +138,7 @@ class Vehicle:
             if time.monotonic() < deadline:
                 continue
             missing = [name for name in _NEEDED if not counts[name]] or ['imu/data of the sensors']
-            raise self.lost(
-                f'no message on {", ".join(missing)} within {_START_TIMEOUT:.0f} s; {self.why()}')
+            raise self.lost(f'no message on {", ".join(missing)} within {limit}; {self.why()}')
         self._wait_for_controller()
         with self.monitor.arrived:
             arrived = [topic for topic in _SHOWN if counts[topic]]
@@ -150,9 +149,13 @@ class Vehicle:
         return arrived
 
     def _wait_for_controller(self) -> None:
-        if not self._engage.wait_for_service(_START_TIMEOUT):
+        if not self._engage.wait_for_service(self._processes.start_limit.seconds):
             raise self.lost(
                 self._processes.failed() or 'the autopilot offers no service autopilot/engage')
+
+    def _has_started(self, condition: Callable[[], object]) -> bool:
+        """Wait for what is seen once all processes have started; return whether it is."""
+        return self.monitor.wait_for(condition, self._processes.start_limit.seconds)
 
     def _is_measured(self) -> bool:
         """Return whether the sensors, if there are any, deliver."""
@@ -161,25 +164,21 @@ class Vehicle:
     def _wait_for_recorder(self, arrived: Sequence[str]) -> None:
         for name in ('imu/data', 'command/controls'):
             topic = f'{self._namespace}/{name}'
-            if not self.monitor.wait_for(
-                lambda topic=topic: any(
+            if not self._has_started(lambda topic=topic: any(
                     info.node_name in RECORDERS
-                    for info in self._node.get_subscriptions_info_by_topic(topic)),
-                _START_TIMEOUT,
-            ):
+                    for info in self._node.get_subscriptions_info_by_topic(topic))):
                 raise MachineError(f'the recorder has not subscribed to {topic}; {self.why()}')
         # Having subscribed does not mean that it receives yet. Our recorder logs when it does.
         heard = {f'recording {self.monitor.full_name(topic)}' for topic in arrived}
-        if self._processes.runs('record') and not self.monitor.wait_for(
-            lambda: heard <= set(self._processes.said('record')), _START_TIMEOUT
-        ):
+        if self._processes.runs('record') and not self._has_started(
+                lambda: heard <= set(self._processes.said('record'))):
             raise MachineError(f'the recorder does not receive all of {", ".join(arrived)}')
 
     def _wait_for_listeners(self, needs_simulator: bool) -> None:
         """Wait until subscribers receive the experiment's topics, and services respond."""
         for publisher in (self._controls, self._targets):
             topic, count = publisher.topic_name, publisher.get_subscription_count
-            if not self.monitor.wait_for(count, _START_TIMEOUT):
+            if not self._has_started(count):
                 raise self.lost(f'no subscriber on {topic}; {self.why()}')
             self.monitor.wait_for(
                 lambda topic=topic, count=count: count() >= self._node.count_subscribers(topic),
@@ -195,7 +194,7 @@ class Vehicle:
     def _prepare_controller(self) -> None:
         self._paths = self._node.create_publisher(Path, f'{self._namespace}/command/path', 1)
         self._published.add(self._paths)
-        if not self.monitor.wait_for(self._paths.get_subscription_count, _START_TIMEOUT):
+        if not self._has_started(self._paths.get_subscription_count):
             raise self.lost(f'no subscriber on {self._paths.topic_name}; {self.why()}')
         self.call(
             self._engage, SetBool.Request(data=False), 'autopilot/engage', _FIRST_PATIENCE)
