@@ -21,17 +21,11 @@ ros2 launch xplane_bridge bringup.launch.py sim:=xpc host:=192.168.1.20 namespac
 Optionally RViz, foxglove_bridge and a recorder. It runs until Ctrl-C.
 """
 
-from dataclasses import dataclass
-import os
-
-from ament_index_python.packages import get_package_prefix, PackageNotFoundError
-from launch.actions import ExecuteProcess, Shutdown
+from launch.actions import Shutdown
 from launch_ros.actions import Node
 
-from xplane_bridge.common import optional
-from xplane_bridge.common.command_line import dated, refuse_existing
 from xplane_bridge.common.data import folder
-from xplane_bridge.nodes.flight import recorders
+from xplane_bridge.nodes.bringup import brought_up, BringUpArguments
 from xplane_bridge.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.nodes.launch_arguments import (
     AircraftArguments,
@@ -42,60 +36,27 @@ from xplane_bridge.nodes.launch_arguments import (
 from xplane_bridge.nodes.launching import (
     checked_description,
     make_node,
+    recorder,
     simulated_gains,
     with_sensors,
 )
-from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.protocols.registry import DATA_PORT
-from xplane_bridge.simulators.registry import NO_SIMULATORS, SIMULATORS
+from xplane_bridge.simulators.registry import SIMULATORS
 
 LOOPBACK = '127.0.0.1'
 # What must be the same in several nodes, so that params_file does not change it.
 FIRM = ('host', 'port', 'data_port', 'controls_port', 'version', 'stamp', 'use_sim_time')
-OPTIONAL = {'rviz': 'rviz2', 'foxglove': 'foxglove_bridge'}
-
-
 # What experiment.rviz shows.
 SHOWN = ('robot_description', 'view/path', 'view/target', 'autopilot/active_path')
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """Arguments of this file."""
-
-    sim: str = parameter(
-        'xpc', 'Simulator, which determines the bridge.', choices=tuple(SIMULATORS),
-        refused=NO_SIMULATORS)
-    host: str = parameter(
-        '', 'Address of a real simulator. Empty: start one of this package.')
-    port: int = parameter(
-        0, "The simulator's UDP port; 0 is the default one.", minimum=0, maximum=65534)
-    speed: float = parameter(
-        1.0, 'Real-time factor of a simulator of this package; if not 1, use_sim_time is implied.',
-        minimum=0.01, maximum=100.0)
-    lockstep: bool = parameter(
-        False, 'A simulator of this package advances a frame when the autopilot has commanded '
-        'it, as fast as possible; implies use_sim_time and engage.')
-    autopilot: bool = parameter(True, 'Start autopilot_node.')
-    engage: bool = parameter(False, 'The autopilot engages as soon as telemetry arrives.')
-    rviz: bool = parameter(False, 'Start RViz, and view_node.')
-    foxglove: bool = parameter(
-        False, 'Start foxglove_bridge (WebSocket, port 8765), and view_node.')
-    record: bool = parameter(
-        False, "Record the vehicle's topics: by rosbag2 if installed, otherwise by record.")
-    bag: str = parameter(
-        '', 'File (of rosbag2: folder) to record to, which must not exist. Empty: the namespace, '
-        'or flight, with date and time.')
-
-
 def make(given):
     """Return the nodes to start."""
-    value = {name: item.default for name, item in Arguments.__dataclass_fields__.items()} | given
-    host, speed, lockstep = (value[name] for name in ('host', 'speed', 'lockstep'))
+    value = brought_up(given)
+    host, speed, lockstep, simulated = (
+        value[name] for name in ('host', 'speed', 'lockstep', 'use_sim_time'))
     aircraft = value.get('aircraft', '')
     simulator = SIMULATORS[value['sim']]
-    simulated = value.get('use_sim_time', False) or speed != 1.0 or lockstep
-    check(value, simulator, simulated)
     # One decision about time for all nodes, so that a parameter file cannot divide them.
     given = {**given, 'use_sim_time': simulated}
     port = value['port'] or simulator.port
@@ -141,51 +102,12 @@ def make(given):
             package='foxglove_bridge', executable='foxglove_bridge', output='screen',
             parameters=[{'use_sim_time': simulated}]))
     if value['record']:
-        nodes.append(recorder(value, namespace, simulated))
+        nodes.append(recorder(value, namespace, simulated, 'flight'))
     return nodes
-
-
-def recorder(value, namespace, simulated):
-    """Return the recorder of a namespace."""
-    bag = value['bag'] or f"{dated(namespace.strip('/').replace('/', '_') or 'flight')}.mcap"
-    refuse_existing([bag], by='', elsewhere='bag:=')
-    command, *arguments = recorders.command(bag, namespace)
-    patience = dict.fromkeys(('sigterm_timeout', 'sigkill_timeout'), str(recorders.PATIENCE))
-    if command != recorders.RECORD:
-        return ExecuteProcess(cmd=[command, *arguments], output='screen', **patience)
-    return Node(
-        package='xplane_bridge', executable=command, output='screen', arguments=arguments,
-        parameters=[{'use_sim_time': simulated}], **patience)
-
-
-def check(value, simulator, simulated):
-    """Raise ValueError with a reason for combinations that are not possible."""
-    for name, package in OPTIONAL.items():
-        if value[name]:
-            try:
-                get_package_prefix(package)
-            except PackageNotFoundError:
-                raise ValueError(
-                    f'launch argument {name}: the package {package} is not installed; install '
-                    f"it with: apt install ros-{os.environ.get('ROS_DISTRO', '<distro>')}-"
-                    f"{package.replace('_', '-')}") from None
-    if value['record']:
-        try:
-            optional.require('launch argument record', *recorders.needed(), extra='export')
-        except ImportError as error:
-            raise ValueError(str(error)) from None
-    if value['host'] and (value['speed'] != 1.0 or value['lockstep']):
-        raise ValueError(
-            'launch arguments speed and lockstep need a simulator of this package: omit host')
-    if not simulator.has_time and (value['lockstep'] or (value['host'] and simulated)):
-        name = 'lockstep' if value['lockstep'] else 'use_sim_time'
-        raise ValueError(f'launch argument {name}: {simulator.name} has no time in its protocol')
-    if value['lockstep'] and not value['autopilot']:
-        raise ValueError(
-            'launch argument lockstep: the autopilot must be started, as it commands each frame')
 
 
 def generate_launch_description():
     """Return the launch description."""
     return checked_description(
-        'bringup.launch.py', make, Arguments, AircraftArguments, SensorArguments, NodeArguments)
+        'bringup.launch.py', make, BringUpArguments, AircraftArguments, SensorArguments,
+        NodeArguments)

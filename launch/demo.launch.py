@@ -47,6 +47,9 @@ class Arguments:
 
 def make(given):
     """Return the process that flies it."""
+    if 'port' in given and 'host' not in given:
+        raise ValueError(
+            'launch argument port: it is that of a real X-Plane; give its host, or omit it')
     files = {name: given[name] for name in ('bag', 'picture', 'log') if name in given}
     force = given.get('force', False)
     refuse_existing(

@@ -18,7 +18,6 @@ Fly a scenario: simulator (ours, or a real one at host), bridge, autopilot, reco
 ros2 launch xplane_bridge experiment.launch.py sim:=xplane12 scenario:=racetrack
 """
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 from launch.actions import Shutdown
@@ -30,7 +29,7 @@ from xplane_bridge.common.command_line import refuse_existing
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.flights.order import DIRECT
 from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, GUIDANCE, TIMEOUT
-from xplane_bridge.flights.scenario.scenario import ScenarioError
+from xplane_bridge.nodes.launch_checks import check_flown_by
 from xplane_bridge.nodes.launching import checked_description
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.simulators.registry import NO_SIMULATORS, SIMULATORS
@@ -97,6 +96,7 @@ class Arguments:
 
 def make(given):
     """Return the process that flies it."""
+    check_flown_by(given)
     arguments = []
     for name, value in given.items():
         option, wanted = SWITCHES.get(name, (f'--{name}', None))
@@ -106,9 +106,8 @@ def make(given):
             arguments += [option.replace('_', '-'), str(value)]
         elif value == wanted:
             arguments.append(option)
-    # What cannot be flown at all is said by the process.
-    with suppress(ScenarioError):
-        refuse_existing(outputs(arguments), given.get('force', False), 'force:=true', 'output:=')
+    # What only its policy says is said by the process, as that is somebody's code.
+    refuse_existing(outputs(arguments), given.get('force', False), 'force:=true', 'output:=')
     arguments.append('--by-launch')
     return [Node(
         # No terminal: launch prefixes each line with a name, which would break a live view.

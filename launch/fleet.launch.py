@@ -18,14 +18,19 @@ Bring up a fleet: several aircraft on one clock, each in its namespace with an a
 ros2 launch xplane_bridge fleet.launch.py count:=5 engage:=true
 ros2 launch xplane_bridge fleet.launch.py count:=3 sim:=xpc aircraft:='[c172p, T37, c310]'
 
-They are simulated by this package, or those of a real X-Plane at host. It runs until Ctrl-C.
+They are simulated by this package, or those of a real X-Plane at host. Optionally sensors, RViz
+and a recorder. It runs until Ctrl-C.
 """
 
 from launch.actions import Shutdown
+from launch.logging import launch_config
+from launch_ros.actions import Node
 
-from xplane_bridge.nodes.fleet import fleet, FleetArguments
-from xplane_bridge.nodes.launch_arguments import NodeArguments
-from xplane_bridge.nodes.launching import checked_description, make_node
+from xplane_bridge.common.data import folder
+from xplane_bridge.nodes.fleet import fleet, FleetArguments, seen_in_rviz
+from xplane_bridge.nodes.launch_arguments import NodeArguments, SensorArguments
+from xplane_bridge.nodes.launching import checked_description, make_node, recorder
+from xplane_bridge.nodes.vehicle.namespaces import default_namespaces
 
 
 def make(given):
@@ -40,10 +45,29 @@ def make(given):
             wanted.executable, {
                 name: value for name, value in given.items() if name != 'use_sim_time'
             } | {'namespace': '/'.join(filter(None, (outer, wanted.namespace)))},
-            wanted.parameters, defaults=wanted.defaults, **options))
+            wanted.parameters, defaults=wanted.defaults,
+            remappings=list(wanted.remappings.items()), **options))
+    above = f"/{outer.strip('/')}".rstrip('/')
+    if given.get('rviz'):
+        nodes.append(Node(
+            package='rviz2', executable='rviz2', parameters=[{'use_sim_time': True}],
+            arguments=['-d', configuration(above, given.get('count', FleetArguments.count))]))
+    if given.get('record'):
+        nodes.append(recorder(given, above, True, 'fleet'))
     return nodes
+
+
+def configuration(above, count):
+    """Return the file of RViz's configuration, which is kept with the log of this launch."""
+    path = launch_config.get_log_file_path('fleet.rviz')
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write(seen_in_rviz(
+            (folder('view') / 'experiment.rviz').read_text(encoding='utf-8'),
+            {f'{above}/{name}': name for name in default_namespaces(count)}))
+    return path
 
 
 def generate_launch_description():
     """Return the launch description."""
-    return checked_description('fleet.launch.py', make, FleetArguments, NodeArguments)
+    return checked_description(
+        'fleet.launch.py', make, FleetArguments, SensorArguments, NodeArguments)

@@ -265,6 +265,15 @@ def test_the_nodes_of_a_bring_up_agree(launch, sim, arguments, shared):
     assert autopilot.parameters.get('engage', False) == ('lockstep' in shared)
 
 
+def test_a_bring_up_in_lockstep_for_a_controller_of_ones_own(launch):
+    simulator, bridge = launch(
+        ours('bringup'), 'lockstep:=true', 'autopilot:=false', 'namespace:=uav1')[0]
+    assert (simulator.executable, bridge.executable) == ('simulator_node', 'xpc_node')
+    assert simulator.parameters['lockstep']
+    assert bridge.parameters['lockstep']
+    assert (bridge.parameters['command_timeout'], bridge.parameters['stamp']) == (0.0, 'simulator')
+
+
 def test_a_bring_up_with_sensors(launch):
     simulator, bridge, sensors, autopilot = launch(
         ours('bringup'), 'sim:=xplane12', 'lockstep:=true', 'sensors:=tactical')[0]
@@ -294,6 +303,31 @@ def test_sensors_behind_the_simulated_aircraft(launch):
     commands, output, _ = launch(ours('simulator'), 'sensors:=perfect')
     assert not commands
     assert 'sensors: with telemetry:=bridge the truth comes from the bridge' in output
+
+
+@pytest.mark.parametrize(('name', 'arguments', 'sentence'), [
+    ('xplane_udp', ['discover:=true', 'version:=9'],
+     'launch argument discover: X-Plane 9 has no beacon; set host'),
+    ('simulator', ['sim:=fdmdata', 'lockstep:=true'], 'launch argument lockstep: FDMData has no'),
+    ('xpc', ['sensors:=good'], "launch argument sensors: there are no sensors 'good'"),
+    ('experiment', ['lockstep:=true', 'speed:=2'], 'lockstep runs as fast as possible: omit speed'),
+])
+def test_arguments_that_contradict_one_another_end_the_launch(launch, name, arguments, sentence):
+    commands, output, _ = launch(ours(name), *arguments)
+    assert not commands
+    assert sentence in output
+
+
+def test_what_a_group_or_a_file_sets_may_be_what_fits(launch, enclosing, tmp_path):
+    (command,), _, _ = enclosing(
+        'GroupAction([SetParameter("web_port", 8086), '
+        'include("xplane_udp", web_datarefs="sim/a")])')
+    assert command.parameters == {'web_port': 8086, 'web_datarefs': ['sim/a']}
+    file = tmp_path / 'mine.yaml'
+    file.write_text('/**:\n  ros__parameters: {telemetry: direct}\n')
+    (command,), _, _ = launch(
+        ours('simulator'), f'params_file:={file}', 'sim:=fdmdata', 'lockstep:=true')
+    assert command.parameters == {'telemetry': 'direct', 'sim': 'fdmdata', 'lockstep': True}
 
 
 @pytest.mark.parametrize(('argument', 'sentence'), [
@@ -329,7 +363,7 @@ def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
     (['host:=192.0.2.1', 'speed:=2'], 'speed and lockstep need a simulator of this package'),
     (['sim:=fdmdata', 'host:=192.0.2.1', 'use_sim_time:=true'],
      'use_sim_time: fdmdata has no time in its protocol'),
-    (['lockstep:=true', 'autopilot:=false'], 'lockstep: the autopilot must be started'),
+    (['bag:=mine.mcap'], 'launch argument bag: nothing is recorded; add record:=true'),
     (['hots:=x'], 'hots: bringup.launch.py has no argument of that name; did you mean host?'),
 ])
 def test_a_bring_up_that_cannot_be_says_why(launch, arguments, sentence):
@@ -435,6 +469,29 @@ def test_a_fleet_is_below_its_namespaces(launch):
     assert len(launch(ours('fleet'), 'count:=1')[0]) == 2
 
 
+def test_a_fleet_with_sensors_and_tools(launch, tools):
+    started = launch(ours('fleet'), 'count:=2', 'namespace:=team', 'lockstep:=true', 'rviz:=true',
+                     'sensors:=tactical', 'record:=true', 'bag:=mine.mcap')[0]
+    of = {}
+    for command in started:
+        of.setdefault(command.executable, []).append(command)
+    assert {name: len(several) for name, several in of.items()} == {
+        'simulator_node': 1, 'sensors_node': 2, 'autopilot_node': 2, 'view_node': 2, 'rviz2': 1,
+        'record': 1}
+    assert 'uav2/imu/data:=uav2/truth/imu/data' in of['simulator_node'][0].remappings
+    for name in ('sensors_node', 'autopilot_node', 'view_node'):
+        assert {one.namespace for one in of[name]} == {'/team/uav1', '/team/uav2'}
+    assert {one.parameters['seed'] for one in of['sensors_node']} == {0, 1}
+    assert all(one.parameters['behind_sensors'] and one.parameters['subscribers'] == 2
+               for one in of['autopilot_node'])
+    assert {one.parameters['frame_prefix'] for one in of['view_node']} == {'uav1/', 'uav2/'}
+    assert of['record'][0].others == ['--output', 'mine.mcap', '--namespace', '/team']
+    assert all(one.parameters['use_sim_time'] for one in started)
+    option, file = of['rviz2'][0].others
+    assert option == '-d'
+    assert '/team/uav2/robot_description' in Path(file).read_text()
+
+
 # The flights.
 
 @pytest.mark.parametrize(('name', 'given', 'there', 'sentence'), [
@@ -475,8 +532,10 @@ def test_arguments_of_the_flights_become_options(launch):
         ours('experiment'), 'controller_launch:=my_pkg my.launch.py', 'guidance:=heading')
     assert command.others == [
         '--controller-launch', 'my_pkg', 'my.launch.py', '--guidance', 'heading', '--by-launch']
-    (command,), _, _ = launch(ours('experiment'), 'controller:=mine', 'target:=false')
-    assert command.others == ['--controller', 'mine', '--no-target', '--by-launch']
+    (command,), _, _ = launch(
+        ours('experiment'), 'scenario:=turbulence', 'controller:=mine', 'target:=false')
+    assert command.others == [
+        '--scenario', 'turbulence', '--controller', 'mine', '--no-target', '--by-launch']
 
 
 def test_a_launch_file_of_a_controller_is_put_beside_the_vehicle(launch):
@@ -492,6 +551,7 @@ def test_a_launch_file_of_a_controller_is_put_beside_the_vehicle(launch):
     ('experiment', 'scenaro:=steps', 'scenaro: experiment.launch.py has no argument of that name; '
                                      'did you mean scenario?'),
     ('demo', 'port:=x', "port: expected a whole number, got 'x'"),
+    ('demo', 'port:=49010', 'port: it is that of a real X-Plane; give its host, or omit it'),
     ('controller', 'package:=no_such', "package: there is no package 'no_such'; build it"),
     ('controller', 'namespace:=uav1', 'package: it is required; for example package:='),
     ('controller', 'package:=xplane_bridge', 'file: it is required; for example package:='),

@@ -22,6 +22,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
@@ -32,13 +33,19 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 
 from harness import free_port, process
+from xplane_bridge.common.data import folder
 from xplane_bridge.conversions import frames
+from xplane_bridge.conversions.topics import STATE
 from xplane_bridge.nodes.autopilot import AutopilotNode
 from xplane_bridge.nodes.common.diagnostics import WARN
-from xplane_bridge.nodes.fleet import fleet, FleetArguments, grid
+from xplane_bridge.nodes.fleet import fleet, FleetArguments, grid, seen_in_rviz
 from xplane_bridge.nodes.flight.bridges import ros_arguments
 from xplane_bridge.nodes.flight.processes import executable_path
-from xplane_bridge.nodes.launch_arguments import checked_arguments, NodeArguments
+from xplane_bridge.nodes.launch_arguments import (
+    checked_arguments,
+    NodeArguments,
+    SensorArguments,
+)
 from xplane_bridge.nodes.simulator import SimulatorNode
 from xplane_bridge.nodes.xpc import XpcNode
 
@@ -48,7 +55,8 @@ MAKERS = {'simulator_node': SimulatorNode, 'xpc_node': XpcNode, 'autopilot_node'
 
 def wanted(**texts):
     """Return what the launch file starts with these arguments."""
-    return fleet(checked_arguments('fleet.launch.py', texts, (FleetArguments, NodeArguments)))
+    return fleet(checked_arguments(
+        'fleet.launch.py', texts, (FleetArguments, SensorArguments, NodeArguments)))
 
 
 def starts(ros, one):
@@ -103,6 +111,35 @@ def test_a_real_x_plane_needs_the_bridge_and_the_autopilots_only():
     assert bridge.defaults['max_datagrams_per_second'] == pytest.approx(1.25 * 30.0 * 27)
 
 
+@pytest.mark.parametrize('sim', ['direct', 'xpc'])
+def test_sensors_of_different_seeds_stand_before_each_autopilot(sim):
+    started = wanted(count='2', sim=sim, sensors='tactical', lockstep='true', record='true')
+    (moves,) = (one for one in started if one.remappings)
+    assert moves.executable == ('simulator_node' if sim == 'direct' else 'xpc_node')
+    assert moves.remappings['uav1/fix'] == 'uav1/truth/fix'
+    assert len(moves.remappings) == 2 * len(STATE)
+    sensors = [one for one in started if one.executable == 'sensors_node']
+    assert [(one.namespace, one.defaults) for one in sensors] == [
+        ('uav1', {'seed': 0}), ('uav2', {'seed': 1})]
+    assert all(one.parameters['lockstep'] for one in sensors)
+    autopilots = [one for one in started if one.executable == 'autopilot_node']
+    assert all(one.parameters['behind_sensors'] for one in autopilots)
+    assert all(one.parameters['subscribers'] == 2 for one in autopilots)
+
+
+def test_rviz_draws_each_of_several_in_the_map():
+    shipped = (folder('view') / 'experiment.rviz').read_text()
+    manager = yaml.safe_load(seen_in_rviz(
+        shipped, {'/uav1': 'uav1', '/uav2': 'uav2'}))['Visualization Manager']
+    names = [one['Name'] for one in manager['Displays']]
+    assert names == ['Grid', *(f'{what}, {name}' for name in ('uav1', 'uav2') for what in (
+        'Aircraft', 'Path flown', 'Path to follow', 'Target'))]
+    assert manager['Displays'][5]['Description Topic']['Value'] == '/uav2/robot_description'
+    assert '/experiment/' not in str(manager)
+    assert manager['Global Options']['Fixed Frame'] == 'map'
+    assert manager['Views']['Current']['Target Frame'] == 'uav1/base_link'
+
+
 def test_no_two_of_a_grid_have_one_track_at_one_height():
     places = grid(20, 80.0)
     assert places[0] == (0.0, 0.0, 0.0)
@@ -118,6 +155,17 @@ def test_no_two_of_a_grid_have_one_track_at_one_height():
     ({'aircraft': 'c173'}, 'launch argument aircraft: no gains are known for c173'),
     ({'host': '192.0.2.1'}, 'launch argument host: a real X-Plane is flown with sim:=xpc'),
     ({'host': '192.0.2.1', 'sim': 'xpc', 'speed': '2'}, 'speed and lockstep need a simulator'),
+    ({'port': '50000'}, 'launch argument port: with sim:=direct there is no wire'),
+    ({'host': '192.0.2.1', 'sim': 'xpc', 'spacing': '50'},
+     'launch argument spacing: a real X-Plane places its own aircraft'),
+    ({'rviz': 'true', 'publish_tf': 'false'}, 'launch argument rviz: it draws in the frame map'),
+    ({'engage': 'true', 'autopilot': 'false'}, 'launch argument engage: with autopilot:=false'),
+    ({'lockstep': 'true', 'engage': 'false'}, 'launch argument engage: in lockstep each frame'),
+    ({'lockstep': 'true', 'speed': '2'}, 'launch argument speed: lockstep runs as fast'),
+    ({'host': '192.0.2.1', 'sim': 'xpc', 'autopilot': 'false', 'aircraft': 'T37'},
+     'launch argument aircraft: with autopilot:=false nobody needs its gains'),
+    ({'bag': 'mine.mcap'}, 'launch argument bag: nothing is recorded; add record:=true'),
+    ({'sensors': 'good'}, "launch argument sensors: there are no sensors 'good'"),
     ({'use_sim_time': 'false'}, 'launch argument use_sim_time: a fleet has one clock'),
     ({'cuont': '5'}, 'cuont: fleet.launch.py has no argument of that name; did you mean count?'),
 ])

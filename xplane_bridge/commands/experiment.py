@@ -54,11 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parsed(sys.argv[1:] if argv is None else argv)
     try:
         scenario = scenarios.load(scenarios.find(arguments.scenario))
-        order, pace = _ordered(arguments, scenario)
-        files = _files(arguments, order)
-        order = replace(order, keep=Keep(files.recording, files.log))
-        if sentences := refusals(order):
-            raise OrderError(sentences)
+        order, files, pace = _planned(arguments, scenario)
         refuse_existing(files.results(), arguments.force)
     except (ScenarioError, FileExistsError) as error:
         tell(str(error))
@@ -80,11 +76,24 @@ def outputs(argv: Sequence[str]) -> list[str]:
     """
     Return where the results of a command line would go.
 
-    Raises ScenarioError for an unknown scenario.
+    Raises ScenarioError for an unknown scenario, and for what cannot be flown; a policy is not
+    looked at, as that runs its author's code.
     """
     arguments = _parsed(argv)
     scenario = scenarios.load(scenarios.find(arguments.scenario))
-    return _files(arguments, _ordered(arguments, scenario)[0]).results()
+    return _planned(arguments, scenario, strange=False)[1].results()
+
+
+def _planned(
+    arguments: argparse.Namespace, scenario: scenarios.Scenario, strange: bool = True
+) -> tuple[Order, Files, float]:
+    """Return the order, where its results go, and its pace; OrderError if it cannot be flown."""
+    order, pace = _ordered(arguments, scenario)
+    files = _files(arguments, order)
+    order = replace(order, keep=Keep(files.recording, files.log))
+    if sentences := refusals(order, strange):
+        raise OrderError(sentences)
+    return order, files, pace
 
 
 def _ordered(

@@ -16,23 +16,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import yaml
+
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL
+from xplane_bridge.common import plain_yaml
 from xplane_bridge.control.gains import parameters_of
 from xplane_bridge.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.nodes.launch_arguments import Given
+from xplane_bridge.nodes.launch_checks import check_vehicles
 from xplane_bridge.nodes.managed.parameters import parameter
 from xplane_bridge.nodes.simulator.direct import DIRECT
 from xplane_bridge.nodes.vehicle.namespaces import default_namespaces
 from xplane_bridge.protocols.registry import DATA_PORT
+from xplane_bridge.sensors.topics import moved_truth
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.world import AIRCRAFT_COUNT
 
 _XPC = 'xpc'
+_EXPERIMENT = '/experiment/'
 _LOOPBACK = '127.0.0.1'
-_MAP_FRAME = 'map'
+MAP_FRAME = 'map'
+"""The frame that all frames of a fleet are below."""
 # Updates per second and aircraft through xpc_node, and datagrams for each: two for the first
 # aircraft, one for up to four others, and a command. With something to spare.
 _RATE = 30.0
@@ -72,6 +80,12 @@ class FleetArguments:
     engage: bool = parameter(False, 'The autopilots engage as soon as telemetry arrives.')
     publish_tf: bool = parameter(
         True, 'Publish map to uav<n>/odom to uav<n>/base_link, one tree, if tf2 is installed.')
+    rviz: bool = parameter(False, 'Start RViz, and a view_node for each.')
+    record: bool = parameter(
+        False, 'Record the topics of all: by rosbag2 if installed, otherwise by record.')
+    bag: str = parameter(
+        '', 'File (of rosbag2: folder) to record to, new. Empty: the namespace, or fleet, with date '
+        'and time.')
 
 
 @dataclass(frozen=True)
@@ -82,17 +96,18 @@ class Wanted:
     namespace: str
     parameters: Given
     defaults: Given = field(default_factory=dict)
+    remappings: Mapping[str, str] = field(default_factory=dict)
 
 
 def fleet(given: Given) -> list[Wanted]:
     """
-    Return the nodes of a fleet, by FleetArguments that are given.
+    Return the nodes of a fleet, by FleetArguments (and ``sensors``) that are given.
 
     Raises ValueError, naming the argument, for combinations that are not possible.
     """
     value: dict[str, Any] = {item.name: item.default for item in fields(FleetArguments)}
     value |= given
-    _check(value)
+    _check(value, given)
     count, lockstep = value['count'], value['lockstep']
     names = default_namespaces(count)
     models = value['aircraft'] * (count if len(value['aircraft']) == 1 else 1)
@@ -102,8 +117,11 @@ def fleet(given: Given) -> list[Wanted]:
         raise ValueError(f'launch argument aircraft: {error}') from None
     # Who publishes the topics has the only clock; all others follow it.
     alike = {'use_sim_time': True}
+    sensors = given.get('sensors', '')
+    moved = {f'{name}/{topic}': f'{name}/{truth}' for name in names
+             for topic, truth in moved_truth(sensors).items()}
     topics = {
-        'namespaces': names, **({'publish_tf': True, 'map_frame': _MAP_FRAME}
+        'namespaces': names, **({'publish_tf': True, 'map_frame': MAP_FRAME}
                                 if value['publish_tf'] else {'publish_tf': False})}
     simulated = {
         'model': models[0], 'fleet': models[1:], 'namespaces': names, 'lockstep': lockstep,
@@ -114,22 +132,51 @@ def fleet(given: Given) -> list[Wanted]:
         wanted.append(Wanted('simulator_node', '', {
             **simulated, **topics, 'telemetry': DIRECT, 'publish_clock': True,
             # The simulation waits for commands; the watchdog does not, and would command instead.
-            **({'command_timeout': 0.0} if lockstep else {})}))
+            **({'command_timeout': 0.0} if lockstep else {})}, remappings=moved))
     else:
         port = value['port'] or SIMULATORS[_XPC].port
         if not value['host']:
             wanted.append(Wanted('simulator_node', '', {
                 **simulated, 'sim': _XPC, 'port': port, 'publish_clock': False}))
         bridge, rates = _bridge(value, port)
-        wanted.append(Wanted('xpc_node', '', {**bridge, **topics, **alike}, rates))
+        wanted.append(Wanted('xpc_node', '', {**bridge, **topics, **alike}, rates, moved))
+    if sensors:
+        # Equal seeds would give equal errors.
+        wanted += [Wanted('sensors_node', name, {
+            'sensors': sensors, 'lockstep': lockstep, **alike}, {'seed': number})
+            for number, name in enumerate(names)]
     if value['autopilot']:
-        wanted += [
-            Wanted('autopilot_node', name, {
-                'lockstep': lockstep, **alike, **(
-                    {'engage': value['engage'] or lockstep} if 'engage' in given or lockstep
-                    else {})}, of)
-            for name, of in zip(names, gains, strict=True)]
+        autopilot = {
+            'lockstep': lockstep, **alike, **({'behind_sensors': True} if sensors else {}),
+            **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
+            # So that the recorder misses no frame: it and who takes the commands.
+            **({'subscribers': 2} if lockstep and value['record'] else {})}
+        wanted += [Wanted('autopilot_node', name, autopilot, of)
+                   for name, of in zip(names, gains, strict=True)]
+    if value['rviz']:
+        wanted += [Wanted('view_node', name, {
+            'frame_prefix': f'{name}/', 'publish_odom_tf': False, **alike}) for name in names]
     return wanted
+
+
+def seen_in_rviz(one: str, vehicles: Mapping[str, str]) -> str:
+    """
+    Return a configuration of RViz for several vehicles: their names by their namespaces.
+
+    ``one`` is that for a vehicle in the namespace ``/experiment``.
+    """
+    content = plain_yaml.load(one)
+    shown = content['Visualization Manager']
+    common = [display for display in shown['Displays'] if _EXPERIMENT not in str(display)]
+    each = [display for display in shown['Displays'] if _EXPERIMENT in str(display)]
+    shown['Displays'] = common + [
+        plain_yaml.load(yaml.safe_dump(display).replace(_EXPERIMENT, f'{namespace}/')) | {
+            'Name': f'{display["Name"]}, {name}'}
+        for namespace, name in vehicles.items() for display in each]
+    shown['Global Options']['Fixed Frame'] = MAP_FRAME
+    followed = shown['Views']['Current']
+    followed['Target Frame'] = f'{next(iter(vehicles.values()))}/{followed["Target Frame"]}'
+    return yaml.safe_dump(content, sort_keys=False)
 
 
 def grid(count: int, spacing: float) -> list[tuple[float, float, float]]:
@@ -163,7 +210,7 @@ def _bridge(value: Given, port: int) -> tuple[dict[str, Any], dict[str, Any]]:
     return given, rates
 
 
-def _check(value: Given) -> None:
+def _check(value: Given, given: Given) -> None:
     """Raise ValueError with a reason for combinations that are not possible."""
     if len(value['aircraft']) not in (1, value['count']):
         raise ValueError(
@@ -177,3 +224,15 @@ def _check(value: Given) -> None:
     if not value.get('use_sim_time', True):
         raise ValueError(
             'launch argument use_sim_time: a fleet has one clock, that of its simulator; omit it')
+    if value['port'] and value['sim'] == DIRECT:
+        raise ValueError(
+            f'launch argument port: with sim:={DIRECT} there is no wire; omit it, or choose '
+            f'sim:={_XPC}')
+    if 'spacing' in given and value['host']:
+        raise ValueError(
+            'launch argument spacing: a real X-Plane places its own aircraft; omit it')
+    if value['rviz'] and not value['publish_tf']:
+        raise ValueError(
+            f'launch argument rviz: it draws in the frame {MAP_FRAME}; omit publish_tf:=false')
+    check_vehicles(
+        given, value['autopilot'], value['lockstep'], flies_it=not value['host'])

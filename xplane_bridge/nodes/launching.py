@@ -30,6 +30,7 @@ from typing import Any
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import (
     DeclareLaunchArgument,
+    ExecuteProcess,
     GroupAction,
     IncludeLaunchDescription,
     OpaqueFunction,
@@ -38,7 +39,9 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from xplane_bridge.common.command_line import dated, refuse_existing
 from xplane_bridge.control.gains import of_simulated, Parameters
+from xplane_bridge.nodes.flight import recorders
 from xplane_bridge.nodes.launch_arguments import (
     AircraftArguments,
     checked_arguments,
@@ -48,6 +51,7 @@ from xplane_bridge.nodes.launch_arguments import (
     SensorArguments,
     tables_of,
 )
+from xplane_bridge.nodes.launch_checks import check_sensors, check_tables
 from xplane_bridge.nodes.managed.parameters import describe
 from xplane_bridge.nodes.simulator.direct import DIRECT
 from xplane_bridge.sensors.topics import moved_truth
@@ -70,6 +74,7 @@ def node_description(executable: str) -> LaunchDescription:
             raise ValueError(
                 'launch argument sensors: with telemetry:=bridge the truth comes from the bridge: '
                 'give the argument to that')
+        check_sensors(given)
         return with_sensors(
             executable, given, own, given.get('sensors', '') if SensorArguments in others else '',
             own.get('lockstep', False),
@@ -89,6 +94,19 @@ def with_sensors(
         make_node(bridge, given, parameters, remappings=list(moved_truth(sensors).items()),
                   **options),
         make_node('sensors_node', given, {'sensors': sensors, 'lockstep': lockstep})]
+
+
+def recorder(given: Given, namespace: str, simulated: bool, name: str) -> ExecuteProcess:
+    """Return the recorder of a namespace; without one its file has this name, with the time."""
+    bag = given.get('bag') or f"{dated(namespace.strip('/').replace('/', '_') or name)}.mcap"
+    refuse_existing([bag], by='', elsewhere='bag:=')
+    command, *arguments = recorders.command(bag, namespace)
+    patience = dict.fromkeys(('sigterm_timeout', 'sigkill_timeout'), str(recorders.PATIENCE))
+    if command != recorders.RECORD:
+        return ExecuteProcess(cmd=[command, *arguments], output='screen', **patience)
+    return Node(
+        package='xplane_bridge', executable=command, output='screen', arguments=arguments,
+        parameters=[{'use_sim_time': simulated}], **patience)
 
 
 def simulated_gains(given: Given) -> Parameters:
@@ -114,7 +132,11 @@ def checked_description(
 
     def checked(context: LaunchContext) -> Sequence[LaunchDescriptionEntity]:
         texts = _passed(context, file, [argument.name for argument in arguments])
-        return make(checked_arguments(file, texts, tables))
+        given = checked_arguments(file, texts, tables)
+        # What an enclosing group sets for all nodes may be what fits.
+        if not context.launch_configurations.get('global_params'):
+            check_tables(given, tables)
+        return make(given)
 
     return LaunchDescription([GroupAction([
         # Before the declarations: afterwards each of them would seem to be given.
