@@ -25,7 +25,7 @@ from launch.actions import Shutdown
 from launch_ros.actions import Node
 
 from xplane_bridge.common.data import folder
-from xplane_bridge.nodes.bringup import brought_up, BringUpArguments
+from xplane_bridge.nodes.bringup import BringUpArguments, brought_up
 from xplane_bridge.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.nodes.launch_arguments import (
     AircraftArguments,

@@ -20,7 +20,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.commands.experiment import outputs
-from xplane_bridge.nodes.bringup import brought_up, BringUpArguments
+from xplane_bridge.nodes.bringup import BringUpArguments, brought_up
 from xplane_bridge.nodes.launch_arguments import (
     AircraftArguments,
     checked_arguments,
@@ -78,7 +78,7 @@ def test_the_defaults_of_each_node_fit_one_another(executable):
 
 @pytest.mark.parametrize(('executable', 'texts', 'sentence'), [
     ('xplane_udp_node', {'discover': 'true', 'version': '9'}, 'discover: X-Plane 9 has no beacon'),
-    ('xpc_node', {'aircraft': '[0, 1]', 'namespaces': '[uav1]'}, 'namespaces: expected 2, one for'),
+    ('xpc_node', {'aircraft': '[0, 1]', 'namespaces': '[uav1]'}, 'namespaces: expected 2, one'),
     ('simulator_node', {'telemetry': 'direct', 'loss': '0.1'}, 'loss: with telemetry: direct'),
     ('fdmdata_node', {'on_command_timeout': 'release'}, 'on_command_timeout: Huginn has nobody'),
 ])
@@ -108,8 +108,8 @@ def test_a_policy_is_not_looked_at_by_launch(tmp_path):
 
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [
-    ({'controller': 'mine', 'policy': 'mine.onnx'}, 'arguments controller and policy exclude each'),
-    ({'controller_launch': 'mine'}, 'argument controller_launch: expected a package and a launch'),
+    ({'controller': 'mine', 'policy': 'mine.onnx'}, 'arguments controller and policy exclude'),
+    ({'controller_launch': 'mine'}, 'argument controller_launch: expected a package and'),
 ])
 def test_one_thing_flies_an_experiment(arguments, sentence):
     with pytest.raises(ValueError, match=f'^launch {sentence}'):

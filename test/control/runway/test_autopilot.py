@@ -100,7 +100,7 @@ def test_a_take_off_from_elsewhere_is_refused_and_all_stays_as_it_was(changes, s
 
 
 def test_standing_nothing_can_land():
-    with pytest.raises(ValueError, match='land: it is 0 m above the runway, expected above 30 m; '):
+    with pytest.raises(ValueError, match='it is 0 m above the runway, expected above 30 m; '):
         engaged().land(RUNWAY)
 
 
@@ -182,10 +182,10 @@ def test_without_its_own_performance_no_aircraft_flies_from_a_runway():
 @pytest.mark.parametrize(('changes', 'sentence'), [
     ({'east': 1000.0}, 'land: it is -700 m before the aiming point'),
     ({'altitude': 900.0}, '(500|499) m above the runway; expected within 25 deg'),
-    ({'altitude': 420.0}, 'land: it is 19 m above the runway, expected above 30 m; command take_off '
-                          'or go_around, and pattern, before'),
+    ({'altitude': 420.0}, 'land: it is 19 m above the runway, expected above 30 m; command '
+                          'take_off or go_around, and pattern, before'),
     ({'east': 0.0, 'altitude': 440.0},
-     'land: it is 300 m before .* deg of the extended centreline and at least 458 m before that: '),
+     'it is 300 m before .* of the extended centreline and at least 458 m before that: '),
     ({'east': -400.0, 'altitude': 460.0}, 'centreline and 30 to 46 m above it: command pattern'),
     ({'north': 2500.0}, '-2500 m to the right of the centreline'),
     ({'altitude': math.nan}, 'position and altitude of the aircraft, which are not known')])

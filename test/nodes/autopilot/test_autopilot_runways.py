@@ -79,8 +79,8 @@ def test_take_off_climbs_to_its_height_and_a_cancelled_one_stops_on_the_runway(r
     lands = Client(flown, FlyRunway, '/land')
     status, result = fly(flown, lands, lands.send(goal()))
     assert (status, result.message) == (
-        GoalStatus.STATUS_ABORTED, 'land: it is 0 m above the runway, expected above 30 m; command '
-        'take_off or go_around, and pattern, before')
+        GoalStatus.STATUS_ABORTED, 'land: it is 0 m above the runway, expected above 30 m; '
+        'command take_off or go_around, and pattern, before')
     assert flown.level() == 'runway'
     assert flown.state.ground_speed > 5.0
     client.wait(first.cancel_goal_async(), 'the answer')
