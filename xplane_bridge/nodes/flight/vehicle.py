@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 import math
 import threading
 import time
@@ -161,12 +162,14 @@ class Vehicle:
         """Return whether the sensors, if there are any, deliver."""
         return not self.monitor.sensors or MEASURED in self.monitor.stamps
 
+    def _is_recorded(self, topic: str) -> bool:
+        return any(info.node_name in RECORDERS
+                   for info in self._node.get_subscriptions_info_by_topic(topic))
+
     def _wait_for_recorder(self, arrived: Sequence[str]) -> None:
         for name in ('imu/data', 'command/controls'):
             topic = f'{self._namespace}/{name}'
-            if not self._has_started(lambda topic=topic: any(
-                    info.node_name in RECORDERS
-                    for info in self._node.get_subscriptions_info_by_topic(topic))):
+            if not self._has_started(partial(self._is_recorded, topic)):
                 raise MachineError(f'the recorder has not subscribed to {topic}; {self.why()}')
         # Having subscribed does not mean that it receives yet. Our recorder logs when it does.
         heard = {f'recording {self.monitor.full_name(topic)}' for topic in arrived}
