@@ -129,11 +129,9 @@ class Vehicle:
     def wait_until_ready(self, needs_simulator: bool) -> list[str]:
         """Wait until all participants are connected; return the topics that arrive."""
         counts = self.monitor.counts
-        limit = self._processes.start_limit
-        deadline = time.monotonic() + limit.seconds
+        deadline = time.monotonic() + (limit := self._processes.start_limit).seconds
         while not self.monitor.wait_for(
-            lambda: all(counts[topic] for topic in _NEEDED) and self._is_measured(), _TICK
-        ):
+                lambda: all(counts[topic] for topic in _NEEDED) and self._is_measured(), _TICK):
             if failed := self._processes.failed():
                 raise self.lost(failed)
             if time.monotonic() < deadline:
