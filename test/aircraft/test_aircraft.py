@@ -499,6 +499,11 @@ def test_engines_and_tanks_that_are_not_there_are_refused() -> None:
         aircraft.restore_engine(-1)
     with pytest.raises(ValueError, match='tank is 2, must be in 0..1'):
         aircraft.set_fuel(2, 10.0)
+    glider = Aircraft('SGS', initial=Initial(airspeed_kt=48.6))
+    with pytest.raises(ValueError, match='engine is 0, but the aircraft has none'):
+        glider.fail_engine(0)
+    with pytest.raises(ValueError, match='tank is 0, but the aircraft has none'):
+        glider.set_fuel(0, 10.0)
 
 
 @pytest.mark.parametrize(('given', 'sentence'), [

@@ -34,7 +34,7 @@ from xplane_bridge.aircraft.airframe.events import Kind
 from xplane_bridge.aircraft.cockpit import Cockpit
 from xplane_bridge.aircraft.geometry import matrix_ned_body, transform, transpose
 from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
-from xplane_bridge.aircraft.limits import check_finite, clamp, value_or
+from xplane_bridge.aircraft.limits import check_finite, check_number, clamp, value_or
 from xplane_bridge.aircraft.loading.files import Origin
 from xplane_bridge.aircraft.loading.properties import Properties
 from xplane_bridge.aircraft.sample import Sampler, Seen
@@ -237,8 +237,7 @@ class Aircraft(Crashing, FlownInAir):
     def set_fuel(self, tank: int, mass: float) -> None:
         """Set the fuel (kg, negative counts as 0) in tank 0..tank_count - 1."""
         check_finite(mass=mass)
-        if not 0 <= tank < self.tank_count:
-            raise ValueError(f'tank is {tank}, must be in 0..{self.tank_count - 1}')
+        check_number('tank', tank, self.tank_count)
         self._state = None
         self._model.set_fuel(tank, max(mass, 0.0))
 

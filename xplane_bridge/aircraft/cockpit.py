@@ -17,7 +17,7 @@
 from collections.abc import Mapping, Sequence
 import math
 
-from xplane_bridge.aircraft.limits import check_finite, clamp
+from xplane_bridge.aircraft.limits import check_finite, check_number, clamp
 from xplane_bridge.aircraft.model import Model
 from xplane_bridge.aircraft.state import (
     AILERON_SIGN,
@@ -171,6 +171,5 @@ class Cockpit:
         count = len(self.mixture)
         if engine is None:
             return range(count)
-        if not 0 <= engine < count:
-            raise ValueError(f'engine is {engine}, must be in 0..{count - 1}')
+        check_number('engine', engine, count)
         return range(engine, engine + 1)

@@ -40,6 +40,14 @@ def value_or(value: float | None, otherwise: float) -> float:
     return otherwise if value is None else value
 
 
+def check_number(what: str, number: int, count: int) -> None:
+    """Raise ValueError unless an aircraft has so many engines or tanks, counted from 0."""
+    if not count:
+        raise ValueError(f'{what} is {number}, but the aircraft has none')
+    if not 0 <= number < count:
+        raise ValueError(f'{what} is {number}, must be in 0..{count - 1}')
+
+
 def check_wind(*parts: float) -> None:
     """Raise ValueError for the parts of a wind (m/s) that is not simulated."""
     for speed in parts:
