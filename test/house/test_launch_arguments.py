@@ -15,6 +15,7 @@
 """The launch files' arguments, through the real launch: accepted, rejected, and kept apart."""
 
 import importlib.util
+from itertools import permutations
 import math
 import os
 from pathlib import Path
@@ -27,6 +28,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
 
+from xplane_bridge.nodes.launch_arguments import checked_arguments, tables_of
 from xplane_bridge.nodes.managed.parameters import describe
 from xplane_bridge.nodes.managed.registry import nodes, parameter_table
 
@@ -536,6 +538,14 @@ def test_arguments_of_the_flights_become_options(launch):
         ours('experiment'), 'scenario:=turbulence', 'controller:=mine', 'target:=false')
     assert command.others == [
         '--scenario', 'turbulence', '--controller', 'mine', '--no-target', '--by-launch']
+
+
+def test_arguments_are_in_the_order_of_their_declaration_whichever_launch_has():
+    given = {'respawn': 'true', 'altitude': '900', 'namespace': 'uav1', 'engage': 'true'}
+    tables = tables_of('autopilot_node')
+    orders = {tuple(checked_arguments('autopilot.launch.py', dict(order), tables))
+              for order in permutations(given.items())}
+    assert orders == {('engage', 'altitude', 'namespace', 'respawn')}
 
 
 def test_a_launch_file_of_a_controller_is_put_beside_the_vehicle(launch):

@@ -84,8 +84,9 @@ def checked_arguments(
     """
     Return arguments of a launch file, by name, converted to the types of the fields of ``tables``.
 
-    An empty one counts as not given. Raises ValueError for an unknown argument, for one by the
-    name that it had earlier, and for an invalid value.
+    They are in the order of ``tables``, whatever launch gives. An empty one counts as not given.
+    Raises ValueError for an unknown argument, for one by the name that it had earlier, and for an
+    invalid value.
     """
     known = [name_of(item) for item in chain.from_iterable(map(fields, tables))]
     renamed = {old: new for table in tables for old, new in renames(table).items()}
@@ -97,10 +98,9 @@ def checked_arguments(
             f'{did_you_mean(name, known)}')
     given: dict[str, Any] = {}
     for table in tables:
-        names = {name_of(item) for item in fields(table)}
+        names = map(name_of, fields(table))
         try:
-            given |= parse(table, {
-                name: text for name, text in texts.items() if text and name in names})
+            given |= parse(table, {name: texts[name] for name in names if texts.get(name)})
         except BadParameterError as error:
             raise ValueError(
                 f'launch argument {str(error).removeprefix("parameter ")}') from error
