@@ -61,7 +61,7 @@ def alone():
 
 
 def test_in_lockstep_each_flies_as_it_does_alone_whatever_the_order(ros):
-    names = ('lead', 'left', 'right')
+    names = ('lead', 'wing/left', 'right')
     for name in names:
         ros.subscribe(NavSatFix, f'/{name}/fix', 1000)
     ros.subscribe(Clock, '/clock', 1000)
@@ -92,11 +92,11 @@ def test_in_lockstep_each_flies_as_it_does_alone_whatever_the_order(ros):
     for vehicle in (0, 2):
         publishers[vehicle].publish(masked(FlightControls, **command_of(vehicle, 0)))
     ros.diagnosed('simulation', lambda level, message, _: level == WARN and message == (
-        'in lockstep; waiting for aileron of left, elevator of left, rudder of left, throttle of '
-        'left'), node)
+        'in lockstep; waiting for aileron of wing/left, elevator of wing/left, rudder of '
+        'wing/left, throttle of wing/left'), node)
     assert {stamp_of_clock(m) for m in ros.messages['/clock']} == set(range(46))
     values = ros.diagnosed('commands', lambda level, _, __: level == OK, node)[2]
-    assert (values['lead: commands'], values['left: commands']) == ('46', '45')
+    assert (values['lead: commands'], values['wing/left: commands']) == ('46', '45')
 
 
 def stamp_of_clock(message):
@@ -151,7 +151,11 @@ def test_each_starts_where_it_is_placed(ros):
     ({'fleet': ['c172p'], 'namespaces': ['a', 'a'], 'telemetry': 'direct'},
      "namespaces: 'a' is there more than once"),
     ({'fleet': ['c172p'], 'namespaces': ['a', '2b'], 'telemetry': 'direct'},
-     "namespaces: '2b' is not a name"),
+     "namespaces: '2b' is no namespace below that of the node"),
+    ({'fleet': ['c172p'], 'namespaces': ['a', '/b'], 'telemetry': 'direct'},
+     "namespaces: '/b' is no namespace below that of the node"),
+    ({'fleet': ['c172p'], 'namespaces': ['a', 'a/command'], 'telemetry': 'direct'},
+     "namespaces: 'a/command' is not possible: below command others take their commands"),
     ({'fleet': ['c172p'], 'namespaces': ['a'], 'telemetry': 'direct'},
      'namespaces: expected 2, one for each aircraft, got 1'),
 ])

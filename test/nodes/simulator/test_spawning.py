@@ -127,6 +127,13 @@ def test_aircraft_join_with_their_topics_and_leave_cleanly(ros):
     # Another goes with all that was spawned.
     assert spawn(ros, allow_renaming=True, entity_namespace='uav7').entity_name == 'aircraft_1'
     ros.next('/uav7/fix')
+    # A nested namespace, and one that is not below the node's; frames begin with no slash.
+    for name, namespace in (('nested', 'fleet/uav8'), ('absolute', '/fleet/uav9')):
+        ros.subscribe(NavSatFix, f'/fleet/{namespace[-4:]}/fix', 1000)
+        spawned = spawn(ros, name=name, entity_namespace=namespace)
+        assert (spawned.result.result, spawned.entity_name) == (OK, name), spawned
+        assert ros.next(f'/fleet/{namespace[-4:]}/fix').header.frame_id == (
+            f'fleet/{namespace[-4:]}/base_link')
     if hasattr(srv, 'SpawnEntities'):
         both = ask(ros, srv.SpawnEntities, spawn_requests=[
             asked(msg.SpawnEntity, 'wing'), asked(msg.SpawnEntity, 'wing')])

@@ -81,16 +81,35 @@ def test_it_starts_with_the_place_and_heading_of_its_pose(entities):
     ({'name': 'a' * 65}, NAME_INVALID, 'at most 64'),
     ({'name': 'aircraft_0'}, NOT_UNIQUE, 'is taken'),
     ({'name': 'world'}, NOT_UNIQUE, 'is taken'),
-    ({'namespace': '/uav/7'}, NAMESPACE_INVALID, '/uav/7'),
+    ({'namespace': '/uav/7'}, NAMESPACE_INVALID, "'/uav/7' is not possible: expected letters"),
+    ({'namespace': 'uav/'}, NAMESPACE_INVALID, 'is not possible'),
+    ({'namespace': 'uav//a'}, NAMESPACE_INVALID, 'is not possible'),
+    ({'namespace': '/'}, NAMESPACE_INVALID, 'is not possible'),
+    ({'namespace': '~/a'}, NAMESPACE_INVALID, 'is not possible'),
+    ({'namespace': 'uäv'}, NAMESPACE_INVALID, 'is not possible'),
+    ({'namespace': 'a' * 157}, NAMESPACE_INVALID, 'at most 160 characters'),
+    ({'namespace': 'uav1/command'}, NAMESPACE_INVALID, 'below command others take'),
+    ({'name': 'command'}, NAMESPACE_INVALID, 'below command others take'),
     ({'namespace': 'uav1'}, NAMESPACE_INVALID, 'that of another'),
+    ({'namespace': '/sim/uav1'}, NAMESPACE_INVALID, 'that of another'),
+    ({'namespace': '/fleet/uav2'}, NAMESPACE_INVALID, 'that of another'),
     ({'motion': Motion((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))}, POSE, 'below the ground'),
     ({'motion': Motion((0.0, 0.0, 1e3), (0.0, 0.0, 0.0, 0.0))}, POSE, 'norm'),
     ({'motion': Motion((0.0, math.nan, 1e3), (1.0, 0.0, 0.0, 0.0))}, POSE, 'finite'),
 ])
 def test_what_cannot_be_spawned_is_refused_by_its_number(entities, changes, result, sentence):
     with pytest.raises(RefusedError, match=sentence) as refused:
-        Spawning(entities, '').check(replace(WING, **changes), ['uav1'])
+        Spawning(entities, '', '/sim').check(
+            replace(WING, **changes), ['', 'uav1', '/fleet/uav2'])
     assert refused.value.result == result
+
+
+@pytest.mark.parametrize('namespace', [
+    'fleet/uav7', '/fleet/uav7', '/uav1', '_a/_b', 'uav2', 'commander', 'command/uav1', 'a' * 155])
+def test_a_namespace_is_what_ros_has_as_one(entities, namespace):
+    joining = Spawning(entities, '', '/sim').check(
+        replace(WING, namespace=namespace), ['', 'uav1', '/fleet/uav2'])
+    assert joining.namespace == namespace
 
 
 def test_names_are_made_where_that_is_allowed(entities):

@@ -64,7 +64,7 @@ class Spawner:
     def __init__(self, node: Any, entities: Entities, aircraft_path: str) -> None:
         self._node = node
         self._entities = entities
-        self._spawning = Spawning(entities, aircraft_path)
+        self._spawning = Spawning(entities, aircraft_path, node.get_namespace())
         # The number of all that ever flew.
         self._flown = len(node.vehicles)
         self.services: list[tuple[Any, str, Callable[[Any, Any], Any]]] = [

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 import re
 
-# Of a ROS name.
-_TOKEN = re.compile(r'[A-Za-z][A-Za-z0-9_]*')
+# As in ROS, below that of the node.
+_NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*', re.ASCII)
 
 
 def check_namespaces(names: Sequence[str], count: int, of: str) -> None:
@@ -35,9 +35,16 @@ def check_namespaces(names: Sequence[str], count: int, of: str) -> None:
         raise ValueError(
             f'parameter namespaces: expected {count}, one for each {of}, got {len(names)}')
     for name in names:
-        if not _TOKEN.fullmatch(name):
-            raise ValueError(f'parameter namespaces: {name!r} is not a name of letters, '
-                             'digits and underscores that begins with a letter')
+        if not _NAMESPACE.fullmatch(name):
+            raise ValueError(
+                f'parameter namespaces: {name!r} is no namespace below that of the node: expected '
+                'letters, digits and underscores, between slashes if it is nested, no part '
+                'beginning with a digit')
+        if name.rpartition('/')[2] == 'command':
+            # Its controls would be on the topic of somebody's command/controls.
+            raise ValueError(
+                f'parameter namespaces: {name!r} is not possible: below command others take their '
+                'commands')
         if names.count(name) > 1:
             raise ValueError(f'parameter namespaces: {name!r} is there more than once')
 

@@ -127,7 +127,7 @@ class VehicleParameters(TopicParameters, CommandParameters, CaptureParameters):
 
 class VehiclePublisher:
     """
-    Publish the common topics of one vehicle below ``prefix`` ('' or 'aircraft_1/').
+    Publish the common topics of one vehicle below ``prefix`` ('', 'aircraft_1/', '/fleet/uav1/').
 
     ``topics`` are those of TOPICS that this simulator supports. The aircraft of one node share a
     ``map_frame``, if there is one. Impossible values do not pass ``gate``. Each topic has one
@@ -150,7 +150,8 @@ class VehiclePublisher:
         self._datum_given = bool(parameters.datum)
 
         def frame(name: str) -> str:
-            return parameters.frame_prefix + prefix + name
+            # A frame's name has no slash before it.
+            return parameters.frame_prefix + prefix.lstrip('/') + name
 
         def publisher(kind: type, topic: str, qos: QoSProfile | int = 10) -> Any:
             if topic not in topics:

@@ -54,7 +54,7 @@ class TrafficTopic:
     ) -> None:
         self._publisher = node.make_publisher(Traffic, f'{prefix}traffic')
         self._undulation = undulation
-        self._frame = given.frame_prefix + prefix + given.enu_frame
+        self._frame = given.frame_prefix + prefix.lstrip('/') + given.enu_frame
         self._told_at = -math.inf
 
     @property

@@ -47,8 +47,13 @@ MOST_AT_ONCE = AIRCRAFT_COUNT
 """Aircraft in one request."""
 
 _TOKEN = re.compile(r'[A-Za-z][A-Za-z0-9_]*', re.ASCII)
+_NAMESPACE = re.compile(r'/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*', re.ASCII)
 _MODEL = re.compile(r'[A-Za-z0-9][A-Za-z0-9_. -]*', re.ASCII)
 _GENERATED = 'aircraft'
+# ROS has room for 245 characters, some of which topics and services need.
+_LONGEST_NAMESPACE = 160
+# The part of a name below which each aircraft takes commands.
+_COMMAND = 'command'
 
 
 class Spawn(IntEnum):
@@ -99,12 +104,14 @@ class Spawning:
     """
     What can be spawned into a scene of ``entities``.
 
-    ``aircraft_path`` is the folder of one's own aircraft, '' for none.
+    ``aircraft_path`` is the folder of one's own aircraft, '' for none; ``base`` is the namespace
+    that others are below unless they begin with a slash.
     """
 
-    def __init__(self, entities: Entities, aircraft_path: str) -> None:
+    def __init__(self, entities: Entities, aircraft_path: str, base: str = '/') -> None:
         self._entities = entities
         self._path = aircraft_path
+        self._base = base.rstrip('/')
 
     def spawnables(self) -> dict[str, str]:
         """Return what each aircraft that can be named is, in words."""
@@ -173,16 +180,25 @@ class Spawning:
         return _free(name, taken)
 
     def _namespace(self, namespace: str, taken: Collection[str]) -> str:
-        shown = printable(namespace, LONGEST_NAME)
-        if not _TOKEN.fullmatch(namespace) or len(namespace) > LONGEST_NAME:
-            raise RefusedError(
-                Spawn.NAMESPACE_INVALID,
-                f"entity_namespace '{shown}' is not possible: expected at most {LONGEST_NAME} "
-                "letters, digits and underscores, below the node's own namespace")
-        if namespace in taken:
-            raise RefusedError(
-                Spawn.NAMESPACE_INVALID, f"namespace '{shown}' is that of another aircraft")
-        return namespace
+        full = self._absolute(namespace)
+        if not _NAMESPACE.fullmatch(namespace) or len(full) > _LONGEST_NAMESPACE:
+            problem = (
+                'is not possible: expected letters, digits and underscores, between slashes if '
+                'it is nested, no part beginning with a digit, and at most '
+                f'{_LONGEST_NAMESPACE} characters with those of the node')
+        elif full.endswith(f'/{_COMMAND}'):
+            # Its controls would be on the topic of somebody's command/controls.
+            problem = f'is not possible: below {_COMMAND} others take their commands'
+        elif full in map(self._absolute, taken):
+            problem = 'is that of another aircraft'
+        else:
+            return namespace
+        raise RefusedError(
+            Spawn.NAMESPACE_INVALID,
+            f"entity_namespace '{printable(namespace, LONGEST_NAME)}' {problem}")
+
+    def _absolute(self, namespace: str) -> str:
+        return namespace if namespace.startswith('/') else f'{self._base}/{namespace}'.rstrip('/')
 
 
 def _free(name: str, taken: Collection[str]) -> str:
