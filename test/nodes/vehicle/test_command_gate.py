@@ -66,6 +66,14 @@ class Node:
     def refuse(self, topic, error):
         self.refused.append((topic, str(error)))
 
+    def resolve_topic_name(self, topic):
+        return f'/uav2/{topic}'
+
+    def get_publishers_info_by_topic(self, topic):
+        assert topic == '/uav2/command/controls'
+        return [SimpleNamespace(node_namespace='/uav2', node_name=name)
+                for name in self.publishers]
+
 
 def gate(node, **options):
     """Return a gate and the log of its actions."""
@@ -189,6 +197,26 @@ def test_another_timeout_waits_anew_if_a_command_came(commanded):
     assert node.timer is None
     made.watchdog.disarm()
     node.take(command(elevator=0.5))
+
+
+@pytest.mark.parametrize(('publishers', 'sentence'), [
+    (['mine'], ''),
+    (['mine', 'experiment'], ''),
+    (['other', 'mine'], '2 nodes publish command/controls: /uav2/mine, /uav2/other; each undoes '
+                        'what the others command: stop all but one'),
+    (['mine', 'other', 'mine'], '2 nodes publish command/controls: /uav2/mine, /uav2/other; each '
+                                'undoes what the others command: stop all but one'),
+    # As after a respawn: the middleware knows the killed one for its lease.
+    (['mine', 'mine'], '2 publishers of command/controls are of nodes called /uav2/mine: stop all '
+                       'but one; one that was killed is forgotten within 20 s'),
+])
+def test_nodes_that_command_at_once_are_told_apart_by_their_names(publishers, sentence):
+    node = Node()
+    node.publishers = publishers
+    made, *_ = gate(node)
+    assert made.rivalry() == ''
+    node.take(command(throttle=0.5))
+    assert made.rivalry() == sentence
 
 
 def test_a_disarmed_watchdog_waits_for_the_next_command():

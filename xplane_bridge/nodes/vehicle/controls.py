@@ -145,9 +145,15 @@ class CommandGate:
         if not self.commands or self.watchdog.expired:
             return ''
         rivals = [name for name in self.commanders() if name.rpartition('/')[2] != EXPERIMENT]
-        return '' if len(rivals) < 2 else (
-            f'{len(rivals)} nodes publish {self._topic}: {named(rivals)}; each undoes what the '
-            'others command: stop all but one')
+        if len(rivals) < 2:
+            return ''
+        names = sorted({*rivals})
+        if len(names) > 1:
+            return (f'{len(names)} nodes publish {self._topic}: {named(names)}; each undoes what '
+                    'the others command: stop all but one')
+        # 20 s is the lease of Fast DDS.
+        return (f'{len(rivals)} publishers of {self._topic} are of nodes called {names[0]}: stop '
+                'all but one; one that was killed is forgotten within 20 s')
 
     def _take(self, message: FlightControls) -> None:
         controls = checked_controls(message, clamp=self._clamp)
