@@ -16,7 +16,7 @@
 
 import pytest
 
-from xplane_bridge.nodes.record.absent import sentence
+from xplane_bridge.nodes.record.absent import no_message, sentence
 
 UAV1 = {'/uav1/imu/data': {'/uav1'}, '/uav1/fix': {'/uav1'}, '/map': {'/'}}
 
@@ -44,3 +44,19 @@ def test_a_crowded_domain_is_not_listed_whole():
     said = sentence('/boat', (), many)
     assert said.endswith(' and 92 more')
     assert len(said) < 300
+
+
+@pytest.mark.parametrize(('types', 'said'), [
+    (['sensor_msgs/msg/Imu'], ''),
+    (['xplane_bridge/action/FlyRoute_FeedbackMessage'],
+     'its type xplane_bridge/action/FlyRoute_FeedbackMessage is part of an action, and only '
+     'messages are recorded'),
+    (['std_srvs/srv/Trigger_Event'],
+     'its type std_srvs/srv/Trigger_Event is part of a service, and only messages are recorded'),
+    (['Hello\x1bWorld'],
+     r'its type Hello\x1bWorld is not one of ROS, and only messages are recorded'),
+    (['sensor_msgs/msg/Imu', 'std_msgs/msg/String'],
+     'nodes do not agree on its type: sensor_msgs/msg/Imu, std_msgs/msg/String'),
+])
+def test_what_is_no_message_is_refused_with_the_reason(types, said):
+    assert no_message(types) == said

@@ -12,15 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What was to be recorded and nobody publishes, in a sentence with what there is instead."""
+"""What is not recorded, and why: nobody publishes it, or it is no message."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from xplane_bridge.common.text import printable
 
 # More are counted, not named.
 _MOST_SHOWN = 8
+# Feedback, and what the introspection of services publishes.
+_KINDS = {'action': 'part of an action', 'srv': 'part of a service'}
 
 
 def sentence(
@@ -52,6 +56,16 @@ def sentence(
     found = [f'{space} ({number} topic{"s" * (number > 1)})'
              for space, number in sorted(topics.items())]
     return f'{text} yet; there are publishers in {_shown(found)}'
+
+
+def no_message(types: Sequence[str]) -> str:
+    """Return why a topic of these types cannot be recorded, '' if it can."""
+    if len(types) != 1:
+        return f'nodes do not agree on its type: {_shown(map(printable, types))}'
+    _, kind, *_ = f'{types[0]}//'.split('/')
+    return '' if kind == 'msg' else (
+        f'its type {printable(types[0])} is {_KINDS.get(kind, "not one of ROS")}, and only '
+        'messages are recorded')
 
 
 def _shown(names: Iterable[str]) -> str:

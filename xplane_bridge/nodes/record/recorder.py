@@ -190,8 +190,8 @@ class Recorder:
                 continue
             if name not in self._topics and self._has_no_room():
                 continue
-            if len(types) != 1 or '/msg/' not in types[0]:
-                self._refuse(name, f'it has the types {types}')
+            if reason := absent.no_message(types):
+                self._refuse(name, reason)
                 continue
             publishers = self._node.get_publishers_info_by_topic(name)
             if name not in self._topics and (
