@@ -335,10 +335,11 @@ def test_frames_keep_time_and_cost_little():
 
 def test_missed_frames_are_skipped_and_the_next_one_is_longer():
     blocked, done = threading.Event(), threading.Event()
-    times = []
+    times, ahead = [], []
 
     def on_frame(now, state):
         times.append(now)
+        ahead.append(server.simulation.world.total_running_time - state.time)
         if len(times) == 3:
             blocked.wait(DEADLINE)
         if len(times) == 10:
@@ -353,6 +354,8 @@ def test_missed_frames_are_skipped_and_the_next_one_is_longer():
     # About twelve frames were missed: they are neither late nor sent all at once.
     assert times[3] - times[2] > 0.2
     assert times[9] - times[3] > 0.08
+    # The longer frame has whole steps of the model: X-Plane's time is that of the pose.
+    assert ahead == pytest.approx([ahead[0]] * len(ahead), abs=1e-6)
 
 
 def test_a_port_in_use_is_said_and_leaves_nothing_behind():

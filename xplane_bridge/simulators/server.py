@@ -299,7 +299,8 @@ class Server:
     def _run(self) -> None:
         simulation = self.simulation
         period = simulation.period / self._speed
-        longest = max(simulation.period, _LONGEST_FRAME)
+        # Whole frames, as the model flies whole steps: else the pose is not that of the time.
+        most = max(1, int(_LONGEST_FRAME / simulation.period))
         due = time.monotonic() + period
         try:
             while not self._stopping.is_set():
@@ -311,7 +312,7 @@ class Server:
                     elif now >= due:
                         count = 1 + int((now - due) / period)
                         due += count * period
-                        simulation.frame(now, min(count * simulation.period, longest))
+                        simulation.frame(now, min(count, most) * simulation.period)
                     elif simulation.lockstep is not None:
                         simulation.listen(now)
                     simulation.poll(now)
