@@ -17,7 +17,6 @@
 import ast
 from functools import cache
 import gc
-from importlib.util import find_spec
 import os
 from pathlib import Path
 import re
@@ -197,21 +196,6 @@ def pytest_collection_finish(session):
 def pytest_terminal_summary(terminalreporter):
     """Say which of ROS 2's own tools were genuine, which had stand-ins, and which were missing."""
     terminalreporter.write_line(ros_tools.used())
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item, call):
-    """
-    Fail a test that was skipped for lack of launch or tf2 where ROS 2 is sourced.
-
-    Skipping for lack of an optional package (JSBSim) is not a failure there either.
-    """
-    outcome = yield
-    report = outcome.get_result()
-    if (report.skipped and 'ROS_DISTRO' in os.environ and item.get_closest_marker('ros_tools')
-            and not all(find_spec(name) for name in ('launch_ros', 'tf2_msgs'))):
-        report.outcome = 'failed'
-        report.longrepr = f'skipped although ROS 2 is sourced: {report.longrepr}'
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
+from ros_tools import TOOLS
 import yaml
 
 from xplane_bridge.__main__ import COMMANDS
@@ -105,6 +106,9 @@ def test_each_ros_package_that_is_imported_is_declared():
     assert {'rclpy', 'sensor_msgs', 'tf2_msgs'} <= imported
     assert imported - OPTIONAL - declared('depend', 'exec_depend') == set()
     assert imported & declared('test_depend') >= OPTIONAL
+    # Without them the tests of a ROS installation fail.
+    tools = {'ros2cli_common_extensions' if name == 'ros2cli' else name for name in TOOLS}
+    assert declared('exec_depend', 'test_depend') >= tools
 
 
 def lines_of(path):
@@ -241,6 +245,19 @@ def test_what_runs_for_a_change_is_pinned_bounded_and_runs_once():
             assert 0 < job['timeout-minutes'] <= 120
             for step in job['steps']:
                 assert re.fullmatch(r'[\w./-]+@[0-9a-f]{40}', step.get('uses', f'a@{"0" * 40}'))
+
+
+def test_what_a_workflow_runs_exists():
+    makefile = (ROOT / 'Makefile').read_text()
+    ran = '\n'.join(
+        step.get('run', '') for file in (ROOT / '.github' / 'workflows').glob('*.yml')
+        for job in yaml.safe_load(file.read_text())['jobs'].values() for step in job['steps'])
+    targets = re.findall(r'^\s*make ([\w-]+)', ran, re.MULTILINE)
+    paths = re.findall(r'(?<![\w/-])(?:tools|examples|test)/[\w./]+', ran)
+    assert {'test', 'test-python', 'lint'} <= {*targets}
+    assert {'tools/test_cpp_example.sh', 'examples/my_controller_cpp'} <= {*paths}
+    assert [name for name in targets if not re.search(rf'^{name}:', makefile, re.MULTILINE)] == []
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 # As the metadata of a package says it, if not in the words of the page.

@@ -15,6 +15,8 @@
 """What the end of the tests says about ROS 2's own tools; their plugins do not get in the way."""
 
 from configparser import ConfigParser
+from importlib.util import find_spec
+import os
 import sys
 
 import pytest
@@ -49,7 +51,8 @@ def test_what_is_installed_is_genuine_and_what_is_not_is_said(installed):
     assert ros_tools.used() == (
         "ROS 2's own tools here: genuine: launch (3.4.3), tf2_ros_py (3.4.3); "
         'stand-ins: ros2cli (tools/ros2), tf2_msgs (messages that tests catch), '
-        'rclcpp (rclcpp_stub/); missing: launch_ros, launch_testing')
+        'rclcpp (rclcpp_stub/); missing: launch_ros, launch_testing, rosbag2_py, '
+        'simulation_interfaces')
 
 
 def test_a_module_of_that_name_that_ros_does_not_know_is_a_stand_in(installed, tmp_path):
@@ -61,6 +64,15 @@ def test_a_module_of_that_name_that_ros_does_not_know_is_a_stand_in(installed, t
     assert f'launch_ros ({path}: not an installed ROS 2 package)' in said
     assert 'genuine: none' in said
     assert 'missing: launch, launch_testing' in said
+
+
+def test_where_ros_is_sourced_its_own_tools_are_genuine():
+    """What is skipped for lack of one, or runs with a stand-in, would prove nothing there."""
+    if 'ROS_DISTRO' not in os.environ:
+        pytest.skip('no ROS 2 is sourced')
+    assert [package for package, (module, _) in ros_tools.TOOLS.items()
+            if not ros_tools.version(package) or find_spec(module) is None] == [], (
+        'install what package.xml declares: rosdep install --from-paths . --ignore-src')
 
 
 def names(lines):

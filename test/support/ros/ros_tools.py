@@ -28,6 +28,8 @@ TOOLS = {
     'ros2cli': ('ros2cli', 'tools/ros2'),
     'tf2_msgs': ('tf2_msgs', 'messages that tests catch'),
     'tf2_ros_py': ('tf2_ros', 'Buffer of test_sim_time.py'),
+    'rosbag2_py': ('rosbag2_py', ''),
+    'simulation_interfaces': ('simulation_interfaces', ''),
 }
 
 
