@@ -20,6 +20,7 @@ import gc
 import os
 from pathlib import Path
 import re
+import signal
 import sys
 from zlib import crc32
 
@@ -56,6 +57,10 @@ DECLARED = set().union(*NEEDS.values()) - {'jsbsim'} | {'serial', 'resource'}
 LONGEST = ('docs', 'flights')
 
 _LONGEST_NAME = 200
+
+# What a shell starts in the background ignores Ctrl-C (colcon in tools/test_sourced.sh), and so
+# does what that starts: launch would respawn a node that was interrupted with it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Held as long as this process lives.
 _DOMAIN = domain.claim()

@@ -17,6 +17,7 @@
 from configparser import ConfigParser
 from importlib.util import find_spec
 import os
+import subprocess
 import sys
 
 import pytest
@@ -73,6 +74,13 @@ def test_where_ros_is_sourced_its_own_tools_are_genuine():
     assert [package for package, (module, _) in ros_tools.TOOLS.items()
             if not ros_tools.version(package) or find_spec(module) is None] == [], (
         'install what package.xml declares: rosdep install --from-paths . --ignore-src')
+
+
+def test_what_tests_start_hears_of_ctrl_c():
+    code = 'import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)'
+    assert subprocess.run(
+        [sys.executable, '-S', '-c', code], capture_output=True, text=True, check=True,
+        timeout=60).stdout == 'True\n'
 
 
 def names(lines):
