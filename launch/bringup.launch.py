@@ -110,4 +110,4 @@ def generate_launch_description():
     """Return the launch description."""
     return checked_description(
         'bringup.launch.py', make, BringUpArguments, AircraftArguments, SensorArguments,
-        NodeArguments)
+        NodeArguments, flown=lambda given: [given.get('namespace', '')])

@@ -35,7 +35,6 @@ from xplane_bridge.nodes.vehicle.namespaces import default_namespaces
 
 def make(given):
     """Return the nodes to start."""
-    outer = given.get('namespace', '').rstrip('/')
     nodes = []
     for wanted in fleet(given):
         options = {}
@@ -44,10 +43,10 @@ def make(given):
         nodes.append(make_node(
             wanted.executable, {
                 name: value for name, value in given.items() if name != 'use_sim_time'
-            } | {'namespace': '/'.join(filter(None, (outer, wanted.namespace)))},
+            } | {'namespace': namespace_of(given, wanted.namespace)},
             wanted.parameters, defaults=wanted.defaults,
             remappings=list(wanted.remappings.items()), **options))
-    above = f"/{outer.strip('/')}".rstrip('/')
+    above = f"/{given.get('namespace', '').strip('/')}".rstrip('/')
     if given.get('rviz'):
         nodes.append(Node(
             package='rviz2', executable='rviz2', parameters=[{'use_sim_time': True}],
@@ -55,6 +54,12 @@ def make(given):
     if given.get('record'):
         nodes.append(recorder(given, above, True, 'fleet'))
     return nodes
+
+
+def namespace_of(given, name):
+    """Return the namespace of a vehicle, or of a node of all."""
+    outer = given.get('namespace', '').rstrip('/')
+    return '/'.join(filter(None, (outer, name)))
 
 
 def configuration(above, count):
@@ -70,4 +75,7 @@ def configuration(above, count):
 def generate_launch_description():
     """Return the launch description."""
     return checked_description(
-        'fleet.launch.py', make, FleetArguments, SensorArguments, NodeArguments)
+        'fleet.launch.py', make, FleetArguments, SensorArguments, NodeArguments,
+        flown=lambda given: {
+            namespace_of(given, name) for wanted in fleet(given)
+            for name in wanted.parameters.get('namespaces', ())})

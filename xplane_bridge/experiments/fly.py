@@ -60,7 +60,7 @@ def fly(experiment: Experiment) -> int:
             live = _served(experiment, stack)
             view = View(live, experiment.pace, draws=bool(files.picture))
             flight = stack.enter_context(open_flight(order, view))
-        except (ImportError, ValueError) as error:
+        except (ImportError, OSError, ValueError) as error:
             tell(str(error))
             return NOT_FLOWN
         interrupts = Interrupts()

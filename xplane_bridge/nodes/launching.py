@@ -34,11 +34,14 @@ from launch.actions import (
     GroupAction,
     IncludeLaunchDescription,
     OpaqueFunction,
+    RegisterEventHandler,
 )
+from launch.event_handlers import OnShutdown
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from xplane_bridge.common.claim import claim
 from xplane_bridge.common.command_line import dated, refuse_existing
 from xplane_bridge.control.gains import of_simulated, Parameters
 from xplane_bridge.nodes.flight import recorders
@@ -119,13 +122,15 @@ def simulated_gains(given: Given) -> Parameters:
 
 
 def checked_description(
-    file: str, make: Callable[[Given], Sequence[LaunchDescriptionEntity]], *tables: type[Any]
+    file: str, make: Callable[[Given], Sequence[LaunchDescriptionEntity]], *tables: type[Any],
+    flown: Callable[[Given], Iterable[str]] = lambda _: (),
 ) -> LaunchDescription:
     """
     Return the description of the launch file ``file``; its arguments are the fields of ``tables``.
 
     ``make`` gets the arguments that were passed, converted to the types of their fields, and may
-    raise ValueError. An unknown argument or an invalid value ends the launch with a message.
+    raise ValueError. An unknown argument or an invalid value ends the launch with a message, as
+    does one of the namespaces that ``flown`` returns in which another launch or flight flies.
     Nothing is shared with other launch files: an argument counts if it is passed to this one.
     """
     arguments = list(chain.from_iterable(map(describe, tables)))
@@ -136,7 +141,8 @@ def checked_description(
         # What an enclosing group sets for all nodes may be what fits.
         if not context.launch_configurations.get('global_params'):
             check_tables(given, tables)
-        return make(given)
+        nodes = make(given)
+        return [*_claimed(context, flown(given)), *nodes]
 
     return LaunchDescription([GroupAction([
         # Before the declarations: afterwards each of them would seem to be given.
@@ -149,6 +155,18 @@ def checked_description(
                 if argument.allowed else ''))
           for argument in arguments),
     ])])
+
+
+def _claimed(context: LaunchContext, namespaces: Iterable[str]) -> list[RegisterEventHandler]:
+    """Claim namespaces, which may be relative to that of a group, until the launch ends."""
+    base = context.launch_configurations.get('ros_namespace', '')
+    handlers = []
+    for namespace in namespaces:
+        lock = claim(f'/{namespace if namespace[:1] == "/" else f"{base}/{namespace}"}'.replace(
+            '//', '/').rstrip('/') or '/')
+        handlers.append(RegisterEventHandler(OnShutdown(
+            on_shutdown=lambda *_, lock=lock: lock.close())))
+    return handlers
 
 
 def make_node(

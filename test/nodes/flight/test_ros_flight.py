@@ -39,6 +39,7 @@ from xplane_bridge.flights.refusals import OrderError
 from xplane_bridge.flights.scenario.events import parse as parse_event
 from xplane_bridge.flights.scenario.scenario import parse
 from xplane_bridge.flights.scenario.start import scenario_of, Start
+from xplane_bridge.msg import FlightControls
 from xplane_bridge.places import open_flight
 
 SCENARIO = parse('rough', {
@@ -142,6 +143,18 @@ def test_a_killed_simulator_is_an_error_and_leaves_no_process():
         flight.step(ACTION)
 
 
+def test_a_stranger_who_commands_too_is_why_it_has_no_result(ros):
+    namespace = f'/visited_{os.getpid()}'
+    with open_flight(by_actions(SCENARIO, sim='direct', namespace=namespace)) as flight:
+        assert flight.start() is State.READY
+        ros.observer.create_publisher(FlightControls, f'{namespace}/command/controls', 1)
+        while flight.step(ACTION) is State.READY:
+            pass
+        assert flight.why.startswith(f'{namespace}/command/controls in ROS domain ')
+        assert f'/observer, {namespace}/experiment, expected only experiment: ' in flight.why
+        assert flight.fault is Fault.MACHINE
+
+
 def test_its_states_are_those_of_a_flight_in_one_process():
     namespace = f'/states_{os.getpid()}'
     driver = Driver(open_flight(by_actions(BRIEF, namespace=namespace)), ACTION)
@@ -184,6 +197,7 @@ def test_no_process_outlives_the_interpreter(killed):
 import os, runpy, signal, sys
 from xplane_bridge.flights.order import FlownBy, Link, Order
 from xplane_bridge.flights.scenario.scenario import parse
+from xplane_bridge.msg import FlightControls
 from xplane_bridge.places import open_flight
 flight = open_flight(Order(parse('rough', {{
     'duration': 9.0, 'events': [{{'at': 0.0, 'engage': True}}],

@@ -43,6 +43,7 @@ from xplane_bridge.nodes.flight.lockstep import Lockstep
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
+from xplane_bridge.nodes.vehicle.controls import EXPERIMENT
 
 # How often a silence is looked at, in seconds.
 _TICK = 0.1
@@ -86,7 +87,8 @@ class LawVehicle(FlownByLaw, Vehicle):
         self, node: Node, namespace: str, monitor: Observer, processes: Processes, law: ControlLaw,
         lockstep: bool, simulated: bool,
     ) -> None:
-        super().__init__(node, namespace, monitor, processes, None, lockstep, recorded=False)
+        super().__init__(
+            node, namespace, monitor, processes, None, lockstep, recorded=False, own=[EXPERIMENT])
         self.law = law
         self.began = self.time = 0.0
         self._observer = monitor
@@ -142,6 +144,7 @@ class LawVehicle(FlownByLaw, Vehicle):
 
     def fly_on(self, command: Controls, frames: int = 1) -> None:
         """Command the vehicle, and wait for the next state: one frame."""
+        self.check_alone()
         given = command.given()
         self._commanded.append((self._stamp, *(given.get(name, math.nan) for name in FLOWN)))
         if self._lockstep is not None:

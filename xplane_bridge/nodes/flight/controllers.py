@@ -37,6 +37,7 @@ from xplane_bridge.flights.order import FlownBy
 from xplane_bridge.flights.script import ControllerError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.latched import LATCHED
+from xplane_bridge.nodes.flight.alone import FLYING
 from xplane_bridge.nodes.flight.monitor import Monitor
 from xplane_bridge.nodes.flight.processes import Processes
 from xplane_bridge.nodes.flight.started import COMMAND, ends_in, NotReadyError, Started
@@ -69,7 +70,9 @@ class ControlledVehicle(Vehicle):
         patience: float = math.inf,
     ) -> None:
         self.command_topic = RELAYED if lockstep else COMMAND
-        super().__init__(node, namespace, monitor, processes, None, lockstep, recorded)
+        super().__init__(
+            node, namespace, monitor, processes, None, lockstep, recorded, own=FLYING,
+            foreign=not flown_by.policy)
         self.conduct = Conduct(lockstep)
         self._relay = Relay(self.conduct, self._forward) if lockstep else None
         self._controller = controller

@@ -36,6 +36,7 @@ import numpy as np
 from rclpy.node import Node
 
 from xplane_bridge.common import optional
+from xplane_bridge.common.claim import claim
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import Numbers, numbers, Vector
@@ -45,11 +46,13 @@ from xplane_bridge.flights.analysis.series import Arrivals, History
 from xplane_bridge.flights.flight import Display, Flight, State
 from xplane_bridge.flights.laws import ActionLaw, autopilot_of
 from xplane_bridge.flights.order import Order
+from xplane_bridge.flights.scenario.flown_by import EXTERNAL
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.script import Script
 from xplane_bridge.nodes.flight import recorders
 from xplane_bridge.nodes.flight import start as real_start
 from xplane_bridge.nodes.flight.actions import LawVehicle, Observer
+from xplane_bridge.nodes.flight.alone import check_free, CLOCK
 from xplane_bridge.nodes.flight.bridges import check_namespace
 from xplane_bridge.nodes.flight.launch import start_vehicle
 from xplane_bridge.nodes.flight.monitor import Monitor
@@ -68,7 +71,8 @@ class RosFlight(Flight):
     A flight through ROS; its simulator, bridge, controller and recorder are processes.
 
     They end when it is over, fails or is closed, and with the interpreter. Raises OrderError or
-    ScenarioError for a namespace that cannot be used, ImportError without what it needs.
+    ScenarioError for a namespace that cannot be used, MachineError for one in which another flies,
+    ImportError without what it needs.
     ``patience`` is how long (s) a controller of your own may be there without being ready.
     """
 
@@ -87,6 +91,10 @@ class RosFlight(Flight):
             replace(order, link=replace(order.link, namespace=namespace)), display)
         self._patience = patience
         self._resources = ExitStack()
+        # Before anything is started, or a file of the other one's is taken for an old one.
+        self._resources.enter_context(claim(namespace))
+        if self.order.follows_clock:
+            self._resources.enter_context(claim(CLOCK))
         self._monitor: Monitor | None = None
         self._vehicle: Vehicle | None = None
         self._way: Way | None = None
@@ -171,6 +179,7 @@ class RosFlight(Flight):
         node, monitor = use(observing(
             EXPERIMENT, link.namespace, order.follows_clock, self._monitor_of))
         self.telemetry = self._monitor = monitor
+        check_free(node, [link.namespace], order.flown_by.command == EXTERNAL)
         # Left before the node is: these end in order.
         processes = self._processes = use(Processes(order.keep.log or os.path.join(
             use(tempfile.TemporaryDirectory()), 'log')))

@@ -79,6 +79,7 @@ def _start(vehicle: Vehicle, initial: Mapping[str, Any], display: Progress) -> s
         lambda: monitor.counts['fix'] and monitor.counts['imu/data'], _TELEMETRY_WITHIN
     ):
         return 'no telemetry arrives'
+    vehicle.check_alone()
     response = vehicle.start_flight(
         request_of(initial, monitor.last('heading')), _ANSWERED_WITHIN)
     if not response.success:

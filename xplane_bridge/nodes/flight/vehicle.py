@@ -45,6 +45,7 @@ from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.common.audience import Published, tell_regularly
 from xplane_bridge.nodes.common.parameter_values import value_message
+from xplane_bridge.nodes.flight.alone import Alone, FLYING
 from xplane_bridge.nodes.flight.bridges import KEPT
 from xplane_bridge.nodes.flight.monitor import MEASURED, Monitor
 from xplane_bridge.nodes.flight.procedures import Procedures
@@ -80,7 +81,7 @@ class Vehicle:
     A vehicle below a namespace, with a bridge, an autopilot and perhaps simulator_node.
 
     Failures raise ExperimentError, those of this machine MachineError. simulator_node may be
-    below another namespace, ``simulator``.
+    below another namespace, ``simulator``. ``own`` and ``foreign`` nodes command: see Alone.
     """
 
     command_topic = 'command/controls'
@@ -89,7 +90,7 @@ class Vehicle:
     def __init__(
         self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
         autopilot: Supervised | None = None, lockstep: bool = False, recorded: bool = True,
-        simulator: str = '',
+        simulator: str = '', own: Sequence[str] = FLYING[:2], foreign: bool = False,
     ) -> None:
         self.monitor = monitor
         self.lockstep = lockstep
@@ -102,6 +103,8 @@ class Vehicle:
             FlightControls, f'{namespace}/{self.command_topic}', KEPT)
         self._targets = node.create_publisher(
             AutopilotTarget, f'{namespace}/{ORDERED}', self.target_qos)
+        self._alone = Alone(
+            node, namespace, [self._controls.topic_name, self._targets.topic_name], own, foreign)
         self._published = Published()
         self._published.add(self._controls)
         self._published.add(self._targets)
@@ -138,6 +141,8 @@ class Vehicle:
                 continue
             missing = [name for name in _NEEDED if not counts[name]] or ['imu/data of the sensors']
             raise self.lost(f'no message on {", ".join(missing)} within {limit}; {self.why()}')
+        # Before anything is asked or commanded.
+        self.check_alone()
         self._wait_for_controller()
         with self.monitor.arrived:
             arrived = [topic for topic in _SHOWN if counts[topic]]
@@ -203,13 +208,8 @@ class Vehicle:
             self._set('autopilot_node', [], _FIRST_PATIENCE)
 
     def check_alone(self) -> None:
-        """Check that nothing else publishes as this vehicle."""
-        others = self._node.count_publishers(f'{self._namespace}/imu/data') - 1
-        if others > 0:
-            raise MachineError(
-                f'{self._namespace}/imu/data has {others} more publisher{"s" * (others > 1)}, '
-                'perhaps of another experiment; give this one its own --namespace or '
-                'ROS_DOMAIN_ID')
+        """Check that nothing else publishes as this vehicle, or commands it."""
+        self._alone.check()
 
     def why(self) -> str:
         """Return what is known about why nothing arrives."""

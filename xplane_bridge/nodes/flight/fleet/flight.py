@@ -33,6 +33,7 @@ from typing import NamedTuple
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rclpy.node import Node
 
+from xplane_bridge.common.claim import claim
 from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.control import gains
 from xplane_bridge.control.gains import Gains
@@ -46,6 +47,7 @@ from xplane_bridge.flights.flight import Display, State
 from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.script import ExperimentError, Script
 from xplane_bridge.nodes.flight.actions import measurement_of_numbers, Observer
+from xplane_bridge.nodes.flight.alone import check_free
 from xplane_bridge.nodes.flight.fleet.known import Known
 from xplane_bridge.nodes.flight.flight import namespace_of, RosFlight
 from xplane_bridge.nodes.flight.launch import start_autopilot, start_recorder
@@ -71,6 +73,7 @@ class RosFleetFlight(Several['OneOfFleet']):
         super().__init__(
             replace(order, link=replace(order.link, namespace=namespace)), display)
         self._resources = ExitStack()
+        self._resources.enter_context(claim(namespace))
         recording = order.keep.recording or os.path.join(
             self._resources.enter_context(tempfile.TemporaryDirectory()), 'flight.mcap')
         self._recording = recording
@@ -110,6 +113,7 @@ class RosFleetFlight(Several['OneOfFleet']):
         node, heard = use(observing(EXPERIMENT, namespace, False, self._monitors))
         self.telemetry = next(iter(heard.monitors.values()))
         self._monitors_of = heard.monitors
+        check_free(node, [one.order.link.namespace for one in self.flights.values()])
         # Left before the node is: these end in order.
         self._at_once = use(ThreadPoolExecutor(len(self.flights), 'asks an aircraft'))
         processes = use(Processes(order.keep.log or os.path.join(
