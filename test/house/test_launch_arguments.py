@@ -28,6 +28,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
 
+from xplane_bridge.common.claim import claim
 from xplane_bridge.nodes.launch_arguments import checked_arguments, tables_of
 from xplane_bridge.nodes.managed.parameters import describe
 from xplane_bridge.nodes.managed.registry import nodes, parameter_table
@@ -356,6 +357,34 @@ def test_a_bring_up_with_a_real_simulator(launch, tmp_path):
     (bridge,), _, _ = launch(
         ours('bringup'), 'host:=192.0.2.1', 'autopilot:=false', 'use_sim_time:=true')
     assert bridge.parameters['stamp'] == 'simulator'
+
+
+@pytest.mark.parametrize(('name', 'arguments', 'namespace'), [
+    ('bringup', ('namespace:=claimed',), '/claimed'),
+    ('fleet', ('namespace:=claimed', 'count:=2', 'autopilot:=false'), '/claimed/uav2')])
+def test_where_another_flies_a_launch_ends_before_it_starts_anything(
+    launch, name, arguments, namespace
+):
+    with claim(namespace):
+        commands, said, _ = launch(ours(name), *arguments)
+        assert f'{namespace} in ROS domain ' in said
+        assert 'is taken by another flight of this process' in said
+        assert not commands
+    # What it has claimed is free when it ends, also here, where its process goes on.
+    for _ in range(2):
+        commands, said, _ = launch(ours(name), *arguments)
+        assert commands, said
+
+
+def test_what_is_claimed_is_the_namespace_of_the_group(enclosing):
+    grouped = ', '.join(
+        f'GroupAction([PushRosNamespace("{name}"), include("bringup", **{given})])'
+        for name, given in (('one', {}), ('two', {}), ('two', {'namespace': '/alone'})))
+    commands, said, _ = enclosing(grouped)
+    assert len(commands) == 9, said
+    with claim('/two'):
+        _, said, _ = enclosing(grouped)
+    assert '/two in ROS domain ' in said
 
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [
