@@ -19,11 +19,13 @@ from pathlib import Path
 import re
 
 import draw_sensors
+from full_disk import only_read
 import pytest
 
-from xplane_bridge.commands import picture, train
+from xplane_bridge.commands import experiment, picture, train
 from xplane_bridge.commands import tune as tune_command
 from xplane_bridge.common.command_line import dated, refuse_existing
+from xplane_bridge.common.plain_files import WriteError
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / 'xplane_bridge'
@@ -91,6 +93,22 @@ def test_what_is_there_is_named_with_what_to_do(tmp_path, monkeypatch):
         with pytest.raises(FileExistsError) as refused:
             refuse_existing(paths, **options)
         assert str(refused.value) == sentence
+
+
+def test_where_nothing_can_be_written_is_said_before_anything_is_computed(tmp_path, capsys):
+    (tmp_path / 'file').touch()
+    with pytest.raises(WriteError, match=r'file/b cannot be written: .*file is not a folder$'):
+        refuse_existing([tmp_path / 'a', tmp_path / 'file' / 'b'])
+    with only_read() as folder:
+        for path in (folder, folder / 'new', folder / 'missing' / 'new'):
+            with pytest.raises(WriteError, match=rf'^{path} cannot be written: {folder} is only '):
+                refuse_existing([path])
+        # Its scenario is fast, and would be flown.
+        assert experiment.main(['--sim', 'core', '--output', str(folder / 'flight')]) == 2
+    told = capsys.readouterr()
+    assert told.err.startswith(f'experiment: {folder}/flight')
+    assert 'is only read' in told.err
+    assert not told.out
 
 
 def test_a_date_is_as_in_the_names_of_rosbag2():

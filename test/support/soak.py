@@ -390,7 +390,7 @@ def main(arguments):
     rclpy.init()
     try:
         load = ' '.join(f'{average:.2f}' for average in os.getloadavg())
-        print(f'{minutes:g} minutes of each of {", ".join(protocols)}; load before: {load}')
+        print(f'{minutes:g} minutes of each of {", ".join(chosen)}; load before: {load}')
         failures = [failure for protocol in protocols
                     for failure in soak(protocol, minutes, seed)]
         if FILES in chosen:

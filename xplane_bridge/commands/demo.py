@@ -29,6 +29,7 @@ from xplane_bridge.common.command_line import (
     refuse_existing,
     without_ros_arguments,
 )
+from xplane_bridge.common.plain_files import WriteError
 from xplane_bridge.experiments.fly import fly
 from xplane_bridge.experiments.settings import (
     Experiment,
@@ -66,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         refuse_existing(
             (files.recording, files.picture, files.log), arguments.force,
             elsewhere='--bag, --picture or --log')
-    except FileExistsError as error:
+    except (FileExistsError, WriteError) as error:
         print(f'demo: {error}', file=sys.stderr)
         return NOT_FLOWN
     code = fly(Experiment(

@@ -32,6 +32,7 @@ from xplane_bridge.common.command_line import (
     without_ros_arguments,
 )
 from xplane_bridge.common.drawing import FORMATS
+from xplane_bridge.common.plain_files import WriteError
 from xplane_bridge.experiments.fly import fly, tell
 from xplane_bridge.experiments.settings import (
     Experiment,
@@ -56,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         scenario = scenarios.load(scenarios.find(arguments.scenario))
         order, files, pace = _planned(arguments, scenario)
         refuse_existing(files.results(), arguments.force)
-    except (ScenarioError, FileExistsError) as error:
+    except (ScenarioError, FileExistsError, WriteError) as error:
         tell(str(error))
         return NOT_FLOWN
     flown_by = order.flown_by

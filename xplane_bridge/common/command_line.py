@@ -27,7 +27,7 @@ import re
 import sys
 from typing import Any
 
-from xplane_bridge.common.plain_files import is_device, WriteError
+from xplane_bridge.common.plain_files import check_writable, is_device, WriteError
 from xplane_bridge.common.text import did_you_mean, printable_lines
 
 PACKAGE = 'xplane-bridge'
@@ -213,9 +213,10 @@ def refuse_existing(
     """
     Raise FileExistsError, in a sentence, if a command would overwrite a file or fill a folder.
 
-    Every command calls this before it starts anything. ``by`` and ``elsewhere`` are what the
-    sentence recommends, the option ``force`` and that of the name; empty for none. Devices and
-    empty folders may be there. A link is a file, whatever it leads to: it would be replaced.
+    Raise WriteError where nothing may be written. Every command calls this before it starts
+    anything. ``by`` and ``elsewhere`` are what the sentence recommends, the option ``force`` and
+    that of the name; empty for none. Devices and empty folders may be there. A link is a file,
+    whatever it leads to: it would be replaced.
     """
     given = [*map(Path, dict.fromkeys(paths))]
     for path in given:
@@ -234,6 +235,8 @@ def refuse_existing(
             by and f'{by} overwrites {"them" if many else "it"}',
             elsewhere and f'{elsewhere} writes elsewhere') if text]
         raise FileExistsError(f'{names} exist{"" if many else "s"}; {", ".join(advice)}')
+    for path in given:
+        check_writable(path)
 
 
 def dated(name: str) -> str:

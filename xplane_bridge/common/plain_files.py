@@ -120,6 +120,28 @@ def naming(path: AnyPath) -> Iterator[None]:
             code, _REASONS.get(code) or error.strerror or str(error), str(path)) from None
 
 
+def check_writable(path: AnyPath) -> None:
+    """
+    Check that this user may make a file or folder of that name, or write into the folder there.
+
+    Of folders that are missing the one above counts. Whether there is room is not known before.
+    Raises WriteError.
+    """
+    path = Path(path)
+    if is_device(path):
+        return
+    folder = path.absolute()
+    if not folder.is_dir():
+        folder = folder.parent
+    with naming(path):
+        while not folder.exists():
+            folder = folder.parent
+        if not folder.is_dir():
+            raise OSError(errno.ENOTDIR, f'{folder} is not a folder')
+        if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+            raise OSError(errno.EACCES, f'{folder} is only read')
+
+
 class Journal(_Raw):
     """A file to which records are appended. Raises WriteError."""
 

@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(without_ros_arguments(argv))
     try:
         refuse_existing([arguments.output], arguments.force)
-    except FileExistsError as error:
+    except (FileExistsError, WriteError) as error:
         print(f'record: {error}', file=sys.stderr)
         return 1
     rclpy.init(args=argv, signal_handler_options=SignalHandlerOptions.NO)
