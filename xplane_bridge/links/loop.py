@@ -23,9 +23,10 @@ import os
 import select
 import threading
 import time
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from xplane_bridge.links.peer import LearntPort
+from xplane_bridge.links.session import Address, Session, SessionError
 from xplane_bridge.links.udp import Counters, UdpSocket
 
 # How long close() waits for the thread. It only ever blocks in poll() or in a publish.
@@ -43,45 +44,7 @@ _AFTER_FAILURE = 0.1
 _BURST = 64
 
 
-Address: TypeAlias = tuple[str, int]
-
 _T = TypeVar('_T')
-
-
-class Session(Protocol):
-    """
-    The interface of a session to its link. It knows neither sockets nor clocks.
-
-    A channel is the name of one of our sockets; sending on a new channel opens it.
-    """
-
-    def receive(
-        self, channel: str, data: bytes, sender: Address | None, now: float
-    ) -> Sequence[Any]:
-        """Handle one datagram, with sender None if there are no addresses; return its events."""
-
-    def poll(self, now: float) -> Sequence[tuple[str, bytes | None]]:
-        """Return what to send now, by channel; None instead of bytes closes the channel."""
-
-    def next_deadline(self) -> float | None:
-        """Return when poll() must be called next; None if only data matter."""
-
-    def expired(self) -> Sequence[Any]:
-        """Return the events caused by poll() or a call: time-outs, changes of state."""
-
-
-class SessionError(Exception):
-    """
-    A session has raised ``__cause__`` in the link's thread: a mistake in this package.
-
-    ``in_a_row`` is how many calls of this kind (receive, poll ...) have raised, this one included,
-    since one returned.
-    """
-
-    def __init__(self, error: Exception, in_a_row: int) -> None:
-        super().__init__(f'{type(error).__name__}: {error}')
-        self.__cause__ = error
-        self.in_a_row = in_a_row
 
 
 class SessionLoop(ABC):
@@ -111,6 +74,7 @@ class SessionLoop(ABC):
         self._waiting: list[Any] = []
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._running = True
+        self._watches = False
         # The thread did not end in time: there is nobody left to notify.
         self._abandoned = False
         self._sleeping_until = 0.0
@@ -171,6 +135,10 @@ class SessionLoop(ABC):
         """
         with self._polled:
             return self._polled.wait_for(condition, timeout)
+
+    def watch_refusals(self, on: bool) -> None:
+        """Tell the session, while ``on``, what is refused, if the link can know that."""
+        self._watches = on
 
     def _main(self) -> None:
         try:
@@ -313,6 +281,13 @@ class UdpLoop(SessionLoop):
                 total.add(part)
             return total
 
+    def watch_refusals(self, on: bool) -> None:
+        """Tell the session, while ``on``, what is refused: see UdpSocket.watch_refusals()."""
+        with self.lock:
+            super().watch_refusals(on)
+            for link in self._links.values():
+                link.watch_refusals(on)
+
     # Called with the lock held.
 
     def _transmit(self, now: float) -> list[Exception]:
@@ -342,6 +317,8 @@ class UdpLoop(SessionLoop):
 
     def _add(self, channel: str, link: UdpSocket) -> None:
         self._links[channel] = link
+        if self._watches:
+            link.watch_refusals(True)
         self._channel_of[link.fileno()] = channel
         self._epoll.register(link.fileno(), select.EPOLLIN)
 
@@ -408,6 +385,8 @@ class UdpLoop(SessionLoop):
                     dropped = link.counters.dropped
                 received = link.receive()
                 if received is None:
+                    if self._watches and link.take_refusals():
+                        self._session.port_refused(self._now())
                     return
                 failures: list[Exception] = []
                 events = self._receive(channel, received.data, received.sender, failures)

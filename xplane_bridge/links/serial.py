@@ -27,7 +27,7 @@ import threading
 import time
 from typing import Any, Protocol
 
-from xplane_bridge.links.loop import Session, SessionLoop
+from xplane_bridge.links.loop import SessionLoop
 from xplane_bridge.links.ports import (
     check_port,
     LAST_WRITE,
@@ -36,6 +36,7 @@ from xplane_bridge.links.ports import (
     Port,
     WRITE_TIMEOUT,
 )
+from xplane_bridge.links.session import Session
 
 _CHANNEL = 'serial'
 # Seconds between attempts to open a missing port.

@@ -30,6 +30,7 @@ from typing import NamedTuple
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.links.gate import Gate
 from xplane_bridge.links.peer import ANY_PORT, FixedPort, SenderPort
+from xplane_bridge.links.refusals import Refusals
 
 # Linux: deliver the kernel's receive time as a struct timespec, and how many datagrams the socket
 # has dropped because its receive buffer was full. Python has no names for these.
@@ -217,6 +218,7 @@ class UdpSocket:
         except OSError as error:
             raise LinkError(_sentence(where, error)) from error
         self._gate = Gate(self._socket)
+        self._refusals: Refusals | None = None
         try:
             self._socket.setblocking(False)
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
@@ -274,7 +276,11 @@ class UdpSocket:
         if address is None:
             raise ValueError('this socket has no peer to send to')
         try:
-            self._socket.sendto(data, address)
+            try:
+                self._socket.sendto(data, address)
+            except ConnectionRefusedError:
+                # That was an earlier one, and is said once.
+                self._socket.sendto(data, address)
         except OSError:
             self.counters.send_errors += 1
             return False
@@ -304,6 +310,22 @@ class UdpSocket:
             return Received(bytes(self._buffer[:size]), stamp_ns or time.time_ns(), sender)
         self._shut()
         return None
+
+    def watch_refusals(self, on: bool) -> None:
+        """
+        Count, while ``on``, what is sent to a port of this machine where nothing listens.
+
+        Other machines may refuse too, but also to protect who listens: they do not count.
+        """
+        if self._refusals is not None:
+            self._refusals.close()
+            self._refusals = None
+        if on and self.peer is not None and is_own_address(self.peer[0]):
+            self._refusals = Refusals(self._socket, self.peer)
+
+    def take_refusals(self) -> int:
+        """Return how many datagrams were refused since the last call."""
+        return 0 if self._refusals is None else self._refusals.take()
 
     def reopen(self, now: float) -> None:
         """Accept strangers again, to be counted, when it is time or the peer may have changed."""

@@ -32,6 +32,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.foreign import Kinds
+from xplane_bridge.sessions.left import Left, Refused
 from xplane_bridge.sessions.machine import Do, What
 
 MOST_READ = 2000
@@ -43,7 +44,7 @@ RELEASE_TIMEOUT = 3.0
 LONGEST_READ = 60.0
 """Seconds after which a read ends, complete or not."""
 
-BY_OWNER = frozenset({What.START, What.STOP, What.SHOWN, What.EXPIRED})
+BY_OWNER = frozenset({What.START, What.STOP, What.SHOWN, What.EXPIRED, What.ENDED})
 """An owner knows about the states that these lead to, and is not told, unless others follow it."""
 
 _NO_CONTROLS = 'this peer accepts no controls'
@@ -126,21 +127,6 @@ class CommandDone:
         return 'sent; ' in self.error or self.error.startswith('sent,')
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
-    """
-    How stop() has ended: what the peer has not shown to be given back.
-
-    ``owed`` names it as Session.taken does, empty if nothing is left. ``reason`` is a sentence for
-    people: why, and how to undo it. ``is_error``: the peer was there, or loading; nobody can do
-    anything about one that was away already.
-    """
-
-    owed: tuple[str, ...] = ()
-    reason: str = ''
-    is_error: bool = False
-
-
 @dataclass(slots=True)
 class Statistics:
     """
@@ -198,6 +184,7 @@ class Session(ABC):
         self._left = Left()
         self._deadline: float | None = None
         self._expired: list[Any] = []
+        self._refused = Refused()
         self.release_timeout = RELEASE_TIMEOUT
 
     # For the owner.
@@ -282,6 +269,8 @@ class Session(ABC):
         ``sender`` is None if the link has no addresses. Never raises: malformed datagrams are
         counted.
         """
+        if self._refused.count:
+            self._refused.forget()
         return self._receive_one(channel, data, sender, now)
 
     def _receive_one(
@@ -295,8 +284,16 @@ class Session(ABC):
             return ()
         return self._hear(channel, message, sender, now)
 
+    def port_refused(self, now: float) -> None:
+        """Note that nothing listens where something was sent: perhaps the peer has ended."""
+        self._refused.note(now)
+
     def poll(self, now: float) -> Sequence[Outgoing]:
         """Return what to send now."""
+        if self._refused.count and self.leaving and self._refused.shows_end:
+            owed = self.owed
+            self._expired += self._happen((What.ENDED,), now)
+            self._left = Left(has_ended=bool(owed))
         if whats := self._peer.look(now):
             self._expired += self._happen(whats, now)
         outgoing = self._send(now)

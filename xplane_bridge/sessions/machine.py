@@ -68,6 +68,7 @@ class What(Enum):
     STOP = 'the owner stops it'
     SHOWN = 'nothing is left to be given back'
     EXPIRED = 'the time to give back is over'
+    ENDED = 'the peer has ended: nothing listens where it did'
 
     FOUND = 'the address of the peer is known'
     MOVED = 'the peer has another address'

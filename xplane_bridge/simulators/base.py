@@ -28,12 +28,14 @@ class Frontend(ABC):
     One protocol that serves the simulated aircraft, at its address.
 
     ``endpoints`` are its ends of the network, the one that receives commands first. ``name`` is
-    for display. ``report`` takes lines for people about what happens; the owner may replace it.
-    ``frame_rate`` is how many frames per second its clients need, None if any will do.
+    for display. ``questions`` are the first four bytes of what only asks. ``report`` takes lines
+    for people about what happens; the owner may replace it. ``frame_rate`` is how many frames per
+    second its clients need, None if any will do.
     """
 
     name: str
     frame_rate: float | None = None
+    questions: ClassVar[frozenset[bytes]] = frozenset()
     report: Callable[[str], None] = staticmethod(lambda _: None)
 
     def __init__(self, *endpoints: Endpoint) -> None:
@@ -44,6 +46,11 @@ class Frontend(ABC):
         """Return its address for display; known once it has been open."""
         host, port = self.endpoints[0].address
         return f'{host}:{port}'
+
+    @property
+    def commanded(self) -> Sequence[Endpoint]:
+        """Return the endpoints that may receive commands."""
+        return self.endpoints
 
     @property
     def counters(self) -> Counters:

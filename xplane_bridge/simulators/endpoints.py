@@ -51,6 +51,9 @@ class Endpoint(ABC):
 
     def __init__(self, faults: Faults | None = None) -> None:
         self.counters = Counters()
+        # When the last datagram was sent here, and who is told of each from now on.
+        self.heard_at = -math.inf
+        self.listener: Callable[[bytes, float], None] | None = None
         # Set from outside: while true, datagrams in both directions are lost.
         self.cut = False
         # Called before each datagram is read: while true, it waits.
@@ -106,6 +109,9 @@ class Endpoint(ABC):
             if self.cut:
                 continue
             self.counters.received += 1
+            self.heard_at = sent
+            if self.listener is not None:
+                self.listener(data, sent)
             self._inbound.put((data, sender), sent)
         return self._inbound.take(now)
 

@@ -21,6 +21,7 @@ runs it in real time, at a multiple of that, or in lockstep.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 import math
 import threading
 import time
@@ -44,6 +45,8 @@ _LONGEST_FRAME = 1.0 / 19.0
 # Other aircraft at which nobody looks are flown so many frames at a time, in less time.
 _TRAFFIC_FRAMES = 60
 _JOIN_TIMEOUT = 5.0
+# Of a flood, after which nothing counts as new.
+_MOST_NEWS = 4096
 
 _Result = TypeVar('_Result')
 
@@ -237,6 +240,19 @@ class Server:
         """Request a stop, for which wait() waits. From any thread, at any time."""
         self._stopping.set()
 
+    def linger(self, quiet: float, longest: float) -> None:
+        """
+        Return once nobody has commanded anything new for ``quiet`` seconds, or after ``longest``.
+
+        At once if nobody has even asked for as long, and from end() on. Who gives back repeats it
+        until it is shown: what was sent before is not new.
+        """
+        until = time.monotonic() + longest
+        news = _News(self.simulation.frontends)
+        while (left := min(news.last_at + quiet, until) - time.monotonic()) > 0.0:
+            if self._stopping.wait(left):
+                return
+
     def stop(self) -> None:
         """Stop, and close all frontends; stopping twice is fine."""
         self._stopping.set()
@@ -335,6 +351,23 @@ class Server:
             awaited.pause(seconds)
         else:
             self._stopping.wait(seconds)
+
+
+class _News:
+    """When frontends were last commanded anything that they had not been before."""
+
+    def __init__(self, frontends: Sequence[Frontend]) -> None:
+        self.last_at = max(
+            endpoint.heard_at for frontend in frontends for endpoint in frontend.endpoints)
+        self._seen: set[bytes] = set()
+        for frontend in frontends:
+            for endpoint in frontend.commanded:
+                endpoint.listener = partial(self._note, frontend.questions)
+
+    def _note(self, questions: frozenset[bytes], data: bytes, at: float) -> None:
+        if data[:4] not in questions and data not in self._seen and len(self._seen) < _MOST_NEWS:
+            self._seen.add(data)
+            self.last_at = at
 
 
 @contextmanager

@@ -21,7 +21,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
-from xplane_bridge.links.loop import SessionError
+from xplane_bridge.links.session import SessionError
 from xplane_bridge.nodes.common.diagnostics import STALE, WARN
 from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.sessions.fdmdata import FdmdataSession

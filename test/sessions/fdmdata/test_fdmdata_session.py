@@ -23,7 +23,6 @@ import pytest
 from xplane_bridge.protocols.fdmdata import Command
 from xplane_bridge.sessions.base import (
     CommandDone,
-    Left,
     PeerAbsentError,
     PeerChanged,
     PeerState,
@@ -35,6 +34,7 @@ from xplane_bridge.sessions.fdmdata import (
     Telemetry,
     Wanted,
 )
+from xplane_bridge.sessions.left import Left
 
 GPS, ACC, GYRO, MAG, THERMO, PITOT, STATIC, INS = Command
 COUNTS = {GPS: 5, ACC: 3, GYRO: 3, MAG: 3, THERMO: 1, PITOT: 1, STATIC: 1, INS: 7}

@@ -20,7 +20,7 @@ from cells import cells, visited
 import pytest
 
 from xplane_bridge.protocols.fdmdata import Command
-from xplane_bridge.sessions.base import Left, PeerChanged, PeerState
+from xplane_bridge.sessions.base import PeerChanged, PeerState
 from xplane_bridge.sessions.fdmdata import (
     CONTROLS_CHANNEL,
     FdmdataListener,
@@ -30,6 +30,7 @@ from xplane_bridge.sessions.fdmdata import (
     Wanted,
 )
 from xplane_bridge.sessions.fdmdata.states import TABLE
+from xplane_bridge.sessions.left import Left
 
 COUNTS = {
     Command.ACCELEROMETER: 3, Command.GYROSCOPE: 3, Command.INS: 7, Command.THERMOMETER: 1}
@@ -562,6 +563,21 @@ def test_one_that_answers_just_before_the_time_is_over_may_hold_what_was_taken()
     left = huginn.session.left
     assert (left.owed, left.is_error) == (('elevator',), False)
     assert left.reason.startswith('Huginn answers again at there; finding out')
+
+
+def test_one_whose_port_refuses_all_has_ended_and_is_owed_nothing():
+    for make in (answering, away, doubted, absent):
+        huginn = make()
+        huginn.session.take_pause(huginn.now)
+        huginn.frozen = True
+        huginn.stop()
+        for after in (0.0, 0.1, 0.4):
+            assert huginn.session.leaving
+            huginn.now += after
+            huginn.session.port_refused(huginn.now)
+            huginn.poll()
+        ended(huginn)
+        assert huginn.session.left == Left(has_ended=True)
 
 
 def test_started_again_while_a_silent_one_is_left():

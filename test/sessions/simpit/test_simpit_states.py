@@ -20,7 +20,8 @@ from cells import cells, visited
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups, Packet, PROFILES
-from xplane_bridge.sessions.base import CommandDone, Left, PeerChanged, PeerState
+from xplane_bridge.sessions.base import CommandDone, PeerChanged, PeerState
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.simpit import Connected, EchoDone, Game, SimpitSession
 from xplane_bridge.sessions.simpit.states import TABLE
 

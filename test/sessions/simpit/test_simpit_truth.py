@@ -21,7 +21,8 @@ from simpit_cable import ALTITUDE, Cable, connect, of_kind, packets
 
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import ActionGroup, ActionGroups, Packet, PROFILES
-from xplane_bridge.sessions.base import CommandDone, Left, PeerAbsentError, PeerChanged, PeerState
+from xplane_bridge.sessions.base import CommandDone, PeerAbsentError, PeerChanged, PeerState
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.simpit import (
     Connected,
     EchoDone,

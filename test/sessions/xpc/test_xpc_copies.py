@@ -31,7 +31,8 @@ from scripted_xpc import (
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
-from xplane_bridge.sessions.base import CommandDone, Left, PeerState
+from xplane_bridge.sessions.base import CommandDone, PeerState
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.xpc import PeerReplaced, Telemetry, XpcSession
 
 FLIGHT_DIRECTOR = 'sim/operation/override/override_flightdir'

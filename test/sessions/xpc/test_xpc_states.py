@@ -28,12 +28,12 @@ from xplane_bridge.protocols import xpc
 from xplane_bridge.protocols.xpc import SimulationOp
 from xplane_bridge.sessions.base import (
     CommandDone,
-    Left,
     PeerAbsentError,
     PeerChanged,
     PeerState,
     ReadDone,
 )
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.xpc import (
     BEACON_CHANNEL,
     PeerReplaced,
@@ -918,6 +918,61 @@ def test_a_start_while_giving_back_begins_anew():
         scene.frozen = False
         scene.run(0.3)
         assert scene.told(PeerChanged) == [PeerChanged(PeerState.ANSWERING)]
+
+
+def refuse(scene, *times):
+    """Let what is sent at these times be refused, in seconds from now."""
+    begun = scene.now
+    for at in times:
+        scene.run(begun + at - scene.now)
+        scene.session.port_refused(scene.now)
+    return scene.run(STEP)
+
+
+def gone_silent():
+    """Return one to which X-Plane gives back, and that answers nothing any more."""
+    scene = answering()
+    scene.lost = lambda channel, request: channel == 'command'
+    scene.stop().run(1.5)
+    scene.frozen = True
+    return scene
+
+
+def test_one_whose_port_refuses_all_for_half_a_second_has_ended_and_is_owed_nothing():
+    for make in (answering, away, loading, gone_silent):
+        scene = make()
+        scene.frozen, scene.beacons = True, False
+        scene.stop()
+        assert refuse(scene, 0.0, 0.1, 0.48).session.leaving
+        assert not refuse(scene, 0.02).session.leaving
+        assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left(has_ended=True))
+        assert scene.begin().run(4.0).sent == []
+        assert scene.session.owed == scene.session.taken == ()
+
+
+def test_a_port_that_refuses_a_moment_or_opens_anew_has_not_ended():
+    for times in ((0.0, 0.1, 0.3), (0.0, 0.6)):
+        scene = answering()
+        scene.frozen = True
+        scene.stop()
+        refuse(scene, *times).run(4.0)
+        assert scene.session.left.is_error
+    scene = answering()
+    scene.frozen = True
+    refuse(scene.stop(), 0.0, 0.1, 0.3)
+    scene.frozen = False
+    scene.until(lambda: not scene.session.leaving)
+    assert (scene.session.left, taken_in(scene)) == (Left(), GIVEN_BACK)
+
+
+def test_one_that_is_not_left_or_has_shown_all_has_not_ended_for_us():
+    scene = refuse(answering(), 0.0, 0.3, 0.6, 0.9)
+    assert scene.state is PeerState.ANSWERING
+    scene.stop().until(lambda: not scene.session.owed)
+    scene.frozen = True
+    if scene.session.leaving:
+        refuse(scene, 0.0, 0.3, 0.6)
+    assert (scene.session.leaving, scene.session.left) == (False, Left())
 
 
 def test_what_was_reported_after_the_end_does_not_count_after_the_next_start():

@@ -31,7 +31,8 @@ from scripted_xplane import (
 )
 
 from xplane_bridge.protocols import xplane_udp as xp
-from xplane_bridge.sessions.base import CommandDone, Left
+from xplane_bridge.sessions.base import CommandDone
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.xplane_udp import VersionFound
 
 YOKE = YOKES[0]

@@ -47,7 +47,8 @@ from xplane_bridge.conversions.xplane.traffic import (
     target_datarefs,
 )
 from xplane_bridge.protocols import xplane_udp as xp
-from xplane_bridge.sessions.base import CommandDone, Left, PeerState, ReadDone
+from xplane_bridge.sessions.base import CommandDone, PeerState, ReadDone
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.xplane_udp import (
     DataArrived,
     DATAREFS,

@@ -31,7 +31,8 @@ from scripted_xplane import (
 )
 
 from xplane_bridge.protocols import xplane_udp as xp
-from xplane_bridge.sessions.base import CommandDone, Left, PeerState
+from xplane_bridge.sessions.base import CommandDone, PeerState
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.xplane_udp import BEACON_CHANNEL, RowTelemetry, Telemetry, Wire
 
 YOKE = YOKES[0]

@@ -38,11 +38,11 @@ from scripted_xplane import (
 from xplane_bridge.protocols import xplane_udp as xp
 from xplane_bridge.sessions.base import (
     CommandDone,
-    Left,
     PeerChanged,
     PeerState,
     ReadDone,
 )
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.xplane_udp import Telemetry, VersionFound, Wire, XplaneUdpSession
 from xplane_bridge.sessions.xplane_udp.states import TABLE
 
@@ -462,6 +462,26 @@ def test_one_that_is_silent_and_stays_so_is_owed_what_was_taken(beacons):
     # It is over, for good.
     run.run(1.5)
     assert run.session.peer_state is PeerState.UNKNOWN
+
+
+@pytest.mark.parametrize('silence', ['none', 'loading', 'away'])
+def test_one_whose_port_refuses_all_has_ended_and_is_owed_nothing(silence):
+    run = flown()
+    if silence == 'loading':
+        loading(run)
+    elif silence == 'away':
+        off(run)
+    run.session.stop(run.now)
+    off(run, 0.0)
+    for _ in range(3):
+        assert run.session.leaving
+        run.session.port_refused(run.now)
+        run.run(0.26)
+    assert (run.session.leaving, run.session.left) == (False, Left(has_ended=True))
+    assert (run.session.owed, run.session.taken) == ((), ())
+    before = len(run.sent)
+    run.run(1.5)
+    assert (run.session.peer_state, len(run.sent)) == (PeerState.UNKNOWN, before)
 
 
 @pytest.mark.parametrize('beacons', [False, True])

@@ -34,7 +34,8 @@ from xplane_bridge.links.captures.capture import (
     read_datagrams,
     Tally,
 )
-from xplane_bridge.links.loop import Session, SessionLoop
+from xplane_bridge.links.loop import SessionLoop
+from xplane_bridge.links.session import Session
 from xplane_bridge.links.udp import Counters, LinkError
 
 _LONGEST_SLEEP = 60.0

@@ -19,7 +19,7 @@ from __future__ import annotations
 import traceback
 
 from xplane_bridge.common.text import LONGEST_LINE, printable, printable_lines
-from xplane_bridge.links.loop import SessionError
+from xplane_bridge.links.session import SessionError
 from xplane_bridge.nodes.common.diagnostics import ERROR, Status
 
 MOST_IN_A_ROW = 10

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from xplane_bridge.common.text import printable
 from xplane_bridge.simulators.world import World
@@ -54,3 +55,8 @@ def fail(
         for aircraft, engines in zip(world.flown, failed, strict=True):
             aircraft.set_failed(engines)
         raise
+
+
+def failures(given: Any) -> tuple[bool | tuple[int, ...], tuple[str, ...]]:
+    """Return which engines fail, of the first aircraft and of a fleet."""
+    return given.engine_failed or given.failed_engines, given.fleet_failed_engines

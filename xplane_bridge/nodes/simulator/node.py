@@ -40,9 +40,13 @@ from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.simulator.airframe import AirframeTopic, take_limits, with_airframes
 from xplane_bridge.nodes.simulator.contacts import ContactsTopic
 from xplane_bridge.nodes.simulator.direct import diagnose, DIRECT, Direct, publish_traffic
-from xplane_bridge.nodes.simulator.failing import fail
+from xplane_bridge.nodes.simulator.failing import fail, failures
 from xplane_bridge.nodes.simulator.parameters import SimulatorParameters
-from xplane_bridge.nodes.simulator.properties import offer_properties, PropertyTopics
+from xplane_bridge.nodes.simulator.properties import (
+    offer_properties,
+    PropertyTopics,
+    set_properties,
+)
 from xplane_bridge.nodes.simulator.studies import offer_studies
 from xplane_bridge.nodes.simulator.weather import changed_weather, set_weather, set_weather_of
 from xplane_bridge.nodes.vehicle.clock import SimulatorTime
@@ -56,6 +60,10 @@ from xplane_bridge.simulators.lockstep import Lockstep
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World
+
+# At its end it goes on until nothing new was commanded for so long (s), at most for as long as a
+# bridge gives back.
+_QUIET, _LONGEST = 0.5, 4.0
 
 
 class SimulatorNode(BridgeNode[SimulatorParameters]):
@@ -122,6 +130,12 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         """Let time advance."""
         self.server.resume()
 
+    def leave(self) -> None:
+        """Go on while a bridge gives back what it has taken: Ctrl-C ends it at the same time."""
+        if self.active:
+            self.server.linger(_QUIET, _LONGEST)
+        super().leave()
+
     def end(self) -> None:
         """Freeze like a stopped program: no frames, and incoming datagrams wait."""
         if self._standard is not None:
@@ -145,12 +159,12 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             self._cut(given.link_down)
         if not _same(given.pause_at, old.pause_at):
             self.server.pause_at(_pause_at(given))
-        if _failures(given) != _failures(old):
-            self.server.call(lambda world: fail(world, self._names(given), *_failures(given)))
+        if failures(given) != failures(old):
+            self.server.call(lambda world: fail(world, self._names(given), *failures(given)))
         if changed := changed_weather(given, old):
             self.server.call(lambda world: set_weather(world, given, changed))
         if given.property_values != old.property_values:
-            self.server.call(lambda world: _set_properties(world, given, old))
+            self.server.call(lambda world: set_properties(world, given, old))
         for direct in self._direct:
             direct.changed(given)
 
@@ -243,7 +257,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
 
     def _disturb(self, world: World) -> None:
         set_weather(world, self.parameters)
-        fail(world, self._names(self.parameters), *_failures(self.parameters))
+        fail(world, self._names(self.parameters), *failures(self.parameters))
 
     def _names(self, given: SimulatorParameters) -> Sequence[str]:
         return [one.name for one in self._direct] or given.vehicles()
@@ -395,24 +409,6 @@ def _pause_at(given: SimulatorParameters) -> float:
 
 def _same(one: float, other: float) -> bool:
     return one == other or (math.isnan(one) and math.isnan(other))
-
-
-def _set_properties(
-    world: World, given: SimulatorParameters, old: SimulatorParameters
-) -> None:
-    """Write the values that are new, now and in each model loaded from now on."""
-    before, values = old.values(), given.values()
-    try:
-        world.aircraft.set_properties({
-            name: value for name, value in values.items() if before.get(name) != value})
-    except ValueError as error:
-        raise ValueError(f'parameter property_values: {error}') from error
-    world.aircraft.settings = values
-
-
-def _failures(given: SimulatorParameters) -> tuple[bool | tuple[int, ...], tuple[str, ...]]:
-    """Return which engines fail, of the first aircraft and of a fleet."""
-    return given.engine_failed or given.failed_engines, given.fleet_failed_engines
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -160,3 +160,16 @@ def offer_properties(node: BridgeNode[Any], server: Server) -> None:
     node.make_service(GetProperties, 'get_properties', get)
     node.make_service(SetProperties, 'set_properties', put)
     node.make_service(ListProperties, 'list_properties', find)
+
+
+def set_properties(
+    world: World, given: PropertyParameters, old: PropertyParameters
+) -> None:
+    """Write the values that are new, now and in each model loaded from now on."""
+    before, values = old.values(), given.values()
+    try:
+        world.aircraft.set_properties({
+            name: value for name, value in values.items() if before.get(name) != value})
+    except ValueError as error:
+        raise ValueError(f'parameter property_values: {error}') from error
+    world.aircraft.settings = values

@@ -24,7 +24,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from xplane_bridge.common.text import LONGEST_LINE, printable
 from xplane_bridge.conversions.plausibility import Plausibility
 from xplane_bridge.links.captures.replay import ReplayLoop
-from xplane_bridge.links.loop import SessionError, SessionLoop
+from xplane_bridge.links.loop import SessionLoop
+from xplane_bridge.links.session import SessionError
 from xplane_bridge.nodes.common.base import BridgeNode, CaptureParameters
 from xplane_bridge.nodes.common.datagrams import (
     capture_status,
@@ -44,13 +45,13 @@ from xplane_bridge.nodes.vehicle.plausibility import plausibility_status
 from xplane_bridge.nodes.vehicle.watchdog import CommandWatchdog
 from xplane_bridge.sessions.base import (
     CommandDone,
-    Left,
     PeerChanged,
     PeerState,
     ReadDone,
     RELEASE_TIMEOUT,
     Session,
 )
+from xplane_bridge.sessions.left import Left
 
 Handler = Callable[[Any, int], None]
 
@@ -127,18 +128,24 @@ class Bridge(BridgeNode[P], Generic[P, S]):
     def begin(self) -> None:
         """Start talking."""
         self.left = Left()
+        self.link.watch_refusals(False)
         self.link.call(self.session.start)
 
     def end(self) -> None:
         """Stop talking, and give back what was taken; return when the peer has shown it."""
         for watchdog in self.watchdogs():
             watchdog.disarm()
+        self.link.watch_refusals(True)
         self.link.call(self.session.stop)
-        has_ended = self.link.wait_for(
+        is_over = self.link.wait_for(
             lambda: not self.session.leaving, self.session.release_timeout + _GRACE)
         with self.link.lock:
-            self.left = self.session.left if has_ended else Left(
+            self.left = self.session.left if is_over else Left(
                 self.session.owed, 'the link was too busy to give it back', True)
+        if self.left.has_ended:
+            self.get_logger().info(printable(
+                f'{self.peer} has ended: nothing listens at {self.peer_address()} any more, so '
+                'nothing is given back to it', LONGEST_LINE))
         if self.left.owed:
             self.tell_left(self.left)
 

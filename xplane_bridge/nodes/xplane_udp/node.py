@@ -46,7 +46,8 @@ from xplane_bridge.nodes.xplane_udp.traffic import Targets
 from xplane_bridge.nodes.xplane_udp.web_api import WebApi
 from xplane_bridge.protocols import xplane_udp
 from xplane_bridge.protocols.xplane_udp import FIRST_WITH_DATAREFS, Layout, VERSIONS
-from xplane_bridge.sessions.base import Left, PeerState
+from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.xplane_udp import (
     BEACON_CHANNEL,
     DATA_CHANNEL,

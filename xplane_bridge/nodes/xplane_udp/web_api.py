@@ -41,7 +41,7 @@ from xplane_bridge.nodes.xplane_udp.web_holds import WebHolds
 from xplane_bridge.nodes.xplane_udp.web_values import WebValues
 from xplane_bridge.protocols.errors import ProtocolError
 from xplane_bridge.protocols.xplane_udp import web_api
-from xplane_bridge.sessions.base import Left
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
 from xplane_bridge.sessions.xplane_web.socket import CommandReported, Reading, ValuesChanged
 from xplane_bridge.sessions.xplane_web.web_client import WebClient

@@ -32,7 +32,8 @@ from xplane_bridge.links.http_queue import Done, HttpQueue, Steps
 from xplane_bridge.nodes.common.lists import named
 from xplane_bridge.nodes.vehicle.bridge import Bridge
 from xplane_bridge.nodes.xplane_udp.parameters import XplaneUdpParameters
-from xplane_bridge.sessions.base import Left, PeerState
+from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.xplane_udp import XplaneUdpSession
 from xplane_bridge.sessions.xplane_web.held import Ask, HeldCommands, Lost, Settled, Step
 from xplane_bridge.sessions.xplane_web.presses import Presses

@@ -27,7 +27,8 @@ its data show more: *held*, if they do not change for 2 s, and *broken*, if they
 - OTHER: neither within 0.25 s of the first reply; or the aircraft is suddenly elsewhere, as two
   replies show, although nobody has reset it from here.
 - SHOWN: the data change again after a pause from here; surfaces, which the protocol does not
-  show, are sent as centred until EXPIRED.
+  show, are sent as centred until EXPIRED. ENDED: Huginn's port, on this machine, refuses what
+  is sent (left.py).
 """
 
 from __future__ import annotations
@@ -63,22 +64,26 @@ TABLE: Table = {
         What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.BEGIN),
         What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET),
         What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET),
+        What.ENDED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET),
         What.OTHER: to(State.LEAVING, Do.DISOWN, Do.TELL),
         What.GONE: to(State.LEAVING_AWAY, Do.KEEP, Do.SETTLE)},
     State.LEAVING_AWAY: {
         What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.LET_GO, Do.BEGIN),
         What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET, Do.LET_GO),
         What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
+        What.ENDED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
         What.HEARD: to(State.LEAVING_DOUBTED, Do.BEGIN)},
     State.LEAVING_DOUBTED: {
         What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.LET_GO, Do.BEGIN),
         What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET, Do.LET_GO),
         What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
+        What.ENDED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
         What.SAME: to(State.LEAVING, Do.LET_GO, Do.PAY, Do.TELL),
         What.OTHER: to(State.LEAVING, Do.LET_GO, Do.DISOWN, Do.TELL)},
     State.LEAVING_ABSENT: {
         What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.BEGIN),
         What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET),
         What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET),
+        What.ENDED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET),
         What.HEARD: to(State.LEAVING, Do.BEGIN)},
 }

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xplane_bridge.protocols.fdmdata import Controls
-from xplane_bridge.sessions.base import Left
 from xplane_bridge.sessions.ledger import Ledger
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.repetition import Repetition
 
 _VESSEL, _PAUSE = 0, 'pause'

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xplane_bridge.sessions.base import Left
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.machine import What
 
 # Without telemetry for this long, or twice the usual pause, a deregistration has been obeyed.

@@ -29,8 +29,8 @@ from xplane_bridge.protocols.simpit import (
     Profile,
     THROTTLE,
 )
-from xplane_bridge.sessions.base import Left
 from xplane_bridge.sessions.ledger import Ledger
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.machine import What
 from xplane_bridge.sessions.repetition import Repetition
 from xplane_bridge.sessions.simpit.leaving import Leaving

@@ -22,7 +22,7 @@ import math
 
 from xplane_bridge.protocols import xpc
 from xplane_bridge.sessions import machine
-from xplane_bridge.sessions.base import Left
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.machine import Do, State, What
 from xplane_bridge.sessions.round_trip import RoundTrip
 from xplane_bridge.sessions.xpc.events import PluginVersion

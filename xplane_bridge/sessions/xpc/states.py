@@ -100,6 +100,7 @@ TABLE: Table = {
         What.OTHER: to(State.LEAVING, Do.DISOWN),
         What.SHOWN: to(State.OFF, *_END),
         What.EXPIRED: to(State.OFF, *_END),
+        What.ENDED: to(State.OFF, *_END),
     },
     State.LEAVING_UNHEARD: {
         What.START: to(State.WAITING, *_START),
@@ -107,6 +108,7 @@ TABLE: Table = {
         What.OTHER: to(State.LEAVING_UNHEARD, Do.DISOWN),
         What.SHOWN: to(State.OFF, *_END),
         What.EXPIRED: to(State.OFF, *_END),
+        What.ENDED: to(State.OFF, *_END),
     },
     State.LEAVING_LOADING: {
         What.START: to(State.WAITING, *_START),
@@ -114,6 +116,7 @@ TABLE: Table = {
         What.OTHER: to(State.LEAVING_LOADING, Do.DISOWN),
         What.SHOWN: to(State.OFF, *_END),
         What.EXPIRED: to(State.OFF, *_END),
+        What.ENDED: to(State.OFF, *_END),
     },
     State.LEAVING_AWAY: {
         What.START: to(State.WAITING, *_START),
@@ -122,5 +125,6 @@ TABLE: Table = {
         What.OTHER: to(State.LEAVING_AWAY, Do.DISOWN),
         What.SHOWN: to(State.OFF, *_END),
         What.EXPIRED: to(State.OFF, *_END),
+        What.ENDED: to(State.OFF, *_END),
     },
 }

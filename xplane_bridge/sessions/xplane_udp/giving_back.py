@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from xplane_bridge.protocols.xplane_udp import Dref, FIRST_WITH_DATAREFS
-from xplane_bridge.sessions.base import Left
 from xplane_bridge.sessions.ledger import Entry
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.machine import State
 from xplane_bridge.sessions.xplane_udp.commands import (
     BRAKES,

@@ -36,13 +36,13 @@ from xplane_bridge.protocols.xplane_udp import (
 from xplane_bridge.sessions.base import (
     Address,
     CommandDone,
-    Left,
     Outgoing,
     PeerAbsentError,
     PeerState,
     Session,
     Tickets,
 )
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.sessions.lifetimes import DEFAULT_LIFETIME
 from xplane_bridge.sessions.machine import Do, What
 from xplane_bridge.sessions.xplane_udp.commands import (

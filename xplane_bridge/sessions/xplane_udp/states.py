@@ -29,7 +29,8 @@ runs, also while it loads. After a silence its running time shows whether it is 
 - UNDERSTOOD: its version is known, by its replies or its rows. CHANGED: it reports another
   version.
 - SHOWN: its reports or rows show that all is as it was before it was taken, and no late copy of
-  a command can change that any more (goals.py).
+  a command can change that any more (goals.py). ENDED: its port, on this machine, refuses what
+  gives back (left.py).
 """
 
 from __future__ import annotations
@@ -97,18 +98,21 @@ TABLE: Table = {
         What.OTHER: to(State.LEAVING, Do.HOLD, Do.DISOWN),
         What.SHOWN: to(State.OFF, Do.LOOK_BACK),
         What.EXPIRED: to(State.OFF, Do.LOOK_BACK),
+        What.ENDED: to(State.OFF, Do.LOOK_BACK),
     },
     State.LEAVING_LOADING: {
         What.START: to(State.SEARCHING, Do.LOOK_BACK),
         What.HEARD: to(State.LEAVING),
         What.SHOWN: to(State.OFF, Do.LOOK_BACK),
         What.EXPIRED: to(State.OFF, Do.LOOK_BACK),
+        What.ENDED: to(State.OFF, Do.LOOK_BACK),
     },
     State.LEAVING_AWAY: {
         What.START: to(State.SEARCHING, Do.LOOK_BACK),
         What.HEARD: to(State.LEAVING),
         What.SHOWN: to(State.OFF, Do.LOOK_BACK),
         What.EXPIRED: to(State.OFF, Do.LOOK_BACK),
+        What.ENDED: to(State.OFF, Do.LOOK_BACK),
     },
     # For another address. One that is heard is kept, so it was silent.
     State.MOVING: {

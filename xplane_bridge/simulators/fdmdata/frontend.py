@@ -14,7 +14,7 @@
 
 """The simulated Huginn as a peer on the network: two UDP ports, and XML-RPC."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 import threading
 import time
@@ -82,6 +82,11 @@ class FdmdataFrontend(Frontend):
         """Return its addresses for display."""
         rpc = '' if self.rpc_address is None else f', XML-RPC on port {self.rpc_address[1]}'
         return f'{super().address}, controls on port {self.controls.address[1]}{rpc}'
+
+    @property
+    def commanded(self) -> Sequence[Endpoint]:
+        """Return the endpoint of controls: at the other one it is only asked."""
+        return (self.controls,)
 
     def open(self, world: World, now: float) -> None:
         """Start Huginn in a world. Raises LinkError if an address is not available."""

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from xplane_bridge.links.loop import Address
 from xplane_bridge.links.serial import SerialSession
+from xplane_bridge.links.session import Address
 from xplane_bridge.simulators.faults import Faults, Path
 
 

@@ -34,6 +34,7 @@ class XpcFrontend(BeaconFrontend):
     """
 
     beacon_group = (BEACON_GROUP, BEACON_PORT)
+    questions = frozenset({b'CONN', b'GETC', b'GETD', b'GETP', b'GETT'})
 
     def __init__(self, endpoint: Endpoint, plugin_version: str = 'rc6', xplane_version: int = 12,
                  beacon_interfaces: Sequence[str] = ()) -> None:

@@ -42,6 +42,7 @@ class XplaneUdpFrontend(BeaconFrontend):
     """
 
     beacon_group = (BEACON_GROUP, BEACON_PORT)
+    questions = frozenset({b'DSEL', b'RPOS', b'RREF', b'USEL'})
 
     def __init__(self, endpoint: Endpoint, version: int = 12, *, sender: Endpoint | None = None,
                  byte_order: ByteOrder = 'little', data_target: Address | None = None,
