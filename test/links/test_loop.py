@@ -65,6 +65,10 @@ class Session:
         self.polls = 0
         self.mistakes = 0
         self.received = []
+        self.refusals = queue.Queue()
+
+    def port_refused(self, now):
+        self.refusals.put(now)
 
     def send(self, channel, data, now):
         self.outgoing.append((channel, data))
@@ -535,3 +539,21 @@ def test_flood_on_one_channel_does_not_keep_others_or_deadlines_waiting(rig):
     finally:
         flooding.set()
         thread.join(DEADLINE)
+
+
+def test_a_session_hears_of_refusals_while_that_is_asked_for(rig):
+    rig.loop.start()
+    rig.loop.call(rig.session.send, 'a', b'x')
+    assert rig.event() == ('a', b'x')
+    rig.echo.close()
+    rig.loop.watch_refusals(True)
+    # Of a channel that was open, and of one that opens.
+    for channel in 'ab':
+        rig.loop.call(rig.session.send, channel, b'x')
+        assert rig.session.refusals.get(timeout=DEADLINE) <= time.monotonic()
+    rig.loop.watch_refusals(False)
+    rig.echo = Echo()
+    rig.loop.call(rig.session.send, 'c', b'x')
+    assert rig.event() == ('c', b'x')
+    assert rig.session.refusals.empty()
+    assert rig.failures.empty()

@@ -413,3 +413,46 @@ def test_what_strangers_make_the_kernel_drop_is_counted(open_socket, other):
         assert link.receive() is None
     assert link.counters.kernel_drops >= 100 - link.counters.strangers // 2
     assert link.counters.received == 0
+
+
+@pytest.fixture
+def nowhere():
+    """Return an address of this machine where nothing listens."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plain:
+        plain.bind(('127.0.0.1', 0))
+        return plain.getsockname()
+
+
+def test_what_nothing_listens_to_is_refused_while_that_is_watched(open_socket, nowhere):
+    link = open_socket(('127.0.0.1', 0), peer=nowhere)
+    assert link.send(b'unwatched')
+    assert link.take_refusals() == 0
+    link.watch_refusals(True)
+    for _ in range(5):
+        assert link.send(b'watched')
+    assert link.counters.send_errors == 0
+    # It waits to be taken, and then no more: a loop would never sleep again.
+    assert select.select([link], [], [], DEADLINE)[0]
+    assert link.receive() is None
+    assert link.take_refusals() >= 5
+    assert not select.select([link], [], [], 0.0)[0]
+    assert link.take_refusals() == 0
+    assert link.send(b'watched')
+    link.watch_refusals(False)
+    assert link.send(b'unwatched')
+    assert link.take_refusals() == 0
+    assert not select.select([link], [], [], 0.0)[0]
+
+
+def test_only_the_peers_refusals_count_and_no_other_machines(open_socket, other, nowhere):
+    link = open_socket(('127.0.0.1', 0), peer=other.getsockname())
+    link.watch_refusals(True)
+    assert link.send(b'elsewhere', nowhere)
+    assert link.send(b'there')
+    assert other.recv(100) == b'there'
+    assert link.take_refusals() == 0
+    assert not select.select([link], [], [], 0.0)[0]
+    far = open_socket(('', 0), peer=('192.0.2.1', 9))
+    far.watch_refusals(True)
+    far.send(b'there')
+    assert far._refusals is None

@@ -14,6 +14,7 @@
 
 """The simulated computer: first in simulated time, then in real time over real sockets."""
 
+from contextlib import closing
 import random
 import select
 import socket
@@ -32,7 +33,7 @@ from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.links.udp import LinkError, UdpSocket
 from xplane_bridge.simulators.endpoints import UdpEndpoint
 from xplane_bridge.simulators.faults import Faults, SimulatorCrashError
-from xplane_bridge.simulators.server import running, Simulation
+from xplane_bridge.simulators.server import News, running, Simulation
 from xplane_bridge.simulators.world import World
 from xplane_bridge.simulators.xpc import XpcFrontend
 
@@ -419,3 +420,49 @@ def test_loss_over_a_real_socket(client):
 def test_bad_frame_rates_are_refused(rate):
     with pytest.raises(ValueError, match='frame_rate'):
         Simulation([], lambda: None, rate)
+
+
+# At its end
+
+
+def test_only_what_commands_anything_new_is_news():
+    run = Run()
+    run.frame(GETC, ELEVATOR_A_QUARTER)
+    news = News([run.frontend])
+    assert news.last_at == 0.0
+    for requests, at in (
+            ((GETC,), 0.0), ((ELEVATOR_A_QUARTER,), 0.04), ((ELEVATOR_A_QUARTER, GETP), 0.04),
+            ((FREEZE_ALL,), 0.08), ((getd('sim/time/paused'), FREEZE_ALL), 0.08)):
+        run.frame(*requests)
+        assert news.last_at == pytest.approx(at), requests
+
+
+def test_a_flood_of_news_ends_it():
+    run = Run()
+    news = News([run.frontend])
+    for number in range(5000):
+        run.endpoint.listener(struct.pack('<4sI', b'DREF', number), float(number))
+    assert news.last_at == 4095.0
+
+
+def test_it_lingers_for_who_commands_and_not_if_nobody_is_there():
+    endpoint = UdpEndpoint()
+    with running(XpcFrontend(endpoint)) as server, \
+            closing(UdpSocket(('127.0.0.1', 0), peer=endpoint.address)) as client:
+        began = time.monotonic()
+        server.linger(DEADLINE, DEADLINE)
+        assert time.monotonic() < began + 0.5 * DEADLINE
+        client.send(ELEVATOR_A_QUARTER)
+        # Until it is read.
+        deadline = began + DEADLINE
+        while not endpoint.counters.received and time.monotonic() < deadline:
+            server.wait(0.01)
+        began = time.monotonic()
+        server.linger(0.2, DEADLINE)
+        server.linger(DEADLINE, 0.1)
+        assert 0.2 < time.monotonic() - began < 0.5 * DEADLINE
+        # Whoever is told to end does so at once.
+        ending = threading.Timer(0.1, server.end)
+        ending.start()
+        server.linger(DEADLINE, DEADLINE)
+        assert time.monotonic() < began + 0.5 * DEADLINE

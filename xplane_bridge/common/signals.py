@@ -44,9 +44,9 @@ def calling_on_signal(
     the reaction to the first must not be interrupted. SIGTERM after the first signal ends the
     process at once; with ``finish`` it is ignored too, for a process that ends on its own but only
     when it is done. ``again`` is called if somebody insists more than a second after the first, by
-    SIGTERM or by two more SIGINT: launch sends one more when another process has ended. Afterwards
-    the previous handlers are restored, unless a signal came: then the process is about to end.
-    Call from the main thread.
+    two more SIGINT (launch sends one when another process has ended) or, with ``finish``, by
+    SIGTERM. Afterwards the previous handlers are restored, unless a signal came: then the process
+    is about to end. Call from the main thread.
     """
     reader, writer = socket.socketpair()
     writer.setblocking(False)
@@ -59,7 +59,7 @@ def calling_on_signal(
         # With ``finish`` this stays: Python reports an error if a signal that is pending is set to
         # be ignored.
         if not finish:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, signal.SIG_IGN if again is None else noted)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def wait() -> None:

@@ -248,7 +248,7 @@ class Server:
         until it is shown: what was sent before is not new.
         """
         until = time.monotonic() + longest
-        news = _News(self.simulation.frontends)
+        news = News(self.simulation.frontends)
         while (left := min(news.last_at + quiet, until) - time.monotonic()) > 0.0:
             if self._stopping.wait(left):
                 return
@@ -353,7 +353,7 @@ class Server:
             self._stopping.wait(seconds)
 
 
-class _News:
+class News:
     """When frontends were last commanded anything that they had not been before."""
 
     def __init__(self, frontends: Sequence[Frontend]) -> None:

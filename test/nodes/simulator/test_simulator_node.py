@@ -16,6 +16,8 @@
 
 from contextlib import ExitStack
 import math
+import threading
+import time
 
 import pytest
 
@@ -38,6 +40,7 @@ from xplane_bridge.nodes.fdmdata import FdmdataNode
 from xplane_bridge.nodes.simulator import SimulatorNode
 from xplane_bridge.nodes.xpc import XpcNode
 from xplane_bridge.nodes.xplane_udp import XplaneUdpNode
+from xplane_bridge.sessions.left import Left
 from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.srv import Linearize, Trim
 
@@ -394,6 +397,67 @@ def test_as_a_process_it_ends_when_told():
         assert 'X-Plane Connect (rc6) of a c172p' in child.stdout.readline()
         child.terminate()
         assert child.wait(DEADLINE) == 0
+
+
+# The end of both ends
+
+
+def together(ros, sim, **more):
+    """Return a simulator and its bridge, with controls taken."""
+    port, data_port = free_port(), free_port()
+    simulator = ros.start(SimulatorNode, sim=sim, port=port, data_port=data_port, **more)
+    if sim == 'fdmdata':
+        bridge = ros.start(FdmdataNode, data_port=port, controls_port=port + 1)
+    elif sim == 'xpc':
+        bridge = ros.start(XpcNode, port=port)
+    else:
+        bridge = ros.start(XplaneUdpNode, port=port, data_port=data_port,
+                           version=str(SIMULATORS[sim].version))
+    ros.wait_for(lambda: bridge.session.peer_state is bridge.good, 'the peer')
+    ros.publisher(FlightControls, '/command/controls').publish(
+        masked(FlightControls, elevator=0.2, throttle=0.6))
+    ros.wait_for(lambda: simulator.server.call(
+        lambda world: world.aircraft.property_value('fcs/elevator-cmd-norm')), 'the elevator')
+    return simulator, bridge
+
+
+@pytest.mark.parametrize('sim', ['xpc', 'xplane12', 'fdmdata'])
+def test_ended_together_the_simulator_goes_on_until_all_is_given_back(ros, sim, capfd):
+    simulator, bridge = together(ros, sim)
+
+    def end():
+        simulator.leave()
+        simulator.shut_down()
+
+    ending = threading.Thread(target=end)
+    ending.start()
+    bridge.leave()
+    ending.join(DEADLINE)
+    assert (bridge.left.owed, bridge.exit_code) == ((), 0)
+    assert simulator.server.call(
+        lambda world: world.aircraft.property_value('fcs/elevator-cmd-norm')) == 0.0
+    assert 'may stay as it was left' not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize('sim', ['xpc', 'xplane12', 'fdmdata'])
+def test_a_simulator_that_has_ended_is_owed_nothing(ros, sim, capfd):
+    simulator, bridge = together(ros, sim)
+    simulator.shut_down()
+    bridge.leave()
+    assert (bridge.left, bridge.exit_code) == (Left(has_ended=True), 0)
+    said = capfd.readouterr().err
+    assert 'has ended: nothing listens at 127.0.0.1:' in said
+    assert 'may stay' not in said
+
+
+def test_nobody_is_waited_for_if_nobody_asks_or_somebody_insists(ros):
+    simulator, _ = together(ros, 'xpc')
+    alone = ros.start(SimulatorNode, port=free_port(), namespace='other', publish_clock=False)
+    began = time.monotonic()
+    alone.leave()
+    simulator.hurry()
+    simulator.leave()
+    assert time.monotonic() < began + 0.9
 
 
 # Lockstep

@@ -69,13 +69,14 @@ class Pending:
         """
         Wake whoever waits for this completion; for the link's thread.
 
-        A command that nobody waits for and that was not sent is counted and logged as refused;
-        one that was sent and is not shown is logged.
+        A command that nobody waits for and that was not sent is counted and logged as refused,
+        unless the node has ended meanwhile; one that was sent and is not shown is logged.
         """
         future = self._waiting.pop(done.ticket, None)
         if future is not None:
             future.set_result(done)
-        elif isinstance(done, CommandDone) and done.error:
+        elif isinstance(done, CommandDone) and done.error and (
+                self._node.active or done.was_sent):
             self._node.refuse(done.what, _error_of(done))
 
 

@@ -17,7 +17,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 import re
+import signal
 import sys
 import threading
 import time
@@ -46,13 +48,15 @@ _SWITCH_INTERVAL = 0.0002
 def run(
     make_node: Callable[[], BridgeNode[Any] | Sequence[BridgeNode[Any]]],
     table: type[BaseParameters], args: Sequence[str] | None = None,
+    hurry: Callable[[Any], None] | None = None,
 ) -> int:
     """
     Run one node, or several, until SIGINT or SIGTERM; return the process's exit code.
 
     ``table`` is listed by ``--help``. With ``autostart``, a failed configuration ends the process
     with code 1; so does a peer that was there and did not show that what was taken from it was
-    given back.
+    given back. ``hurry`` is called with what was made if somebody insists while it ends, by two
+    more SIGINT; else these are ignored.
     """
     description = sys.modules[make_node.__module__].__doc__ or ''
     check_command_line(description, table, sys.argv[1:] if args is None else args)
@@ -71,7 +75,8 @@ def run(
         executor = SingleThreadedExecutor()
         stop = Future(executor=executor)
         # The node releases its peer before ROS shuts down.
-        call_on_signal(lambda: stop.set_result(None))
+        call_on_signal(
+            lambda: stop.set_result(None), again=partial(hurry, made) if hurry else None)
         for node in nodes:
             executor.add_node(node)
             node.quit = lambda: stop.set_result(None)
@@ -83,6 +88,8 @@ def run(
         sys.setswitchinterval(_SWITCH_INTERVAL)
         spin_until(executor, stop)
         _leave_together(nodes)
+        # All is given back: what is left is no error if it outlasts launch's patience.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         deadline = time.monotonic() + ACKNOWLEDGED_WITHIN
         for node in nodes:
             node.shut_down(deadline)

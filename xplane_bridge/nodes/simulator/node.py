@@ -62,8 +62,8 @@ from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World
 
 # At its end it goes on until nothing new was commanded for so long (s), at most for as long as a
-# bridge gives back.
-_QUIET, _LONGEST = 0.5, 4.0
+# bridge gives back. It takes up to 0.6 s to be shown.
+_QUIET, _LONGEST = 1.0, 4.0
 
 
 class SimulatorNode(BridgeNode[SimulatorParameters]):
@@ -135,6 +135,11 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         if self.active:
             self.server.linger(_QUIET, _LONGEST)
         super().leave()
+
+    def hurry(self) -> None:
+        """Go on no longer."""
+        if self.active:
+            self.server.end()
 
     def end(self) -> None:
         """Freeze like a stopped program: no frames, and incoming datagrams wait."""
@@ -413,4 +418,4 @@ def _same(one: float, other: float) -> bool:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run simulator_node; return the process's exit code."""
-    return run(SimulatorNode, SimulatorParameters, args)
+    return run(SimulatorNode, SimulatorParameters, args, SimulatorNode.hurry)
