@@ -278,8 +278,7 @@ class UdpSocket:
         try:
             try:
                 self._socket.sendto(data, address)
-            except ConnectionRefusedError:
-                # That was an earlier one, and is said once.
+            except ConnectionRefusedError:  # Of an earlier one, said once.
                 self._socket.sendto(data, address)
         except OSError:
             self.counters.send_errors += 1

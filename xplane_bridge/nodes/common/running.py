@@ -59,8 +59,8 @@ def run(
     given back. ``hurry`` is called with what was made if somebody insists while it ends, by two
     more SIGINT; else these are ignored.
     """
-    # What was imported is never garbage. Looking through it took 0.1 of the 0.125 s of CPU time that
-    # the end of a process takes, and the processes of a fleet end at the same time.
+    # What was imported is never garbage. Looking through it took 0.1 of the 0.125 s of CPU time of
+    # the end of a process, and those of a fleet end at the same time.
     gc.freeze()
     description = sys.modules[make_node.__module__].__doc__ or ''
     check_command_line(description, table, sys.argv[1:] if args is None else args)

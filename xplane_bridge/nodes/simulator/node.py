@@ -61,8 +61,8 @@ from xplane_bridge.simulators.registry import SIMULATORS
 from xplane_bridge.simulators.server import Server, Simulation
 from xplane_bridge.simulators.world import World
 
-# At its end it goes on until nothing new was commanded for so long (s), at most for as long as a
-# bridge gives back. It takes up to 0.6 s to be shown.
+# At its end it goes on until nothing new was commanded for so long (s): a bridge needs up to 0.6 s
+# until all is shown. At most for as long as one gives back.
 _QUIET, _LONGEST = 1.0, 4.0
 
 
@@ -131,7 +131,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self.server.resume()
 
     def leave(self) -> None:
-        """Go on while a bridge gives back what it has taken: Ctrl-C ends it at the same time."""
+        """Go on while a bridge gives back: Ctrl-C ends both at the same time."""
         if self.active:
             self.server.linger(_QUIET, _LONGEST)
         super().leave()
@@ -162,7 +162,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         old = self.parameters
         if given.link_down != old.link_down:
             self._cut(given.link_down)
-        if not _same(given.pause_at, old.pause_at):
+        if _pause_at(given) != _pause_at(old):
             self.server.pause_at(_pause_at(given))
         if failures(given) != failures(old):
             self.server.call(lambda world: fail(world, self._names(given), *failures(given)))
@@ -410,10 +410,6 @@ def _starts(given: SimulatorParameters, initial: Initial) -> Sequence[Initial]:
 
 def _pause_at(given: SimulatorParameters) -> float:
     return math.inf if math.isnan(given.pause_at) else given.pause_at
-
-
-def _same(one: float, other: float) -> bool:
-    return one == other or (math.isnan(one) and math.isnan(other))
 
 
 def main(args: Sequence[str] | None = None) -> int:
