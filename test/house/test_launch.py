@@ -82,11 +82,19 @@ def test_xpc_node_flies_in_its_namespace(ros, simulator):
         assert launch.wait(DEADLINE) == 0
 
 
-def test_a_launch_test_of_a_user_passes(simulator, tmp_path):
+@pytest.mark.parametrize('name', ['xpc', 'bringup'])
+def test_a_launch_test_of_a_user_passes(request, tmp_path, name):
     """It includes a launch file, waits for what a node says, and looks at the exit codes."""
     pytest.importorskip('launch_testing', reason='launch_testing is not installed')
-    port = simulator('xpc')
-    path = os.path.join(get_package_share_directory('xplane_bridge'), 'launch', 'xpc.launch.py')
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    arguments, said = {'engage': 'true'}, 'autopilot_node]: engaged'
+    if name == 'xpc':
+        arguments, said = {'port': str(request.getfixturevalue('simulator')('xpc'))}, (
+            'X-Plane Connect answers')
+    else:
+        arguments['port'] = str(free_ports(1))
+    path = os.path.join(
+        get_package_share_directory('xplane_bridge'), 'launch', f'{name}.launch.py')
     file = tmp_path / 'mine.test.py'
     file.write_text(
         'import unittest\n'
@@ -96,10 +104,10 @@ def test_a_launch_test_of_a_user_passes(simulator, tmp_path):
         'from launch_testing.actions import ReadyToTest\n'
         'def generate_test_description():\n'
         '    return LaunchDescription([IncludeLaunchDescription(\n'
-        f'        {path!r}, launch_arguments=[("port", "{port}")]), ReadyToTest()])\n'
+        f'        {path!r}, launch_arguments={[*arguments.items()]!r}), ReadyToTest()])\n'
         'class Flies(unittest.TestCase):\n'
         '    def test_the_simulator_answers(self, proc_output):\n'
-        f'        proc_output.assertWaitFor("X-Plane Connect answers", timeout={DEADLINE})\n'
+        f'        proc_output.assertWaitFor({said!r}, timeout={DEADLINE})\n'
         '@post_shutdown_test()\n'
         'class Ended(unittest.TestCase):\n'
         '    def test_with_success(self, proc_info):\n'
@@ -108,6 +116,34 @@ def test_a_launch_test_of_a_user_passes(simulator, tmp_path):
         output, _ = tests.communicate(timeout=DEADLINE * 2)
     assert tests.returncode == 0, output
     assert output.count('\nOK\n') == 2, output
+
+
+@pytest.mark.parametrize(('arguments', 'group'), [
+    ('bringup sim:=xpc', True), ('bringup sim:=xplane12', True), ('bringup sim:=xplane6', True),
+    ('bringup sim:=fdmdata', True), ('bringup sim:=xpc lockstep:=true', True),
+    ('fleet sim:=direct count:=2', True), ('fleet sim:=xpc count:=2 lockstep:=true', True),
+    ('bringup sim:=xpc', False),
+])
+def test_an_interrupt_in_flight_ends_each_process_with_success(arguments, group):
+    """By Ctrl-C in a terminal, or sent to launch alone, which sends its own signals then."""
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    name, *given = arguments.split()
+    if 'direct' not in arguments:
+        given.append(f'port:={free_ports(3)}')
+    with launched(name, 'engage:=true', *given) as launch:
+        for line in launch.stdout:
+            if 'autopilot_node]: engaged' in line:
+                break
+        if group:
+            press_ctrl_c(launch)
+        else:
+            launch.send_signal(signal.SIGINT)
+        output, _ = launch.communicate(timeout=DEADLINE)
+    assert launch.returncode == 0
+    assert output.count('process has finished cleanly') == (3 + ('fleet sim:=xpc' in arguments))
+    for wrong in ('process has died', 'may stay as it was left', 'Traceback'):
+        assert wrong not in output
+    assert ('escalating' in output) is not group
 
 
 def test_arguments_that_are_not_given_leave_the_parameter_file_alone(ros, tmp_path):

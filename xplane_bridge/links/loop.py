@@ -26,7 +26,7 @@ import time
 from typing import Any, TypeVar
 
 from xplane_bridge.links.peer import LearntPort
-from xplane_bridge.links.session import Address, Session, SessionError
+from xplane_bridge.links.session import Address, Session, SessionError, UdpSession
 from xplane_bridge.links.udp import Counters, UdpSocket
 
 # How long close() waits for the thread. It only ever blocks in poll() or in a publish.
@@ -251,7 +251,7 @@ class UdpLoop(SessionLoop):
 
     def __init__(
         self,
-        session: Session,
+        session: UdpSession,
         open_channel: Callable[[str], UdpSocket],
         on_event: Callable[[Any, int], None],
         on_failure: Callable[[Exception], None],
@@ -265,6 +265,7 @@ class UdpLoop(SessionLoop):
         self._open_channel = open_channel
         self._links: dict[str, UdpSocket] = {}
         self._channel_of: dict[int, str] = {}
+        self._refusable = session
         self._past = Counters()
         # Unlike select(), epoll supports descriptors above 1023, and immediately notices sockets
         # that other threads open and close.
@@ -386,7 +387,7 @@ class UdpLoop(SessionLoop):
                 received = link.receive()
                 if received is None:
                     if self._watches and link.take_refusals():
-                        self._session.port_refused(self._now())
+                        self._refusable.port_refused(self._now())
                     return
                 failures: list[Exception] = []
                 events = self._receive(channel, received.data, received.sender, failures)

@@ -43,6 +43,10 @@ class Session(Protocol):
     def expired(self) -> Sequence[Any]:
         """Return the events caused by poll() or a call: time-outs, changes of state."""
 
+
+class UdpSession(Session, Protocol):
+    """The same of one whose link knows what is refused."""
+
     def port_refused(self, now: float) -> None:
         """Note that nothing listens where a datagram was sent: see UdpSocket.watch_refusals()."""
 

@@ -16,6 +16,7 @@
 
 from contextlib import ExitStack
 import math
+import signal
 import threading
 import time
 
@@ -421,7 +422,7 @@ def together(ros, sim, **more):
     return simulator, bridge
 
 
-@pytest.mark.parametrize('sim', ['xpc', 'xplane12', 'fdmdata'])
+@pytest.mark.parametrize('sim', ['xplane12', 'fdmdata'])
 def test_ended_together_the_simulator_goes_on_until_all_is_given_back(ros, sim, capfd):
     simulator, bridge = together(ros, sim)
 
@@ -437,6 +438,25 @@ def test_ended_together_the_simulator_goes_on_until_all_is_given_back(ros, sim, 
     assert simulator.server.call(
         lambda world: world.aircraft.property_value('fcs/elevator-cmd-norm')) == 0.0
     assert 'may stay as it was left' not in capfd.readouterr().err
+
+
+def test_an_interrupt_of_all_ends_each_with_success(ros):
+    """As Ctrl-C of bringup.launch.py does; test/house/test_launch.py does it by launch itself."""
+    port = free_port()
+    ros.subscribe(FlightControls, '/command/controls')
+    with ExitStack() as stack:
+        started = [stack.enter_context(process(executable, '--ros-args', *arguments))
+                   for executable, *arguments in (
+                       ('simulator_node', '-p', f'port:={port}'), ('xpc_node', '-p', f'port:={port}'),
+                       ('autopilot_node', '-p', 'engage:=true'))]
+        ros.next('/command/controls', 20)
+        for one in started:
+            one.send_signal(signal.SIGINT)
+        for one in started:
+            output, _ = one.communicate(timeout=DEADLINE)
+            assert one.returncode == 0, output
+            assert 'may stay as it was left' not in output
+            assert 'ERROR' not in output
 
 
 @pytest.mark.parametrize('sim', ['xpc', 'xplane12', 'fdmdata'])
