@@ -21,6 +21,7 @@ Change the package in small ways, one at a time; show the changes that the folde
 PLACE is a folder, tested by the folder of the same name below test/, or a file, tested by that of
 its folder. N mutants are drawn of all places, each equally likely; a smaller N gives the first of
 a larger one. All is done in WORK, a copy of the tree. A run of tests ends at the first failure.
+WORK/killed.txt says which test each mutant fails, and what the tests reach is kept beside it.
 """
 
 import argparse
@@ -28,6 +29,7 @@ import ast
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+import json
 import os
 from pathlib import Path
 import random
@@ -97,20 +99,23 @@ def main():
     drawn = mutants[:arguments.number]
     print(f'{len(drawn)} of {len(mutants)} mutants, seed {arguments.seed}', flush=True)
     work = lay_out(arguments.work)
-    seconds = {}
-    for tests in sorted({tests for _, tests in drawn}):
-        seconds[tests] = unmutated(work, tests)
-        print(f'{words(tests)} without a mutant: {seconds[tests]:.0f} s', flush=True)
+    groups: dict[tuple[Path, ...], list[tuple[int, Mutant]]] = {}
+    for number, (mutant, tests) in enumerate(drawn, 1):
+        groups.setdefault(tests, []).append((number, mutant))
     tried: Counter[tuple[Path, ...]] = Counter()
     killed: Counter[tuple[Path, ...]] = Counter()
     # An interrupt ends it with what is known by then.
-    with suppress(KeyboardInterrupt):
-        for number, (mutant, tests) in enumerate(drawn, 1):
-            if survives(work, mutant, tests, seconds[tests]):
-                print(f'{number} survives: {mutant}', flush=True)
-            else:
-                killed[tests] += 1
-            tried[tests] += 1
+    with suppress(KeyboardInterrupt), open(work.parent / 'killed.txt', 'a') as log:
+        for tests, group in groups.items():
+            with Tests(work, tests) as running:
+                print(f'{words(tests)} without a mutant: {running.seconds:.0f} s', flush=True)
+                for number, mutant in group:
+                    if reason := running.killing(mutant):
+                        print(f'{mutant}\t{reason.partition(": ")[0]}', file=log, flush=True)
+                        killed[tests] += 1
+                    else:
+                        print(f'{number} survives: {mutant}', flush=True)
+                    tried[tests] += 1
     for tests, count in tried.items():
         print(f'{share(killed[tests], count)}, by {words(tests)}')
     print(f'{share(killed.total(), tried.total())}, in all')
@@ -252,50 +257,82 @@ def lay_out(work):
     return copy
 
 
-def unmutated(work, tests):
-    """Run tests without a mutant, and return how many seconds they take."""
-    begin = monotonic()
-    code, said = run(work, tests, None, {})
-    if code != 0:
-        sys.exit(f'{words(tests)} fail, or there are none, without any mutant:\n{said[-4000:]}')
-    return monotonic() - begin
+class Tests:
+    """Tests that were collected, in a process of their own; see mutant_tests.py."""
 
+    def __init__(self, work, tests):
+        self._work, self._tests = work, tests
+        begin = monotonic()
+        asked, self._asking = os.pipe()
+        heard, said = os.pipe()
+        self._process = start(
+            work, tests, {'MUTANTS_TALK': f'{asked} {said}'}, pass_fds=(asked, said))
+        os.close(asked)
+        os.close(said)
+        self._answers = os.fdopen(heard, encoding='utf-8')
+        failed = self._answers.readline()
+        if not failed or json.loads(failed):
+            self._process.kill()
+            sys.exit(f'{words(tests)} fail, or there are none, without any mutant:\n' + (
+                json.loads(failed) if failed else (work.parent / 'said.txt').read_text()[-4000:]))
+        self.seconds = monotonic() - begin
 
-def survives(work, mutant, tests, seconds):
-    """Return whether tests, which take so many seconds without it, pass with a mutant."""
-    path = work / mutant.path
-    status, source = path.stat(), path.read_text()
-    path.write_text(mutated(source, mutant))
-    try:
-        # Compiled modules stay those of the unmutated tree: mutants of equal size and age would
-        # be taken for one another.
-        code, _ = run(work, tests, max(LIMIT, FAR * seconds), {'PYTHONDONTWRITEBYTECODE': '1'})
-    finally:
-        path.write_text(source)
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    return code == 0
+    def __enter__(self):
+        return self
 
+    def __exit__(self, *error):
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._answers.close()
+        os.close(self._asking)
 
-def run(work, tests, limit, environment):
-    """Run tests until the first failure; return exit status, None at the limit (s), and output."""
-    paths = (work, work / 'tools', *filter(None, [os.environ.get('PYTHONPATH')]))
-    with subprocess.Popen(
-            [sys.executable, '-P', '-m', 'pytest', '-q', '-x', '-p', 'no:cacheprovider',
-             '-p', 'shortest_first', *map(str, tests)],
-            cwd=work, env={**os.environ, 'PYTHONPATH': os.pathsep.join(map(str, paths)),
-                           **environment},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            start_new_session=True) as process:
+    def killing(self, mutant):
+        """Return the test that fails with a mutant, or another reason; '' if all pass."""
+        path = self._work / mutant.path
+        status, source = path.stat(), path.read_text()
+        # Programs that tests start read it from the file.
+        path.write_text(mutated(source, mutant))
+        limit = max(LIMIT, FAR * self.seconds)
         try:
-            said, _ = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
+            os.write(self._asking, json.dumps({
+                'path': mutant.path, 'source': source, 'mutated': mutated(source, mutant),
+                'limit': limit}).encode() + b'\n')
+            reason = json.loads(self._answers.readline())
+            if reason == 'fresh':
+                reason = '' if passes(self._work, self._tests, limit) else 'a test'
+            return 'time' if reason is None else reason
+        finally:
+            path.write_text(source)
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def passes(work, tests, limit):
+    """Return whether tests pass in time (s), in a process that imports everything anew."""
+    # Compiled modules stay those of the unmutated tree, see mutant_tests.py.
+    with start(work, tests, {'PYTHONDONTWRITEBYTECODE': '1'}) as process:
+        try:
+            process.wait(limit)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt) as error:
             os.killpg(process.pid, signal.SIGKILL)
-            said, _ = process.communicate()
-            return None, said
-        except KeyboardInterrupt:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-        return process.returncode, said
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            return False
+        return process.returncode == 0
+
+
+def start(work, tests, environment, **options):
+    """Start tests, and return their process."""
+    paths = (work, work / 'tools', *filter(None, [os.environ.get('PYTHONPATH')]))
+    kept = work.parent / 'kept' / f'{"_".join(map(str, tests)).replace(os.sep, "_")}.json'
+    with open(work.parent / 'said.txt', 'w') as said:
+        return subprocess.Popen(
+            [sys.executable, '-P', '-m', 'pytest', '-q', '-x', '-p', 'no:cacheprovider',
+             '-p', 'mutant_tests', *map(str, tests)],
+            cwd=work, env={
+                **os.environ, 'PYTHONPATH': os.pathsep.join(map(str, paths)),
+                'MUTANTS_KEPT': str(kept), **environment},
+            stdout=said, stderr=subprocess.STDOUT, start_new_session=True, **options)
 
 
 if __name__ == '__main__':
