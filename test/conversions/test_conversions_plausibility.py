@@ -52,6 +52,23 @@ def test_what_is_possible_passes_as_it_is_and_the_same_object():
     assert not gate.withheld
 
 
+def test_the_bounds_are_those_that_nothing_in_this_world_exceeds():
+    both, one, power = (-1.6, 1.6), (-0.1, 1.1), (-10.0, 10.0)
+    speed, turn = (-1e5, 1e5), (-6.5, 6.5)
+    assert {
+        'indicated_airspeed': speed, 'true_airspeed': speed, 'angle_of_attack': turn,
+        'sideslip': turn, 'static_pressure': (-1.0, 1e8), 'dynamic_pressure': (-1e5, 1e10),
+        'temperature': (0.0, 1e5), 'density': (-1e-3, 1e4)} == AIR_BOUNDS
+    assert {
+        'elevator': both, 'aileron': both, 'rudder': both, 'throttle': power, 'flaps': one,
+        'gear': one, 'speedbrake': both, 'brake_left': one, 'brake_right': one,
+        'elevator_trim': both, 'aileron_trim': both, 'rudder_trim': both} == plausibility._CONTROLS
+    assert dict(plausibility._VECTORS) == {
+        'velocity': 1e5, 'angular_velocity': 1e3, 'specific_force': 1e5, 'orientation': 1.01}
+    assert (plausibility._LOWEST, plausibility._HIGHEST, plausibility._ANGLE) == (
+        -12e3, 1e9, 720.0)
+
+
 def beyond(value):
     """Return the next number further from 0."""
     return math.nextafter(value, math.copysign(math.inf, value))
@@ -170,13 +187,14 @@ def test_an_impossible_control_is_not_known():
 
 
 def test_what_is_withheld_without_a_pause_is_one_fault():
-    times = iter((5.0, 6.0, 7.5, 20.0))
+    # The bound itself, 3 s, is a pause.
+    times = iter((2.0, 5.0, 6.0, 7.5, 20.0))
     gate = Plausibility(clock=lambda: next(times))
-    for _ in range(3):
+    for _ in range(4):
         gate.withhold('flaps', 7.0)
     assert gate.withheld['flaps'].since == 5.0
     gate.withhold('flaps', 7.0)
-    assert (gate.withheld['flaps'].since, gate.withheld['flaps'].count) == (20.0, 4)
+    assert (gate.withheld['flaps'].since, gate.withheld['flaps'].count) == (20.0, 5)
 
 
 def test_a_position_that_is_not_known_is_no_fault():

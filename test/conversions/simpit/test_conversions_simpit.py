@@ -41,6 +41,36 @@ def test_axis_from_wire_stays_in_range(wire, value):
     assert conversions.axis_from_wire(wire) == value
 
 
+def test_axes_reported_are_controls_and_others():
+    everything = dict.fromkeys(simpit.AXES, -32767)
+    controls, others = conversions.axes_from_wire(everything | {'pitch': 16384, 'throttle': 0})
+    assert controls == {
+        'elevator': pytest.approx(0.5, abs=1e-4), 'aileron': -1.0, 'rudder': -1.0,
+        'throttle': 0.0}
+    assert others == dict.fromkeys(simpit.AXES.keys() - {
+        'pitch', 'roll', 'yaw', 'throttle'}, -1.0)
+    # A game's throttle has nothing below 0.
+    assert conversions.axes_from_wire({'throttle': -5, 'yaw': -5}) == (
+        {'throttle': 0.0, 'rudder': -5 / 32767}, {})
+    assert conversions.axes_from_wire({'throttle': 32767}) == ({'throttle': 1.0}, {})
+
+
+def test_gear_goes_as_it_is_and_what_is_not_given_does_not():
+    assert conversions.to_wire(Controls(gear=1.0)) == {'gear': 1.0}
+    assert conversions.to_wire(Controls()) == {}
+
+
+def test_times_and_air_that_are_not_there_are_nan():
+    assert conversions.seconds(90) == 90.0
+    assert conversions.seconds(1 - 2**31) == 1.0 - 2**31
+    assert math.isnan(conversions.seconds(-2**31))
+    there = simpit.AtmosphereFlags.HAS_ATMOSPHERE
+    air = simpit.Atmosphere(there, 1.2, 280.0, 95.0)
+    assert conversions.air(air) == (95e3, 280.0, 1.2)
+    assert all(map(math.isnan, conversions.air(simpit.Atmosphere(
+        simpit.AtmosphereFlags(0), 1.2, 280.0, 95.0))))
+
+
 @pytest.mark.parametrize(('controls', 'expected'), [
     (Controls(elevator=1.0), simpit.Rotation(32767, 0, 0, 1)),
     (Controls(aileron=-1.0), simpit.Rotation(0, -32767, 0, 2)),

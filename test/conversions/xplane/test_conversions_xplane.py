@@ -23,7 +23,9 @@ from xplane_bridge.conversions.xplane.rows import rows_state
 from xplane_bridge.conversions.xplane.state import (
     force_difference,
     missed,
+    observed_datarefs,
     OWN_DATAREFS,
+    own_datarefs,
     own_state,
 )
 from xplane_bridge.protocols.xplane_udp import to_segments
@@ -115,3 +117,95 @@ def test_without_any_dataref_the_attitude_of_the_position_is_left():
 ])
 def test_missed_is_what_no_other_dataref_says(absent, expected):
     assert missed(absent) == expected
+
+
+WEATHER = 'sim/weather/'
+
+
+def flying(**changes):
+    """Return the datarefs of an aircraft that flies north, nose up, at the origin."""
+    return {
+        POSITION + 'lat_ref': 47.0, POSITION + 'lon_ref': 8.0, POSITION + 'true_psi': 0.0,
+        POSITION + 'true_theta': 10.0, POSITION + 'true_phi': 0.0, POSITION + 'Prad': 0.1,
+        POSITION + 'Qrad': 0.2, POSITION + 'Rrad': 0.3, POSITION + 'local_vx': 1.0,
+        POSITION + 'local_vy': 2.0, POSITION + 'local_vz': -50.0, POSITION + 'alpha': 4.0,
+        POSITION + 'indicated_airspeed': 100.0, POSITION + 'true_airspeed': 55.0,
+        POSITION + 'groundspeed': 50.0,
+        **{f'sim/flightmodel/forces/g_{axis}': value
+           for axis, value in (('axil', 0.1), ('side', 0.2), ('nrml', 1.3))},
+        WEATHER + 'temperature_ambient_c': 10.0, WEATHER + 'barometer_current_inhg': 29.0,
+        **{WEATHER + f'wind_now_{axis}_msc': value
+           for axis, value in (('x', 3.0), ('y', 0.5), ('z', 4.0))},
+        'sim/time/total_running_time_sec': 77.0, **changes}
+
+
+def test_all_of_a_state_by_hand():
+    state = own_state(PLACE, None, flying())
+    assert (state.latitude_deg, state.longitude_deg, state.altitude_msl) == PLACE
+    half = math.radians(5.0)
+    # Facing north is half a right angle from east; nose up turns about the left wing.
+    root = math.sqrt(0.5)
+    assert state.orientation == pytest.approx((
+        root * math.cos(half), root * math.sin(half), -root * math.sin(half),
+        root * math.cos(half)))
+    assert state.angular_velocity == pytest.approx((0.1, -0.2, -0.3))
+    assert state.velocity == pytest.approx((1.0, 50.0, 2.0))
+    g = 9.80665
+    assert state.specific_force == pytest.approx((-0.1 * g, -0.2 * g, 1.3 * g))
+    air = state.air
+    knots = 1852.0 / 3600.0
+    assert air.indicated_airspeed == pytest.approx(100.0 * knots)
+    assert air.dynamic_pressure == pytest.approx(0.5 * 1.225 * (100.0 * knots) ** 2)
+    assert (air.true_airspeed, air.angle_of_attack) == (55.0, pytest.approx(math.radians(4.0)))
+    assert air.static_pressure == pytest.approx(29.0 * 3386.389, rel=1e-6)
+    assert air.temperature == pytest.approx(283.15)
+    assert air.density == pytest.approx(29.0 * 3386.389 / (287.053 * 283.15), rel=1e-5)
+    assert air.wind == pytest.approx((3.0, -4.0, 0.5))
+    # The air comes from the left: its sideways part by the whole.
+    relative = (1.0 - 3.0, 50.0 + 4.0, 2.0 - 0.5)
+    assert air.sideslip == pytest.approx(math.asin(relative[0] / math.hypot(*relative)))
+    assert (state.time, state.paused, state.crashed) == (77.0, False, False)
+
+
+@pytest.mark.parametrize(('value', 'crashed'), [(0.0, False), (1.0, True), (2.0, False)])
+def test_a_crash_is_a_one(value, crashed):
+    state = own_state(PLACE, None, flying(**{'sim/flightmodel2/misc/has_crashed': value}))
+    assert state.crashed is crashed
+    assert own_state(PLACE, None, flying(**{'sim/time/paused': value})).paused is bool(value)
+
+
+def test_the_newest_names_of_the_weather_come_first():
+    newer = {
+        WEATHER + 'aircraft/temperature_ambient_deg_c': -5.0,
+        WEATHER + 'aircraft/barometer_current_pas': 91e3,
+        **{WEATHER + f'aircraft/wind_now_{axis}_msc': value
+           for axis, value in (('x', 7.0), ('y', 0.0), ('z', -8.0))}}
+    air = own_state(PLACE, None, flying(**newer)).air
+    assert (air.temperature, air.static_pressure) == (pytest.approx(268.15), 91e3)
+    assert air.wind == pytest.approx((7.0, 8.0, 0.0))
+    # A wind of which a part does not come is that of the other names.
+    newer.pop(WEATHER + 'aircraft/wind_now_y_msc')
+    assert own_state(PLACE, None, flying(**newer)).air.wind == pytest.approx((3.0, -4.0, 0.5))
+
+
+@pytest.mark.parametrize(('speed', 'on_ground', 'parked'), [
+    (0.29, 1.0, True), (0.3, 1.0, False), (0.0, 0.0, False)])
+def test_what_a_parked_aircraft_feels_is_its_weight(speed, on_ground, parked):
+    state = own_state(PLACE, None, flying(**{
+        POSITION + 'groundspeed': speed, 'sim/flightmodel/failures/onground_any': on_ground}))
+    weight = 9.80665 * math.sin(math.radians(10.0)), 0.0, 9.80665 * math.cos(math.radians(10.0))
+    assert (state.specific_force == pytest.approx(weight, abs=1e-9)) is parked
+
+
+@pytest.mark.parametrize('version', [11, 12])
+def test_each_version_is_asked_for_its_own_weather(version):
+    names = own_datarefs(version)
+    assert [name for name in names if not name.startswith(WEATHER)] == [
+        name for name in OWN_DATAREFS if not name.startswith(WEATHER)]
+    weather = [name for name in names if name.startswith(WEATHER)]
+    assert len(weather) == 5
+    assert all(name.startswith(WEATHER + 'aircraft/') is (version == 12) for name in weather)
+    observed = observed_datarefs(version)
+    assert {POSITION + 'true_psi', POSITION + 'lat_ref', *weather} <= {*observed}
+    assert not {POSITION + 'psi', POSITION + 'latitude', POSITION + 'local_ax',
+                'sim/time/paused', 'sim/flightmodel2/misc/has_crashed'} & {*observed}

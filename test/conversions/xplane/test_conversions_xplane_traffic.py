@@ -191,7 +191,8 @@ def test_flight_ids_are_text_whatever_the_bytes():
                 for n, letter in enumerate(text)}
 
     said = letters(1, b'DLH4A\0x') | letters(2, b'\0abcdef') | letters(3, b'\xff\x1bABCDE')
-    said |= {f'{TARGETS}flight_id[32]': math.nan, f'{TARGETS}flight_id[33]': 1e9}
+    said |= {f'{TARGETS}flight_id[32]': math.nan, f'{TARGETS}flight_id[33]': 1e9,
+             f'{TARGETS}flight_id[34]': 256.0, f'{TARGETS}flight_id[35]': -1.0}
     found = traffic.flight_ids(4, said)
     assert found[1] == 'DLH4A'
     assert 2 not in found
