@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 import pytest
 
 from xplane_bridge.conversions import aircraft_model
-from xplane_bridge.conversions.frames import rotate
+from xplane_bridge.conversions.frames import euler_to_quaternion, rotate
 
 URDF = Path(__file__).parents[2] / 'xplane_bridge/data/view/aircraft.urdf'
 # REP-103: x forward, y left, z up.
@@ -123,3 +123,69 @@ def test_a_bad_urdf_is_refused_with_a_reason(tmp_path, text, reason):
         aircraft_model.load(path)
     with pytest.raises(ValueError, match='cannot be read as a URDF'):
         aircraft_model.load(tmp_path / 'none.urdf')
+
+
+DRAWN = """<robot>
+  <material name="red"><color rgba="1 0 0 0.5"/></material>
+  <material name="plain"/>
+  <link name="a">
+    <visual><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><geometry><box size="4 5 6"/></geometry>
+      <material name="red"/></visual>
+    <visual><geometry><cylinder radius="7" length="8"/></geometry>
+      <material name="green"><color rgba="0 1 0 1"/></material></visual>
+    <visual><origin rpy="0.1 0 0"/><geometry><sphere radius="9"/></geometry></visual>
+    <visual><geometry><mesh filename="x"/></geometry></visual>
+    <visual><geometry><sphere radius="1"/></geometry><material name="other"/></visual>
+  </link>
+  <link name="b"/>
+  <joint name="j"><parent link="a"/><child link="b"/><origin xyz="1 0 2"/><axis xyz="0 3 4"/>
+    <limit lower="-0.5" upper="0.25"/></joint>
+  <link name="c"/>
+  <joint name="gear"><parent link="a"/><child link="c"/><limit upper="1.5"/></joint>
+</robot>"""
+
+
+def test_shapes_and_joints_are_those_of_the_urdf(tmp_path):
+    path = tmp_path / 'drawn.urdf'
+    path.write_text(DRAWN)
+    model = aircraft_model.load(path)
+    assert model.root == 'a'
+    box, cylinder, sphere, other = model.links['a']
+    assert (box.kind, box.size, box.position, box.colour) == (
+        'box', (4.0, 5.0, 6.0), (1.0, 2.0, 3.0), (1.0, 0.0, 0.0, 0.5))
+    assert box.orientation == pytest.approx(euler_to_quaternion(0.1, 0.2, 0.3))
+    assert (cylinder.kind, cylinder.size, cylinder.position, cylinder.orientation) == (
+        'cylinder', (7.0, 8.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
+    assert cylinder.colour == (0.0, 1.0, 0.0, 1.0)
+    assert (sphere.kind, sphere.size, sphere.position, sphere.colour) == (
+        'sphere', (9.0,), (0.0, 0.0, 0.0), (0.7, 0.7, 0.7, 1.0))
+    assert sphere.orientation == pytest.approx((math.cos(0.05), math.sin(0.05), 0.0, 0.0))
+    assert other.colour == (0.7, 0.7, 0.7, 1.0)
+    assert model.links['b'] == ()
+    joint = model.joints['j']
+    assert (joint.parent, joint.child, joint.position, joint.axis) == (
+        'a', 'b', (1.0, 0.0, 2.0), (0.0, 0.6, 0.8))
+    assert (joint.lower, joint.upper) == (-0.5, 0.25)
+    assert joint.rotation(0.4) == pytest.approx(
+        (math.cos(0.2), 0.0, 0.6 * math.sin(0.2), 0.8 * math.sin(0.2)))
+    gear = model.joints['gear']
+    assert (gear.axis, gear.lower, gear.upper) == ((1.0, 0.0, 0.0), 0.0, 1.5)
+    # No control moves these.
+    assert model.positions({'gear': 0.0}) == {'j': 0.0, 'gear': 0.0}
+
+
+@pytest.mark.parametrize(('value', 'angle'), [
+    (1.0, 0.25), (0.5, 0.125), (0.0, 0.0), (-0.5, -0.25), (-1.0, -0.5), (-2.0, -0.5)])
+def test_a_joint_with_limits_that_differ_uses_the_one_it_moves_to(tmp_path, value, angle):
+    path = tmp_path / 'drawn.urdf'
+    path.write_text(DRAWN.replace('"j"', '"elevator"').replace('"gear"', '"nose_gear"'))
+    model = aircraft_model.load(path)
+    assert model.positions({'elevator': value}) == {'elevator': angle, 'nose_gear': 0.0}
+    assert model.positions({'gear': 0.25})['nose_gear'] == 1.125
+
+
+def test_the_propeller_turns_four_times_a_second_at_most():
+    for throttle, turns in ((1.0, 4.0), (0.5, 2.0), (3.0, 4.0), (-1.0, 0.0), (0.0, 0.0)):
+        assert aircraft_model.turned(0.5, throttle, 0.1) == pytest.approx(
+            (0.5 + math.tau * 0.1 * turns) % math.tau)
+    assert aircraft_model.turned(0.5, 1.0, -1.0) == 0.5
