@@ -25,7 +25,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.aircraft.initial import Initial
 from xplane_bridge.conversions import frames, simulated
-from xplane_bridge.conversions.vehicle import VehicleState
+from xplane_bridge.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.conversions.xplane import others
 from xplane_bridge.conversions.xplane.derived import Derivation, UNKNOWN_STDDEV
 from xplane_bridge.simulators.flown import beside, fly_beside
@@ -159,3 +159,91 @@ def test_what_is_not_one_flight_tells_nothing(then):
 def test_without_what_it_needs_nothing_is_derived(unknown):
     state = at(8.0, **{unknown: None})
     assert Derivation().complete(state) == state
+
+
+def plane(**values):
+    """Return datarefs of aircraft 1, by the ends of their names."""
+    return {f'sim/multiplayer/position/plane1_{name}': value for name, value in values.items()}
+
+
+def test_all_of_another_aircraft_by_hand():
+    """At the origin, facing north, level."""
+    given = plane(
+        psi=0.0, the=0.0, phi=0.0, v_x=3.0, v_y=2.0, v_z=-40.0, yolk_pitch=0.1, yolk_roll=0.2,
+        yolk_yaw=0.3, throttle=0.4, flap_ratio=0.5, gear_deploy=0.6, speedbrake_ratio=0.7) | {
+        'sim/time/total_running_time_sec': 9.5, 'sim/time/paused': 1.0}
+    state = others.other_state(1, (47.0, 8.0, 1500.0), (90.0, 1.0, 2.0), given)
+    assert (state.latitude_deg, state.longitude_deg, state.altitude_msl) == (47.0, 8.0, 1500.0)
+    root = math.sqrt(0.5)
+    assert state.orientation == pytest.approx((root, 0.0, 0.0, root))
+    assert state.velocity == (3.0, 40.0, 2.0)
+    assert state.controls == Controls(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+    assert (state.time, state.paused, state.air, state.impossible) == (9.5, True, None, ())
+    # Without its attitude the one of its position counts.
+    del given['sim/multiplayer/position/plane1_psi']
+    state = others.other_state(1, (47.0, 8.0, 1500.0), (90.0, 0.0, 0.0), given)
+    assert state.orientation == pytest.approx((1.0, 0.0, 0.0, 0.0))
+    wrong = others.other_state(1, (47.0, 8.0, 1500.0), (1e3, 0.0, 0.0), given)
+    assert (wrong.orientation, wrong.impossible) == (None, (('attitude', 1e3),))
+
+
+AIR_THERE = {
+    'sim/flightmodel/position/elevation': 500.0,
+    'sim/weather/aircraft/temperature_ambient_deg_c': 20.0,
+    'sim/weather/aircraft/barometer_current_pas': 95e3,
+    **{f'sim/weather/aircraft/wind_now_{axis}_msc': value
+       for axis, value in (('x', 3.0), ('y', 0.0), ('z', 4.0))}}
+MOVING = plane(psi=0.0, the=0.0, phi=0.0, v_x=0.0, v_y=0.0, v_z=-50.0)
+
+
+def test_its_air_differs_by_the_standard_atmosphere():
+    """1000 m above the user's aircraft; the wind is 3 m/s to the east and 4 to the south."""
+    air = others.other_state(1, (47.0, 8.0, 1500.0), (0.0, 0.0, 0.0), MOVING | AIR_THERE).air
+    assert air.temperature == pytest.approx(293.15 - 6.5)
+    assert air.wind == pytest.approx((3.0, -4.0, 0.0))
+    assert air.true_airspeed == pytest.approx(math.hypot(3.0, 54.0))
+    # By the formula of the lowest layer.
+    ratio = (95e3 / 101325.0) ** (1.0 / 5.25588) - 6.5 / 288.15
+    assert air.static_pressure == pytest.approx(101325.0 * ratio ** 5.25588, rel=1e-5)
+    assert air.density == pytest.approx(air.static_pressure / (287.053 * 286.65), rel=1e-5)
+    assert air.dynamic_pressure == pytest.approx(
+        0.5 * air.density * (3.0 ** 2 + 54.0 ** 2), rel=1e-9)
+    assert air.sideslip == pytest.approx(-math.atan2(3.0, 54.0))
+    assert air.angle_of_attack == pytest.approx(0.0)
+    assert 0.9 * air.true_airspeed < air.indicated_airspeed < 0.98 * air.true_airspeed
+
+
+@pytest.mark.parametrize('missing', [*AIR_THERE, *MOVING])
+def test_without_any_of_what_its_air_needs_it_has_none(missing):
+    given = MOVING | AIR_THERE
+    del given[missing]
+    attitude = None if missing in list(MOVING)[:3] else (0.0, 0.0, 0.0)
+    assert others.other_state(1, (47.0, 8.0, 1500.0), attitude, given).air is None
+    nowhere = (47.0, 8.0, math.nan)
+    assert others.other_state(1, nowhere, (0.0, 0.0, 0.0), MOVING | AIR_THERE).air is None
+
+
+@pytest.mark.parametrize(('then', 'is_one_flight'), [
+    (at(8.5), True), (at(8.5001), False), (at(8.125, 20.0 * 0.1249), True),
+    (at(8.125, 20.0 * 0.1251), False), (at(8.125, velocity=(50.0, 62.4, 0.0)), True),
+    (at(8.125, velocity=(50.0, 62.6, 0.0)), False), (at(8.0, -0.1), False)])
+def test_what_is_too_far_from_the_state_before_tells_nothing(then, is_one_flight):
+    derivation = Derivation()
+    for seconds in (7.5, 7.75, 8.0):
+        derivation.complete(at(seconds))
+    found = derivation.complete(then)
+    assert (found.derived_stddev != (UNKNOWN_STDDEV, UNKNOWN_STDDEV)) is is_one_flight
+
+
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+def test_of_the_two_ways_round_the_shorter_one_counts(sign):
+    """A quaternion and its opposite are the same orientation."""
+    derivation = Derivation()
+    derivation.complete(at(8.0))
+    state = at(8.125, 0.25)
+    other = replace(state, orientation=tuple(sign * one for one in state.orientation))
+    assert derivation.complete(other).angular_velocity == pytest.approx((2.0, 0.0, 0.0))
+    # And a turn to the left is one.
+    derivation.complete(at(8.25, 0.0))
+    assert derivation.complete(at(8.375, -0.5)).angular_velocity == pytest.approx(
+        (-4.0, 0.0, 0.0))
