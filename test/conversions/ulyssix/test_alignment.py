@@ -105,7 +105,8 @@ def test_angles_go_the_shorter_way_round_and_stay_in_their_turn():
     assert add(both, series([2.0], [170.0]))[1] == [[-180.0, 170.0]]
 
 
-@pytest.mark.parametrize(('later', 'is_near'), [(3.4, True), (3.5, True), (3.6, False), (4.0, False)])
+@pytest.mark.parametrize(('later', 'is_near'), [
+    (3.4, True), (3.5, True), (3.6, False), (4.0, False)])
 def test_over_more_than_three_and_a_half_periods_nothing_is_interpolated(later, is_near):
     aligner = Aligner([0.0], rate=2.0)
     add(aligner, series([0.0, 1.0, 2.0]))
