@@ -44,10 +44,13 @@ from xplane_bridge.sessions.xpc.taken import Taken
 ODD = OVERRIDE + 'override_flightdir'
 VALUES = (0.0, 1.0, 0.25, -0.5)
 TIMEOUT = 3.0
+WHAT = (
+    *['any_command'] * 4, *['report'] * 6, *['due'] * 5, 'give_back', 'give_back_some', 'free',
+    'expire', 'lose', 'another_client', 'another_client', 'disown', 'read_before', 'clear')
 STORIES = {
-    0: '71eff597', 1: '54d25c8e', 2: '740e36aa', 3: '3fff2bdf', 4: 'a45a5b5c', 5:
-    'edf99288', 6: '2eef475f', 7: '876316c1', 8: 'ccf89e24', 9: '7c7eadb6', 10:
-    'ba7b4ac8', 11: '1bcd43f7'}
+    0: 'fbed8917', 1: '7769ee15', 2: '307220c8', 3: 'ee3c2be7', 4: 'c6c1ea2e', 5:
+    '2704f765', 6: 'c9b9002c', 7: 'c5d79fce', 8: '2a672cf8', 9: '82dcce37', 10:
+    '167500e5', 11: '8ffa78c8'}
 
 
 class Story:
@@ -103,50 +106,61 @@ class Story:
         for _ in range(self.dice.randrange(3)):
             if self.on_the_way:
                 self.read(self.on_the_way.pop(0))
-        taken, pick = self.taken, self.dice.choice
-        what = pick(('command',) * 4 + ('report',) * 6 + ('due',) * 5 + (
-            'give back', 'free', 'expire', 'lose', 'other', 'other', 'disown', 'before', 'clear',
-            'give back surfaces'))
+        what = self.dice.choice(WHAT)
         self.tell(what)
-        match what:
-            case 'command':
-                self.note(self.command())
-            case 'report':
-                names = [name for name in (*REPORTED, *taken.datarefs_of(taken.wishes))
-                         if self.dice.random() < 0.8]
-                asked_at = pick((None, self.now - 0.3))
-                serial = pick((None, self.serial, self.serial, max(self.serial - 1, 0)))
-                taken.report({name: tuple(self.cells.get(name, ())) for name in names}, self.now,
-                             serial, asked_at, TIMEOUT)
-            case 'due':
-                for urgent in (True, False):
-                    keys = taken.due(self.now, urgent=urgent)
-                    for message in taken.messages(keys, pauses_one=pick((True, False))):
-                        self.send(message)
-                    taken.sent(keys, self.now, self.serial, pick((0.0, 0.7)))
-            case 'give back':
-                taken.give_back(self.now, pick((None, 0, 2)))
-            case 'give back surfaces':
-                taken.give_back(self.now, 0, ('elevator', 'rudder', 'left brake'))
-            case 'free':
-                taken.free(self.now)
-            case 'expire':
-                taken.expire(self.now, pick((1.0, TIMEOUT)))
-            case 'lose':
-                taken.lose()
-            case 'disown':
-                if self.dice.random() < 0.3:
-                    taken.disown(max(self.serial - 2, 0), self.now)
-            case 'clear':
-                if self.dice.random() < 0.1:
-                    taken.clear()
-            case 'before':
-                taken.read_before({ODD: (pick((0.0, 1.0)),)})
-            case 'other':
-                name = pick([*self.cells])
-                place = self.dice.randrange(len(self.cells[name]))
-                self.cells[name][place] = pick((0.0, 1.0, 0.6, -2.0))
+        getattr(self, what)()
         self.look()
+
+    def any_command(self):
+        self.note(self.command())
+
+    def report(self):
+        pick = self.dice.choice
+        names = [name for name in (*REPORTED, *self.taken.datarefs_of(self.taken.wishes))
+                 if self.dice.random() < 0.8]
+        asked_at = pick((None, self.now - 0.3))
+        serial = pick((None, self.serial, self.serial, max(self.serial - 1, 0)))
+        self.taken.report({name: tuple(self.cells.get(name, ())) for name in names}, self.now,
+                          serial, asked_at, TIMEOUT)
+
+    def due(self):
+        for urgent in (True, False):
+            keys = self.taken.due(self.now, urgent=urgent)
+            for message in self.taken.messages(
+                    keys, pauses_one=self.dice.choice((True, False))):
+                self.send(message)
+            self.taken.sent(keys, self.now, self.serial, self.dice.choice((0.0, 0.7)))
+
+    def give_back(self):
+        self.taken.give_back(self.now, self.dice.choice((None, 0, 2)))
+
+    def give_back_some(self):
+        self.taken.give_back(self.now, 0, ('elevator', 'rudder', 'left brake'))
+
+    def free(self):
+        self.taken.free(self.now)
+
+    def expire(self):
+        self.taken.expire(self.now, self.dice.choice((1.0, TIMEOUT)))
+
+    def lose(self):
+        self.taken.lose()
+
+    def disown(self):
+        if self.dice.random() < 0.3:
+            self.taken.disown(max(self.serial - 2, 0), self.now)
+
+    def clear(self):
+        if self.dice.random() < 0.1:
+            self.taken.clear()
+
+    def read_before(self):
+        self.taken.read_before({ODD: (self.dice.choice((0.0, 1.0)),)})
+
+    def another_client(self):
+        name = self.dice.choice([*self.cells])
+        place = self.dice.randrange(len(self.cells[name]))
+        self.cells[name][place] = self.dice.choice((0.0, 1.0, 0.6, -2.0))
 
     def note(self, message):
         """Command something."""
@@ -167,7 +181,7 @@ class Story:
             round(taken.late_until(TIMEOUT), 2), taken.shows(None), taken.shows(pauses),
             taken.contradictions(self.now, TIMEOUT), taken.datarefs_of(taken.wishes),
             taken.can_write(xpc.Simulation(SimulationOp.PAUSE_AIRCRAFT)),
-            taken.shown_in({name: 0.5 for name in self.cells}))
+            taken.shown_in(dict.fromkeys(self.cells, 0.5)))
 
 
 def story(seed, steps=250):
