@@ -34,6 +34,7 @@ from pathlib import Path
 import signal
 import sys
 from time import monotonic
+import traceback
 from types import CodeType, FunctionType
 
 from hypothesis.internal.conjecture import engine
@@ -204,12 +205,12 @@ def in_copy(job, limit):
     if not child:
         os.setsid()
         os.close(reading)
-        code = 1
         try:
-            os.write(writing, job().encode(errors='replace')[:4000])
-            code = 0
-        finally:
-            os._exit(code)
+            said = job()
+        except BaseException:
+            said = traceback.format_exc()
+        os.write(writing, said.encode(errors='replace')[-4000:])
+        os._exit(0)
     os.close(writing)
     signal.signal(signal.SIGALRM, lambda *_: os.killpg(child, signal.SIGKILL))
     signal.setitimer(signal.ITIMER_REAL, limit or 0.0)

@@ -42,7 +42,14 @@ from records import (
 import yaml
 import zstandard
 
-from xplane_bridge.flights.recordings import bounds, files, message_types, rosbag2, sqlite_file
+from xplane_bridge.flights.recordings import (
+    bounds,
+    files,
+    mcap_file,
+    message_types,
+    rosbag2,
+    sqlite_file,
+)
 from xplane_bridge.flights.recordings.files import Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
 from xplane_bridge.flights.recordings.rosbag2 import SequenceNumbers
@@ -79,6 +86,7 @@ ONE = [('/good', TIME, GOOD[2])]
     # What comes again has to be of the same, and what is not known is passed over.
     mcap(good()[:-len(message(1, GOOD[2]))], schema(1, 'other', b'x'), channel(1, 1, '/other'),
          record(0x90, b'abc'), message(1, GOOD[2])),
+    mcap(chunk(record(0x80, b'abc') + good(), len(good()) + 12, '')),
     mcap(good(), end=good()), zstandard.compress(mcap(record(11, bytes(3)), good()))])
 def test_a_message_is_read_within_chunks_and_without(tmp_path, data):
     assert read(tmp_path / 'a.mcap', data) == ONE
@@ -101,6 +109,8 @@ def test_a_message_is_read_within_chunks_and_without(tmp_path, data):
      f'{len(good()) + 1} bytes of records, has {len(good())}'),
     (mcap(chunk(record(1, b''), 9, '')), 'record of type 6 at offset 33 is damaged: a record of '
      'type 1 is within it'),
+    (mcap(chunk(record(0x7f, b''), 9, '')), 'record of type 6 at offset 33 is damaged: a record '
+     'of type 127 is within it'),
     (mcap(record(3, struct.pack('<HI', 1, 9) + b'12')),
      'record of type 3 at offset 33 is damaged: a text says 9 bytes, 2 are left'),
     (mcap(good()) + b'x', 'it does not end as an MCAP file')])
@@ -411,3 +421,50 @@ def test_a_subscription_asks_for_what_all_publishers_offer():
     assert not rosbag2.effectively_same(reliable, loose)
     assert rosbag2.type_hash(['RIHS01_a', 'RIHS01_a', 'INVALID']) == 'RIHS01_a'
     assert rosbag2.type_hash(['RIHS01_a', 'RIHS01_b']) == rosbag2.type_hash([]) == ''
+
+
+def test_the_metadata_of_a_bag_are_as_rosbag2_writes_them():
+    topics = [rosbag2.RecordedTopic('/a', 'a/msg/A', [rosbag2.offered(False)], 'RIHS01_a', 3),
+              rosbag2.RecordedTopic('/b', 'b/msg/B', [rosbag2.offered(True)] * 2, '', 4)]
+    found = yaml.safe_load(rosbag2.serialized_metadata(
+        'f.mcap', topics, 5_000, 7_500, 'jazzy', {'x': 'y'}))
+    never = {'sec': 9223372036, 'nsec': 854775807}
+    profile = {
+        'history': 'keep_last', 'depth': 10, 'reliability': 'reliable', 'durability': 'volatile',
+        'deadline': never, 'lifespan': never, 'liveliness': 'automatic',
+        'liveliness_lease_duration': never, 'avoid_ros_namespace_conventions': False}
+    latched = profile | {'depth': 1, 'durability': 'transient_local'}
+    of_file = {'starting_time': {'nanoseconds_since_epoch': 5000},
+               'duration': {'nanoseconds': 2500}, 'message_count': 7}
+    assert found == of_file | {
+        'version': 9, 'storage_identifier': 'mcap', 'compression_format': '',
+        'compression_mode': '', 'relative_file_paths': ['f.mcap'],
+        'files': [{'path': 'f.mcap'} | of_file], 'custom_data': {'x': 'y'}, 'ros_distro': 'jazzy',
+        'topics_with_message_count': [
+            {'message_count': 3, 'topic_metadata': {
+                'name': '/a', 'type': 'a/msg/A', 'serialization_format': 'cdr',
+                'offered_qos_profiles': [profile], 'type_description_hash': 'RIHS01_a'}},
+            {'message_count': 4, 'topic_metadata': {
+                'name': '/b', 'type': 'b/msg/B', 'serialization_format': 'cdr',
+                'offered_qos_profiles': [latched, latched], 'type_description_hash': ''}}]}
+    text = rosbag2.offered_qos_profiles([rosbag2.offered(True)] * 2)
+    assert yaml.safe_load(text) == [latched, latched]
+    # A reader without aliases reads each of them.
+    assert '&' not in text
+    empty = yaml.safe_load(rosbag2.serialized_metadata('f', [], None, None, '', {}))
+    assert (empty['starting_time'], empty['duration'], empty['message_count']) == (
+        {'nanoseconds_since_epoch': 2**63 - 1}, {'nanoseconds': 0}, 0)
+
+
+def test_bounds_are_those_that_are_told():
+    """docs/explanation/untrusted_input.md, and the sentences of refusals."""
+    assert (bounds.MAX_CHUNK, bounds.MAX_METADATA, bounds.MAX_FILES) == (2**26, 2**20, 1000)
+    assert (bounds.MAX_NAME, bounds.MAX_CHANNELS, bounds.MAX_DEFINITION,
+            bounds.MAX_DEFINITIONS) == (255, 2**16, 2**18, 2**22)
+    assert (bounds.MAX_FIELDS, bounds.MAX_ALL_FIELDS, bounds.FIELDS_OF_TYPE,
+            bounds.MAX_DEPTH, bounds.MAX_VALUES) == (4000, 30_000, 15, 16, 10_000)
+    assert (bounds.MAX_ELEMENTS, bounds.MAX_OBJECTS) == (2**23, 2**22)
+    budget = bounds.Budget(1000)
+    assert (budget.unpacked, budget.records) == (2**26 + 100_000, 1_000_250)
+    # A frame of Zstandard may have the reader hold a chunk, and no more.
+    assert [*mcap_file.window().values()] == [26]
