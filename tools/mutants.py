@@ -38,6 +38,7 @@ import signal
 import subprocess
 import sys
 from time import monotonic
+from zlib import crc32
 
 HERE = Path(__file__).resolve().parents[1]
 # Where a mistake is believed: files, figures, what is given back, what a vehicle's topics say.
@@ -324,7 +325,7 @@ def passes(work, tests, limit):
 def start(work, tests, environment, **options):
     """Start tests, and return their process."""
     paths = (work, work / 'tools', *filter(None, [os.environ.get('PYTHONPATH')]))
-    kept = work.parent / 'kept' / f'{"_".join(map(str, tests)).replace(os.sep, "_")}.json'
+    kept = work.parent / 'kept' / f'{crc32(words(tests).encode()):08x}.json'
     with open(work.parent / 'said.txt', 'w') as said:
         return subprocess.Popen(
             [sys.executable, '-P', '-m', 'pytest', '-q', '-x', '-p', 'no:cacheprovider',
