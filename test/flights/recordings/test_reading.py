@@ -468,3 +468,10 @@ def test_bounds_are_those_that_are_told():
     assert (budget.unpacked, budget.records) == (2**26 + 100_000, 1_000_250)
     # A frame of Zstandard may have the reader hold a chunk, and no more.
     assert [*mcap_file.window().values()] == [26]
+
+
+def test_the_budget_is_that_of_all_files_together(tmp_path):
+    bag(tmp_path / 'bag', ['a.mcap', 'b.mcap'])
+    sizes = [path.stat().st_size for path in (tmp_path / 'bag').glob('*.mcap')]
+    assert Recording(tmp_path / 'bag')._size == sum(sizes)
+    assert Recording(tmp_path / 'bag' / 'a.mcap')._size == sizes[0] == sizes[1]

@@ -36,7 +36,7 @@ from xplane_bridge.identification.estimation.equation_error import equation_erro
 from xplane_bridge.identification.estimation.frequency_domain import frequency_domain
 from xplane_bridge.identification.estimation.output_error import foretold, output_error
 from xplane_bridge.identification.estimation.steady import unsteady
-from xplane_bridge.identification.estimation.structure import needless
+from xplane_bridge.identification.estimation.structure import _stepwise, needless
 from xplane_bridge.identification.motion.equations import LATERAL, LONGITUDINAL, Motion
 from xplane_bridge.identification.motion.signals import Manoeuvre
 
@@ -319,3 +319,37 @@ def test_what_is_unsteady_by_hand():
     np.testing.assert_allclose(first[:, 0], [
         [0.0, 0.0, 0.0, 0.0, 0.8, -2.0], [1.2, -1.5, 1.2, 1.5, -0.4, -2.0],
         [-1.2, -6.0, 1.2, 6.0, -1.6, -2.0]], atol=1e-12)
+
+
+def test_what_was_left_out_comes_back_where_it_is_needed_again():
+    """B alone does what A and C do: so it is kept until these are; A and C are both needed."""
+    rng = np.random.default_rng(4)
+    a, c, noise = rng.standard_normal((3, 400))
+    table = np.column_stack((a, a + c, c))
+    assert _stepwise(table, 2.0 * a + 3.0 * c + 0.1 * noise) in ({0, 1}, {0, 2}, {1, 2})
+    assert _stepwise(table[:, [0, 2]], 3.0 * c + 0.1 * noise) == {1}
+    assert _stepwise(table[:, [0, 2]], 0.1 * noise) == set()
+    # At an F ratio of 11, which is one in a thousand by chance.
+    unit = np.linalg.qr(np.column_stack((a, noise)))[0]
+    for ratio, needed in ((10.0, set()), (12.0, {0})):
+        # Residuals that alternate are as good as independent.
+        left = unit[:, 1] - np.convolve(unit[:, 1], np.full(9, 1.0 / 9.0), 'same')
+        left -= unit[:, 0] * (unit[:, 0] @ left)
+        variance = float(left @ left) / (len(a) - 2.0)
+        assert _stepwise(unit[:, :1], left + unit[:, 0] * (ratio * variance) ** 0.5) == needed
+
+
+def test_residuals_that_are_alike_count_as_fewer():
+    """Of noise with a correlation of 0.9 a slope has to be clearer."""
+    rng = np.random.default_rng(6)
+    smooth = np.zeros(2000)
+    for n in range(1, len(smooth)):
+        smooth[n] = 0.95 * smooth[n - 1] + rng.standard_normal()
+    column = np.sin(np.arange(2000) / 300.0)[:, None]
+    column -= column.mean()
+    slope = 4.0 * (float(smooth @ smooth) / len(smooth) / float((column ** 2).sum())) ** 0.5
+    assert _stepwise(column, smooth - column[:, 0] * float(
+        smooth @ column[:, 0]) / float((column ** 2).sum()) + slope * column[:, 0]) == set()
+    white = rng.permutation(smooth)
+    white -= column[:, 0] * float(white @ column[:, 0]) / float((column ** 2).sum())
+    assert _stepwise(column, white + slope * column[:, 0]) == {0}

@@ -21,6 +21,7 @@ import math
 import pytest
 import synthetic
 
+from xplane_bridge.identification.estimation import plausibility
 from xplane_bridge.identification.estimation.output_error import Estimate
 from xplane_bridge.identification.estimation.plausibility import (
     check_derivatives,
@@ -139,3 +140,46 @@ def test_a_wing_whose_area_is_not_span_times_chord_is_refused(wrong, said):
     with pytest.raises(IdentificationError, match=r'wing_area is .* m\^2, and ') as caught:
         check_sizes(replace(FRAME, **wrong))
     assert str(caught.value).endswith(said)
+
+
+@pytest.fixture
+def exact(monkeypatch):
+    """Let the bounds be numbers that are exact, of a wing of 8 m by 1 m with a mass of 4 kg."""
+    for name, value in (('_LEAST_AREA', 0.5), ('_MOST_AREA', 2.0), ('_MOST_INERTIA', 2.0),
+                        ('_LEAST_RADIUS', 0.0625), ('_MOST_RADIUS', 0.5)):
+        monkeypatch.setattr(plausibility, name, value)
+    return replace(FRAME, wing_area=8.0, wing_span=8.0, chord=1.0, mass=4.0, i_xz=0.0, i_xx=16.0,
+                   i_yy=16.0, i_zz=16.0)
+
+
+@pytest.mark.parametrize(('name', 'bounds', 'said'), [
+    ('wing_area', (4.0, 16.0), 'times wing_span times chord (8 m, 1 m), expected about 1'),
+    ('i_xx', (1.0, 64.0), 'times wing_span, expected 0.0625 to 0.5')])
+def test_a_size_at_its_bound_is_one(exact, name, bounds, said):
+    others = {} if name == 'wing_area' else {'i_yy': 64.0, 'i_zz': 64.0}
+    for bound, beyond in zip(bounds, (1.0 - 1e-12, 1.0 + 1e-12), strict=True):
+        check_sizes(replace(exact, **others | {name: bound}))
+        with pytest.raises(IdentificationError) as caught:
+            check_sizes(replace(exact, **others | {name: beyond * bound}))
+        assert said in str(caught.value)
+
+
+@pytest.mark.parametrize('name', ['i_xx', 'i_yy', 'i_zz'])
+def test_a_moment_is_at_most_twice_those_of_the_others(exact, name):
+    check_sizes(replace(exact, **{name: 64.0}))
+    with pytest.raises(IdentificationError, match=f'^{name} is 64 kg m.2, more than both others'):
+        check_sizes(replace(exact, **{name: math.nextafter(64.0, 99.0)}))
+
+
+@pytest.mark.parametrize(('i_xx', 'asked'), [
+    (0.5, ': is wing_span in ft, or mass in lb?'),
+    (80.0, ': are moments of inertia in lb ft^2, or is mass in slug?')])
+def test_a_radius_of_gyration_asks_for_the_unit_that_would_make_it_so(exact, i_xx, asked):
+    with pytest.raises(IdentificationError) as caught:
+        check_sizes(replace(exact, i_xx=i_xx, i_yy=64.0, i_zz=64.0))
+    assert str(caught.value).endswith(asked)
+
+
+def test_the_sizes_of_aircraft_are_these():
+    assert (plausibility._LEAST_AREA, plausibility._MOST_AREA, plausibility._MOST_INERTIA,
+            plausibility._LEAST_RADIUS, plausibility._MOST_RADIUS) == (0.45, 1.8, 2.0, 0.05, 0.45)
