@@ -120,6 +120,9 @@ def test_raw_values_and_si_by_hand():
     assert (entry.factor, entry.addend) == (-0.5, pytest.approx(293.15))
     assert entry.raw(0.0, 30.0) == (-20.0, 40.0)
     assert entry.si(0.0, 30.0) == pytest.approx((273.15, 303.15))
+    entry = parse('parameters: {H: {quantity: altitude_msl, unit: ft, scale: 0.1, offset: 100}}',
+                  'm').entry('H')
+    assert (entry.factor, entry.addend) == pytest.approx((0.03048, 30.48))
     given = parse('parameters: {A: {scale: 2, limits: [2, 8]}, B: {}}\nderived: {D: {expression: '
                   'A + 1, unit: km, limits: [1, 2]}}', 'm')
     low, high = given.good(('A', 'B', 'C'), ('D',))

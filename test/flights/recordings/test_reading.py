@@ -53,7 +53,7 @@ from xplane_bridge.flights.recordings import (
 from xplane_bridge.flights.recordings.files import Recording
 from xplane_bridge.flights.recordings.message_types import MessageTypes
 from xplane_bridge.flights.recordings.rosbag2 import SequenceNumbers
-from xplane_bridge.flights.recordings.topics import RecordingError, Topic
+from xplane_bridge.flights.recordings.topics import RecordingError, Topic, Topics
 
 TIME = 10**18
 METADATA = record(12, text('rosbag2') + (lambda body: struct.pack('<I', len(body)) + body)(
@@ -475,3 +475,8 @@ def test_the_budget_is_that_of_all_files_together(tmp_path):
     sizes = [path.stat().st_size for path in (tmp_path / 'bag').glob('*.mcap')]
     assert Recording(tmp_path / 'bag')._size == sum(sizes)
     assert Recording(tmp_path / 'bag' / 'a.mcap')._size == sizes[0] == sizes[1]
+
+
+def test_a_database_may_be_slow_once_between_two_rows(tmp_path):
+    file = sqlite_file.SqliteFile(tmp_path / 'a.db3', Topics(), bounds.Budget(0))
+    assert [file._pause(), file._pause()] == [False, True]
