@@ -14,6 +14,7 @@
 
 """command/controls in any node: checked, counted, supervised; without a simulator."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -23,7 +24,12 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.conversions.vehicle import Controls
 from xplane_bridge.msg import FlightControls
-from xplane_bridge.nodes.vehicle.controls import checked_controls, CommandGate, fill_controls
+from xplane_bridge.nodes.vehicle.controls import (
+    checked_controls,
+    CommandGate,
+    control_numbers,
+    fill_controls,
+)
 
 
 def command(**given):
@@ -229,3 +235,61 @@ def test_a_disarmed_watchdog_waits_for_the_next_command():
     node.take(command(elevator=0.5))
     made.watchdog.disarm()
     assert not node.timer.runs
+
+
+# Who commands.
+
+
+def rivals(node, *names):
+    """Let these nodes publish the topic of a node's gate."""
+    asked = []
+    node.resolve_topic_name = lambda name: f'/ns/{name}'
+    node.get_publishers_info_by_topic = lambda name: asked.append(name) or [
+        SimpleNamespace(node_namespace=name.rpartition('/')[0] or '/',
+                        node_name=name.rpartition('/')[2]) for name in names]
+    return asked
+
+
+def test_two_that_command_at_the_same_time_are_told():
+    node = Node()
+    made, _ = gate(node, prefix='a/')
+    asked = rivals(node, '/b/pilot', '/autopilot')
+    assert made.commanders() == ['/autopilot', '/b/pilot']
+    assert asked == ['/ns/a/command/controls']
+    # Nobody has commanded yet.
+    assert made.rivalry() == ''
+    node.take(command(elevator=0.5))
+    assert made.rivalry() == (
+        '2 nodes publish a/command/controls: /autopilot, /b/pilot; each undoes what the others '
+        'command: stop all but one')
+    node.timer.call()
+    assert made.rivalry() == ''
+
+
+@pytest.mark.parametrize('names', [(), ('/one',), ('/one', '/x/experiment')])
+def test_one_that_commands_has_no_rival_and_an_experiment_is_none(names):
+    node = Node()
+    made, _ = gate(node)
+    rivals(node, *names)
+    node.take(command(elevator=0.5))
+    assert made.rivalry() == ''
+    rivals(node, *names, '/two', '/three')
+    assert made.rivalry().startswith('2 nodes' if '/one' not in names else '3 nodes')
+
+
+def test_what_is_not_sent_of_a_command_is_told():
+    node = Node()
+    gate(node, takes=('elevator', 'throttle'))
+    node.take(command(elevator=0.5))
+    assert node.warned == []
+    node.take(command(elevator=0.5, flaps=0.5, gear=1.0))
+    assert node.warned == [(
+        'part of command/controls', 'command/controls: flaps, gear not sent: this simulator '
+        'supports only elevator, throttle')]
+
+
+def test_the_numbers_of_a_message_are_a_mask_and_nan_for_what_is_not_known():
+    numbers = control_numbers(Controls(elevator=0.5, throttle=math.nan, gear=0.0, rudder_trim=1.0))
+    assert numbers[0] == 1 + 32 + 2048
+    assert [n for n, one in enumerate(numbers[1:]) if one == one] == [0, 5, 11]
+    assert (numbers[1], numbers[6], numbers[12]) == (0.5, 0.0, 1.0)

@@ -48,9 +48,11 @@ WHAT = (
     *['any_command'] * 4, *['report'] * 6, *['due'] * 5, 'give_back', 'give_back_some', 'free',
     'expire', 'lose', 'another_client', 'another_client', 'disown', 'read_before', 'clear')
 STORIES = {
-    0: 'fbed8917', 1: '7769ee15', 2: '307220c8', 3: 'ee3c2be7', 4: 'c6c1ea2e', 5:
-    '2704f765', 6: 'c9b9002c', 7: 'c5d79fce', 8: '2a672cf8', 9: '82dcce37', 10:
-    '167500e5', 11: '8ffa78c8'}
+    0: '5cef0e9a', 1: 'da6ce6e3', 2: '3e5fc573', 3: 'e0d53207', 4: '6f75f0f6', 5:
+    '3a397093', 6: '2ed71110', 7: 'e0f307a1', 8: '68f52482', 9: 'bab8c40b', 10:
+    '57c025ed', 11: '4df85217', 12: '117bf7a5', 13: '73362476', 14: 'ba7b9d3a', 15:
+    'b61e73e1', 16: '6cec05ba', 17: '5b198b1d', 18: 'a0a45814', 19: '70009beb', 20:
+    '6b9ce6e5', 21: 'd77037f8', 22: 'c4d58bce', 23: '75b4eee3'}
 
 
 class Story:
@@ -147,8 +149,7 @@ class Story:
         self.taken.lose()
 
     def disown(self):
-        if self.dice.random() < 0.3:
-            self.taken.disown(max(self.serial - 2, 0), self.now)
+        self.taken.disown(max(self.serial - self.dice.choice((0, 1, 2, 9)), 0), self.now)
 
     def clear(self):
         if self.dice.random() < 0.1:
