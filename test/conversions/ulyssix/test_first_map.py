@@ -207,3 +207,9 @@ def test_a_letter_is_a_whole_name_and_some_words_are_of_others(name, quantity):
                                                       (-1.0, 1.0, None)])
 def test_level_flight_says_which_way_is_up(least, most, frame):
     assert guess(Seen('NZ', least=least, most=most)).fields.get('frame') == frame
+
+
+def test_a_map_says_where_it_is_from_in_plain_letters():
+    text = first_map(seen({'ALT': (0, 9)}), 'flug\nhöhe.pcap')
+    assert text.startswith('# A first map, from flug?h?he.pcap:\n')
+    assert text.endswith('common: {rate: slowest}\n')

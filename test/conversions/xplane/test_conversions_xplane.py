@@ -19,14 +19,20 @@ import math
 
 import pytest
 
+from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.xplane.rows import rows_state
 from xplane_bridge.conversions.xplane.state import (
     force_difference,
+    local_attitude,
+    local_orientation,
     missed,
     observed_datarefs,
+    origin,
     OWN_DATAREFS,
     own_datarefs,
     own_state,
+    turn_from_origin,
+    Values,
 )
 from xplane_bridge.protocols.xplane_udp import to_segments
 
@@ -209,3 +215,27 @@ def test_each_version_is_asked_for_its_own_weather(version):
     assert {POSITION + 'true_psi', POSITION + 'lat_ref', *weather} <= {*observed}
     assert not {POSITION + 'psi', POSITION + 'latitude', POSITION + 'local_ax',
                 'sim/time/paused', 'sim/flightmodel2/misc/has_crashed'} & {*observed}
+
+
+def test_an_attitude_is_relative_to_the_axes_at_the_origin():
+    """Two degrees east of it, at 47 degrees north, the meridian points 1.5 degrees west."""
+    place, at = (47.0, 10.0), (47.0, 8.0)
+    roll, pitch, heading = local_attitude((0.0, 0.0, 0.0), place, at)
+    assert heading == pytest.approx(-math.radians(2.0) * math.sin(math.radians(47.0)), abs=1e-4)
+    assert (roll, pitch) == pytest.approx((0.0, 0.0), abs=0.03)
+    attitude = (0.3, 0.2, 0.1)
+    assert local_attitude(attitude, place, place) == pytest.approx(attitude)
+    # And back again.
+    local = local_attitude(attitude, place, at)
+    turn = turn_from_origin(Values({
+        POSITION + 'lat_ref': at[0], POSITION + 'lon_ref': at[1]}), (*place, 0.0))
+    back = local_orientation(tuple(math.degrees(local[n]) for n in (2, 1, 0)), turn)
+    assert frames.quaternion_to_euler(frames.enu_flu_to_ned_frd(back)) == pytest.approx(attitude)
+
+
+def test_the_origin_is_where_x_plane_says():
+    given = {POSITION + 'lat_ref': 47.0, POSITION + 'lon_ref': 8.0}
+    assert origin(given) == (47.0, 8.0)
+    for name, value in ((POSITION + 'lat_ref', 91.0), (POSITION + 'lon_ref', math.nan)):
+        assert origin(given | {name: value}) is None
+    assert origin({POSITION + 'lat_ref': 47.0}) is None
