@@ -37,7 +37,12 @@ from xplane_bridge.identification.estimation.frequency_domain import frequency_d
 from xplane_bridge.identification.estimation.output_error import foretold, output_error
 from xplane_bridge.identification.estimation.steady import unsteady
 from xplane_bridge.identification.estimation.structure import _stepwise, needless
-from xplane_bridge.identification.motion.equations import LATERAL, LONGITUDINAL, Motion
+from xplane_bridge.identification.motion.equations import (
+    in_gusts,
+    LATERAL,
+    LONGITUDINAL,
+    Motion,
+)
 from xplane_bridge.identification.motion.signals import Manoeuvre
 
 NOISE = {
@@ -109,6 +114,38 @@ KEPT = {
         '1 0.7347 -0.2966 -0.6017 -0.0458 0.2393 0.2028 -0.2103 -0.1779 -0.2293 -0.2168 '
         '-0.171 -0.2442 0.1425 0.2546'),
     'lateral 0.01 foretold': '0.2005 0.2069 0.2147 5.279',
+    'longitudinal blown 0 deviations': '2.332 0.04817 0.1023 0.6795 0.01532 0.01909 0.00271',
+    'longitudinal blown 0 values': '3.643 3.871 49.19 -21.9 37.88 -45.94 -0.001188',
+    'longitudinal blown 0 whiteness': '1.78 1.753 2.334 1.735 1.575 1.626',
+    'longitudinal blown 0 initial': '-0.0008134 -0.001875',
+    'longitudinal blown 0 foretold': '0.2105 7.337',
+    'longitudinal blown 0.01 deviations': '2.335 0.04973 0.1037 0.7051 0.01651 0.01927 0.002897',
+    'longitudinal blown 0.01 values': '3.801 3.588 48.61 -21.59 34.71 -43.86 -3.096',
+    'longitudinal blown 0.01 whiteness': '1.802 1.823 2.356 1.725 1.571 1.565',
+    'longitudinal blown 0.01 initial': '-0.0008286 -0.001867',
+    'longitudinal blown 0.01 foretold': '0.2106 7.384',
+    'lateral blown 0 deviations': (
+        '0.0556 0.00992 0.01157 0.00229 0.01049 0.003371 0.0005356 0.0007231 0.00013 '
+        '0.0006381 0.002936 0.0003563 0.0007106 9.535e-05 0.0005508 0.0002738'),
+    'lateral blown 0 values': (
+        '0.2968 24.15 -0.5181 -42.78 -41.71 -142 207.7 165.1 -76.86 -141.1 -13.56 -335.6 '
+        '-11.45 629.1 145.5 -0.6724'),
+    'lateral blown 0 whiteness': (
+        '1.491 1.712 1.425 1.58 1.492 1.534 1.725 1.481 1.647 1.547 1.669 1.736 1.676 '
+        '1.675 1.668'),
+    'lateral blown 0 initial': '0.002202 0.0003095 -0.001175 0.003009',
+    'lateral blown 0 foretold': '0.2097 0.2136 5.067',
+    'lateral blown 0.01 deviations': (
+        '0.05591 0.01002 0.01209 0.002388 0.01055 0.003644 0.0005351 0.0007949 0.0001281 '
+        '0.0006869 0.003132 0.0004091 0.0007475 0.0001124 0.0005916 0.0003895'),
+    'lateral blown 0.01 values': (
+        '0.7487 23.37 -0.9903 -40.74 -40.9 -126 209.7 143.9 -72.51 -125.1 -10.89 -310.7 '
+        '-12.73 531.4 136.2 -23.82'),
+    'lateral blown 0.01 whiteness': (
+        '1.481 1.623 1.446 1.54 1.481 1.631 1.766 1.577 1.688 1.641 1.761 1.852 1.744 '
+        '1.815 1.762'),
+    'lateral blown 0.01 initial': '0.002504 -0.0002796 -0.0009095 0.002449',
+    'lateral blown 0.01 foretold': '0.2074 0.2306 5.214',
     'speed deviations': (
         '0.03971 0.001405 0.0006964 0.0003198 0.07123 0.03495 0.0135 0.006468 0.8018'),
     'speed values': '0.001512 -0.3692 -0.1114 1.019 -10.86 0.3666 0.4899 0.1797 1.772',
@@ -204,6 +241,20 @@ def test_output_error(form, step, late):
     for motion, outputs, residuals in zip(motions, fit.outputs, fit.residuals, strict=True):
         np.testing.assert_allclose(outputs + residuals, np.stack([
             motion.output(form, one) for one in form.outputs], axis=1), rtol=0.0, atol=1e-9)
+    measured, said = foretold(fit, [flown(form, 3, 8.0)], step)
+    kept(np.mean((measured[0] - said[0]) ** 2, axis=0) ** 0.5 * 100.0, f'{name} foretold')
+
+
+@FORMS
+@pytest.mark.parametrize('step', [0.0, 0.01], ids=['flown', 'simulated'])
+def test_output_error_in_gusts(form, step):
+    """The flow angle is then measured, and drives the others as a control does."""
+    motions, blown = two(form), in_gusts(form)
+    fit = output_error(blown, motions, equation_error(blown, motions), step)
+    name = f'{form.name} blown {step:g}'
+    kept_estimates([*fit.derivatives.values(), fit.delay], name)
+    kept([*fit.whiteness.values()], f'{name} whiteness')
+    kept(fit.initial, f'{name} initial')
     measured, said = foretold(fit, [flown(form, 3, 8.0)], step)
     kept(np.mean((measured[0] - said[0]) ** 2, axis=0) ** 0.5 * 100.0, f'{name} foretold')
 
