@@ -84,8 +84,8 @@ class FleetArguments:
     record: bool = parameter(
         False, 'Record the topics of all: by rosbag2 if installed, otherwise by record.')
     bag: str = parameter(
-        '', 'File (of rosbag2: folder) to record to, new. Empty: the namespace, or fleet, with date '
-        'and time.')
+        '', 'File (of rosbag2: folder) to record to, which must not exist. Empty: the namespace, '
+        'or fleet, with date and time.')
 
 
 @dataclass(frozen=True)
