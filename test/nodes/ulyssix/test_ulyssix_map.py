@@ -115,10 +115,9 @@ def test_who_asks_for_the_temperature_alone_gets_it(ros):
     _, port = started(
         ros, {'temperature': Temperature}, map=str(EXAMPLE), undulation=0.0, year=2026)
     send(port, packets)
-    heard = ros.wait_for(lambda: ros.messages['temperature'], 'the temperature')
-    found = [(one.temperature, jsbsim('atmosphere/T-R')) for one, jsbsim in at_frames(
-        heard, frames)]
-    assert found
+    found = ros.wait_for(lambda: [
+        (one.temperature, jsbsim('atmosphere/T-R'))
+        for one, jsbsim in at_frames(ros.messages['temperature'], frames)], 'the temperature')
     for celsius, rankine in found:
         assert celsius == pytest.approx(rankine / 1.8 - 273.15, abs=0.1)
 
