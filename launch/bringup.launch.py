@@ -25,8 +25,14 @@ from launch.actions import Shutdown
 from launch_ros.actions import Node
 
 from xplane_bridge.common.data import folder
+from xplane_bridge.flights.analysis.quantities import AIRFRAME_TOPIC
 from xplane_bridge.nodes.bringup import BringUpArguments, brought_up
-from xplane_bridge.nodes.flight.bridges import bridge_parameters
+from xplane_bridge.nodes.flight.bridges import (
+    AUTOPILOT,
+    bridge_parameters,
+    kept_messages,
+    telemetry_of,
+)
 from xplane_bridge.nodes.launch_arguments import (
     AircraftArguments,
     gains_for,
@@ -41,6 +47,7 @@ from xplane_bridge.nodes.launching import (
     with_sensors,
 )
 from xplane_bridge.protocols.registry import DATA_PORT
+from xplane_bridge.sensors.topics import moved_truth, SENSED
 from xplane_bridge.simulators.registry import SIMULATORS
 
 LOOPBACK = '127.0.0.1'
@@ -59,6 +66,12 @@ def make(given):
     simulator = SIMULATORS[value['sim']]
     # One decision about time for all nodes, so that a parameter file cannot divide them.
     given = {**given, 'use_sim_time': simulated}
+    namespace = f"/{value.get('namespace', '').strip('/')}".rstrip('/')
+
+    def kept(*topics):
+        """Return what a recorder that gets no processor time for a while needs of a node."""
+        return kept_messages(namespace, topics) if value['record'] else {}
+
     port = value['port'] or simulator.port
     data_port = simulator.data_port if host else DATA_PORT
     nodes = []
@@ -69,14 +82,18 @@ def make(given):
             'publish_clock': simulated and not simulator.has_time,
             **({'speed': speed} if 'speed' in given else {}),
             **({'model': aircraft} if aircraft and not aircraft.endswith('.yaml') else {}),
-        }, on_exit=None if given.get('respawn') else Shutdown(reason='simulator_node ended')))
+        }, defaults=kept(AIRFRAME_TOPIC),
+            on_exit=None if given.get('respawn') else Shutdown(reason='simulator_node ended')))
     bridge = bridge_parameters(
         simulator, host or LOOPBACK, port, speed, simulated, lockstep, data_port)
     firm = bridge if lockstep else {
         name: bridge[name] for name in FIRM if name in bridge}
     sensors = given.get('sensors', '')
+    moved = moved_truth(sensors)
     nodes += with_sensors(
-        simulator.protocol.node, given, firm, sensors, lockstep, defaults=bridge)
+        simulator.protocol.node, given, firm, sensors, lockstep, kept(*SENSED),
+        defaults=bridge | kept('/clock', *(
+            moved.get(topic, topic) for topic in telemetry_of(simulator))))
     if value['autopilot']:
         defaults = gains_for(given)
         if not (aircraft or host):
@@ -86,8 +103,7 @@ def make(given):
             **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
             # So that the recorder misses no frame: it and the bridge.
             **({'subscribers': 2} if lockstep and value['record'] else {}),
-        }, defaults=defaults))
-    namespace = f"/{value.get('namespace', '').strip('/')}".rstrip('/')
+        }, defaults={**defaults, **kept(*AUTOPILOT)}))
     if value['rviz']:
         config = str(folder('view') / 'experiment.rviz')
         nodes.append(Node(

@@ -457,9 +457,17 @@ def test_rosbag2_records_a_bring_up_where_all_of_it_is(launch, tmp_path, monkeyp
 
 @pytest.mark.parametrize(('given', 'heard'), [(['record:=true'], 2), ([], 0)])
 def test_in_lockstep_the_first_command_waits_for_the_recorder(launch, given, heard):
-    commands, output, _ = launch(ours('bringup'), 'lockstep:=true', *given)
-    started = {command.executable: command for command in commands}
-    assert started['autopilot_node'].parameters.get('subscribers', 0) == heard, output
+    commands, output, _ = launch(
+        ours('bringup'), 'lockstep:=true', 'namespace:=uav1', 'sensors:=consumer', *given)
+    started = {command.executable: command.parameters for command in commands}
+    assert started['autopilot_node'].get('subscribers', 0) == heard, output
+    # While it gets no processor time nothing is lost: of each node the topics that it publishes.
+    for node, topic in (
+            ('autopilot_node', '/uav1/command/controls'), ('sensors_node', '/uav1/imu/data'),
+            ('xpc_node', '/uav1/truth/imu/data'), ('xpc_node', '/clock'),
+            ('simulator_node', '/uav1/airframe')):
+        kept = started[node].get(f'qos_overrides.{topic}.publisher.depth', 10)
+        assert kept == (1000 if heard else 10), (node, topic)
 
 
 def test_a_recording_without_mcap_ends_before_anything_starts(launch, monkeypatch):

@@ -92,15 +92,21 @@ def node_description(executable: str) -> LaunchDescription:
 
 
 def with_sensors(
-    bridge: str, given: Given, parameters: Given, sensors: str, lockstep: bool, **options: Any
+    bridge: str, given: Given, parameters: Given, sensors: str, lockstep: bool,
+    of_sensors: Given | None = None, **options: Any,
 ) -> list[Node]:
-    """Return a bridge, as make_node() does, and sensors_node behind it if there are sensors."""
+    """
+    Return a bridge, as make_node() does, and sensors_node behind it if there are sensors.
+
+    ``of_sensors`` are defaults of sensors_node's parameters.
+    """
     if not sensors:
         return [make_node(bridge, given, parameters, **options)]
     return [
         make_node(bridge, given, parameters, remappings=list(moved_truth(sensors).items()),
                   **options),
-        make_node('sensors_node', given, {'sensors': sensors, 'lockstep': lockstep})]
+        make_node('sensors_node', given, {'sensors': sensors, 'lockstep': lockstep},
+                  defaults=of_sensors)]
 
 
 def recorder(given: Given, namespace: str, simulated: bool, name: str) -> ExecuteProcess:
