@@ -104,6 +104,15 @@ def make(given):
             # So that the recorder misses no frame: it and the bridge.
             **({'subscribers': 2} if lockstep and value['record'] else {}),
         }, defaults={**defaults, **kept(*AUTOPILOT)}))
+    nodes += viewers(value, given, namespace, simulator, simulated)
+    if value['record']:
+        nodes.append(recorder(value, namespace, simulated, 'flight'))
+    return nodes
+
+
+def viewers(value, given, namespace, simulator, simulated):
+    """Return RViz and foxglove_bridge, and what they show."""
+    nodes = []
     if value['rviz']:
         config = str(folder('view') / 'experiment.rviz')
         nodes.append(Node(
@@ -117,8 +126,6 @@ def make(given):
         nodes.append(Node(
             package='foxglove_bridge', executable='foxglove_bridge', output='screen',
             parameters=[{'use_sim_time': simulated}]))
-    if value['record']:
-        nodes.append(recorder(value, namespace, simulated, 'flight'))
     return nodes
 
 

@@ -67,8 +67,7 @@ from xplane_bridge.flights.laws import (
     fly_procedure,
 )
 from xplane_bridge.flights.observed import Observed
-from xplane_bridge.flights.recordings.collected import Collected, Collector
-from xplane_bridge.flights.recordings.rows import Rows
+from xplane_bridge.flights.recordings.collected import Collected, Collector, Rows
 from xplane_bridge.flights.scenario.weather import set_weather
 from xplane_bridge.flights.script import ExperimentError
 from xplane_bridge.flights.sensed import Sensed

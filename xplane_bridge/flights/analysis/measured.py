@@ -33,9 +33,8 @@ from xplane_bridge.aircraft.studies.standing import strut_compression
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.flights.analysis.quantities import CONTACTS, EACH_FRAME, MEASURED, TARGET
 from xplane_bridge.flights.analysis.series import Array, Arrivals, History, make_flight, Series
-from xplane_bridge.flights.recordings.collected import Collected
+from xplane_bridge.flights.recordings.collected import Collected, Rows
 from xplane_bridge.flights.recordings.parquet_file import columns_of
-from xplane_bridge.flights.recordings.rows import Rows
 from xplane_bridge.flights.scenario.quantities import AIRFRAME, MOTION
 
 COMMANDS = {f'command_{name}': column for column, name in enumerate(FLOWN)}

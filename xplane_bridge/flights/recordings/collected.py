@@ -16,9 +16,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 import math
+from struct import Struct
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +37,6 @@ from xplane_bridge.common.controls import CONTROLS, FLOWN
 from xplane_bridge.control.targets import Target
 from xplane_bridge.conversions.frames import Quaternion, Vector
 from xplane_bridge.conversions.vehicle import Air
-from xplane_bridge.flights.recordings.rows import Rows
 from xplane_bridge.sensors.gnss import Fix, Velocity
 from xplane_bridge.sensors.imu import ImuReading
 from xplane_bridge.sensors.odometry import Pose
@@ -56,6 +57,42 @@ _PLAIN = (*Surroundings._fields, 'altitude', 'east', 'north', 'up', *Airframe._f
 _TARGET = ('altitude', 'heading', 'airspeed', 'course', 'climb_rate')
 _OTHERS = len(CONTROLS) - len(FLOWN)
 _UNKNOWN = (math.nan,) * 4
+
+
+class Rows:
+    """
+    Rows of plain numbers, each with a time; ``width`` is how many a row has.
+
+    ``append(pack(time, ...))`` is ``add`` of a row that is still in parts.
+
+    They are kept in one array: objects that stay in memory drive JSBSim out of the cache.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._columns = 1 + width
+        self._numbers = array('d')
+        # A fifth of the time that array.extend takes.
+        self.pack, self.append = Struct(f'{1 + width}d').pack, self._numbers.frombytes
+
+    def add(self, time: float, row: Iterable[float]) -> None:
+        """Keep the row of a time."""
+        self.append(self.pack(time, *row))
+
+    def __len__(self) -> int:
+        return len(self._numbers) // self._columns
+
+    @property
+    def times(self) -> array[float]:
+        """Return the time of each row."""
+        return self._numbers[::self._columns]
+
+    def last(self, column: int) -> float:
+        """Return the newest value of a column, NaN if there is none."""
+        return self._numbers[1 + column - self._columns] if self._numbers else math.nan
+
+    def rows(self, first: int = 0) -> NDArray[np.float64]:
+        """Return the rows from one on, each with its time in front."""
+        return np.array(self._numbers[first * self._columns:]).reshape(-1, self._columns)
 
 
 @dataclass(frozen=True, slots=True)
