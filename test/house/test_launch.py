@@ -29,6 +29,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from ament_index_python.packages import get_package_share_directory
 from docs_blocks import blocks, ROOT
 from lifecycle_msgs.srv import GetState
+from masked import masked
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import NavSatFix
 
@@ -188,6 +189,25 @@ def test_a_bring_up_flies_on_simulated_time(ros):
         output, _ = launch.communicate(timeout=DEADLINE)
         assert launch.returncode == 0
         assert 'Traceback' not in output
+
+
+def test_in_lockstep_a_bring_up_waits_for_a_controller_of_ones_own(ros):
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    from sensor_msgs.msg import Imu
+
+    from xplane_bridge.msg import FlightControls
+    ros.subscribe(Imu, '/uav6/imu/data')
+    with launched('bringup', 'namespace:=uav6', f'port:={free_ports(1)}', 'lockstep:=true',
+                  'autopilot:=false'):
+        own = ros.publisher(FlightControls, '/uav6/command/controls', 10)
+        first = ros.next('/uav6/imu/data', 5).header.stamp
+        states = ros.messages['/uav6/imu/data']
+        assert {one.header.stamp.nanosec for one in states} == {first.nanosec}
+        command = masked(
+            FlightControls, elevator=0.0, aileron=0.0, rudder=0.0, throttle=0.5)
+        command.header.stamp = first
+        own.publish(command)
+        ros.wait_for(lambda: states[-1].header.stamp.nanosec > first.nanosec, 'the next frame')
 
 
 def test_respawn_starts_the_node_again(ros, simulator):
