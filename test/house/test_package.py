@@ -33,7 +33,8 @@ from xplane_bridge.__main__ import COMMANDS
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ElementTree.parse(ROOT / 'package.xml').getroot()
 IMPORTED = re.compile(r'^\s*(?:from|import) ([a-z0-9_]+)', re.MULTILINE)
-ROS = re.compile(r'.*_(msgs|srvs|interfaces)$|^(rclpy|launch(_ros|_testing)?|ament_index_python)$')
+ROS = re.compile(r'.*_(msgs|srvs|interfaces)$'
+                 r'|^(rclpy|launch(_ros|_testing)?|ament_index_python|rosbag2_py)$')
 
 
 # Used if installed; the docs say what is missing otherwise. Tests want them.
