@@ -445,10 +445,11 @@ def test_an_interrupt_of_all_ends_each_with_success(ros):
     port = free_port()
     ros.subscribe(FlightControls, '/command/controls')
     with ExitStack() as stack:
-        started = [stack.enter_context(process(executable, '--ros-args', *arguments))
-                   for executable, *arguments in (
-                       ('simulator_node', '-p', f'port:={port}'), ('xpc_node', '-p', f'port:={port}'),
-                       ('autopilot_node', '-p', 'engage:=true'))]
+        started = [
+            stack.enter_context(process(executable, '--ros-args', '-p', parameter))
+            for executable, parameter in (
+                ('simulator_node', f'port:={port}'), ('xpc_node', f'port:={port}'),
+                ('autopilot_node', 'engage:=true'))]
         ros.next('/command/controls', 20)
         for one in started:
             one.send_signal(signal.SIGINT)
