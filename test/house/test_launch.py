@@ -141,7 +141,8 @@ def test_an_interrupt_in_flight_ends_each_process_with_success(arguments, group)
             launch.send_signal(signal.SIGINT)
         output, _ = launch.communicate(timeout=DEADLINE)
     assert launch.returncode == 0
-    assert output.count('process has finished cleanly') == (3 + ('fleet sim:=xpc' in arguments))
+    cleanly = 3 + ('fleet sim:=xpc' in arguments)
+    assert output.count('process has finished cleanly') == cleanly, output
     for wrong in ('process has died', 'may stay as it was left', 'Traceback'):
         assert wrong not in output
     assert ('escalating' in output) is not group

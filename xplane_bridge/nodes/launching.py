@@ -61,8 +61,8 @@ from xplane_bridge.nodes.simulator.direct import DIRECT
 from xplane_bridge.sensors.topics import moved_truth
 
 _EMPTY = "''"
-# Seconds from Ctrl-C to SIGTERM. A bridge gives back for up to 4 s; then all processes end at the
-# same time, which took a fleet of nine on two busy cores more than the 5 s of launch.
+# Seconds from Ctrl-C to SIGTERM, and from that to SIGKILL. A bridge gives back for up to 4 s; then
+# all processes end at the same time. On two busy cores the 5 s of launch were too little for that.
 _PATIENCE = '10'
 # What `ros2 launch --launch-prefix` adds to the arguments.
 _OF_ROS2_LAUNCH = ('launch-prefix', 'launch-prefix-filter')
@@ -207,6 +207,7 @@ def make_node(
         respawn=given.get('respawn', False),
         respawn_delay=1.0,
         sigterm_timeout=LaunchConfiguration('sigterm_timeout', default=_PATIENCE),
+        sigkill_timeout=LaunchConfiguration('sigkill_timeout', default=_PATIENCE),
         output='screen',
         emulate_tty=True,
         **options,
