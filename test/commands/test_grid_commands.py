@@ -26,10 +26,11 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
+from xplane_bridge.aircraft.studies.envelope import studied
 from xplane_bridge.aircraft.studies.linearize import linearize
 from xplane_bridge.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.campaigns.engines.local import Do, Job
-from xplane_bridge.campaigns.table.rows import Row
+from xplane_bridge.campaigns.table.rows import LOST, Row
 from xplane_bridge.commands import linearize as linearize_command
 from xplane_bridge.commands import tune as tune_command
 from xplane_bridge.control.cascade import Cascade
@@ -108,6 +109,26 @@ def test_a_grid_of_holes_only_is_an_error_that_says_why(
     assert not printed
     assert 'hole at airspeed 21: T37 cannot be trimmed' in said
     assert 'linearize: no point of the grid could be trimmed' in said
+
+
+@pytest.mark.usefixtures('here')
+def test_a_point_that_the_machine_has_lost_is_no_hole_and_no_result(
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    def lost(job: Job) -> Row:
+        return job.row(LOST, 'its process died 2 times') if job.number else studied(job)
+
+    monkeypatch.setattr(linearize_command, 'studied', lost)
+    file = tmp_path / 'e.json'
+    assert linearize_command.main([
+        *AT, '--grid', 'airspeed=20,110', '--workers', '1', '-o', str(file)]) == 1
+    said = capsys.readouterr().err
+    assert '2 points, 1 hole, 1 lost\nlost at airspeed 110: its process died 2 times\n' in said
+    assert 'hole at airspeed 20: ' in said
+    assert 'linearize: 1 of 2 points lost: this machine kept them from being studied; ' in said
+    assert json.loads(file.read_text())['points'][1]['outcome'] == LOST
+    assert tune_command.main([*AT, '--grid', 'airspeed=110,120', '-o', 'g.yaml']) == 1
+    assert 'nothing is known of airspeed 120: its process died' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [

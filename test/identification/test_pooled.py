@@ -14,12 +14,22 @@
 
 """What many flights say together: the mean of each derivative, and its bound."""
 
+import errno
 import math
 
 import numpy as np
 import pytest
 
-from xplane_bridge.identification.pooled import IDENTIFIED, Job, pooled
+from xplane_bridge.common.machine import LOST
+from xplane_bridge.identification.pooled import (
+    as_mapping,
+    IDENTIFIED,
+    identified,
+    Job,
+    lines,
+    pooled,
+    REFUSED,
+)
 
 
 def mean_of(values, deviation):
@@ -42,3 +52,18 @@ def test_what_they_differ_by_averages_out():
     assert mean_of(values, 0.36).deviation == pytest.approx(0.36 / 20.0, rel=0.5)
     # More than their own bounds say.
     assert mean_of(values, 0.09).deviation == pytest.approx(0.36 / 20.0, rel=0.1)
+
+
+def test_a_flight_that_the_machine_has_lost_is_not_one_that_cannot_be_identified(monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, 'No space left on device')
+
+    monkeypatch.setattr('xplane_bridge.identification.pooled.of_recording', full)
+    found = [identified(Job(0, 'a.mcap')), Job(1, 'b.mcap').row(REFUSED, 'too short')]
+    assert [row['outcome'] for row in found] == [LOST, REFUSED]
+    said = list(lines(found, {}))
+    assert said[0] == '0 flights of 2 identified, each by itself'
+    assert said[-2:] == [
+        'lost, which is no result: [Errno 28] No space left on device',
+        'not identified: too short']
+    assert as_mapping({}, found)['lost'] == 1

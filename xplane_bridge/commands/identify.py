@@ -41,6 +41,7 @@ from xplane_bridge.common.command_line import (
     without_ros_arguments,
 )
 from xplane_bridge.common.drawing import FORMATS
+from xplane_bridge.common.machine import LOST
 from xplane_bridge.common.text import counted
 from xplane_bridge.flights.recordings import parquet_file
 from xplane_bridge.identification import pooled
@@ -149,6 +150,10 @@ def _identify_each(given: Namespace) -> int:
         print(f'identify: {error}', file=sys.stderr, flush=True)
         return NOT_IDENTIFIED
     print(f'\nwritten: {output}')
+    if lost := sum(row['outcome'] == LOST for row in rows):
+        print(f'identify: {lost} of {counted(len(rows), "flight")} lost: this machine kept them '
+              'from being identified', file=sys.stderr)
+        return NOT_IDENTIFIED
     return IDENTIFIED
 
 

@@ -49,6 +49,7 @@ from xplane_bridge.common.command_line import (
     without_ros_arguments,
 )
 from xplane_bridge.common.drawing import FORMATS
+from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.text import counted, printable
 from xplane_bridge.control import gains
 from xplane_bridge.control.tuning.tune import Limits
@@ -116,7 +117,7 @@ def survey(grid: Grid, study: Study, given: Namespace) -> Envelope:
         study.model, grid.axes, sorted(rows, key=lambda row: int(row['number'])))
     for line in _summary(found):
         print(line, file=sys.stderr, flush=True)
-    if len(found.holes) == len(rows):
+    if not found.lost and len(found.holes) == len(rows):
         raise ValueError('no point of the grid could be trimmed')
     return found
 
@@ -135,9 +136,11 @@ def _engine(given: Namespace, points: int) -> Engine:
 
 def _summary(found: Envelope) -> Iterable[str]:
     """Yield what there is to say about an envelope, a line each."""
-    holes = found.holes
+    holes, lost = found.holes, found.lost
     yield (f'{counted(len(found.rows), "point")}, {counted(len(holes), "hole")}'
-           + ('' if holes else ': all could be trimmed'))
+           + (f', {len(lost)} lost' if lost else '' if holes else ': all could be trimmed'))
+    for row in lost[:_SAID]:
+        yield f'lost at {where(row, [*found.axes])}: {printable(row["reason"])}'
     for row in holes[:_SAID]:
         yield f'hole at {where(row, [*found.axes])}: {printable(row["reason"])}'
     if len(holes) > _SAID:
@@ -247,6 +250,15 @@ def _over_grid(given: Namespace) -> None:
     if given.picture:
         draw(found, given.picture)
         print(f'picture: {given.picture}', file=sys.stderr)
+    _check_lost(found)
+
+
+def _check_lost(found: Envelope) -> None:
+    """Raise MachineError if this machine has kept points from being studied."""
+    if found.lost:
+        raise MachineError(
+            f'{len(found.lost)} of {counted(len(found.rows), "point")} lost: this machine kept '
+            'them from being studied; the same command with --force studies all again')
 
 
 def _check_picture(file: str) -> None:

@@ -44,6 +44,7 @@ from xplane_bridge.common.command_line import (
     refuse_existing,
     without_ros_arguments,
 )
+from xplane_bridge.common.machine import LOST, MachineError
 from xplane_bridge.common.text import counted
 from xplane_bridge.control.gains import NAMES
 from xplane_bridge.control.runway.performance import Performance
@@ -142,6 +143,8 @@ def _schedule(given: Namespace, limits: Limits) -> dict[str, list[float]]:
                   bandwidths=dict(given.bandwidth))
     rows = survey(grid, study, given).rows
     for row in rows:
+        if row['outcome'] == LOST:
+            raise MachineError(f'nothing is known of {where(row, [*grid.axes])}: {row["reason"]}')
         if row['reason']:
             raise ValueError(f'a schedule may have no holes, and at {where(row, [*grid.axes])} '
                              f'there is one: {row["reason"]}')

@@ -26,6 +26,9 @@ import os
 
 # Of a disk, memory, processes, open files and ports. Not ENOENT: a policy may ask for what is
 # nowhere.
+LOST = 'lost'
+"""What became of what this machine has kept from being done: no result of any kind."""
+
 _CODES = (
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EAGAIN, errno.EMFILE,
     errno.ENFILE, errno.EADDRINUSE, errno.ENOBUFS)

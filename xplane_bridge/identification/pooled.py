@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xplane_bridge.common.machine import is_at_fault, LOST
 from xplane_bridge.common.text import aligned, counted
 from xplane_bridge.flights.recordings import parquet_file
 from xplane_bridge.identification.estimation.output_error import Estimate
@@ -114,7 +115,7 @@ def identified(job: Job) -> Row:
         found = identify([flight], airframe, step if job.step is None else job.step)
         truth = known.truth(reached(found), found.surfaces).slopes if known is not None else {}
     except (ImportError, OSError, ValueError) as error:
-        return job.row(REFUSED, str(error))
+        return job.row(LOST if is_at_fault(error) else REFUSED, str(error))
     derivatives = {}
     for form in found.forms.values():
         for derivative, one in form.fit.derivatives.items():
@@ -177,7 +178,10 @@ def lines(rows: Sequence[Row], found: Mapping[str, Pooled]) -> Iterator[str]:
         yield f'  two sigma contain the value of JSBSim in {100.0 * share:.1f} % of {count} cases'
     for row in [row for row in done if row['reason']][:_REASONS]:
         yield f'only in part: {row["reason"]}'
-    refused = [row for row in rows if row['outcome'] != IDENTIFIED]
+    for row in rows:
+        if row['outcome'] == LOST:
+            yield f'lost, which is no result: {row["reason"]}'
+    refused = [row for row in rows if row['outcome'] not in (IDENTIFIED, LOST)]
     for row in refused[:_REASONS]:
         yield f'not identified: {row["reason"] or row["outcome"]}'
     if len(refused) > _REASONS:
@@ -189,6 +193,7 @@ def as_mapping(found: Mapping[str, Pooled], rows: Sequence[Row]) -> dict[str, An
     return {
         'flights': len(rows),
         'identified': sum(row['outcome'] == IDENTIFIED for row in rows),
+        'lost': sum(row['outcome'] == LOST for row in rows),
         'derivatives': {name: {
             'unit': one.unit, 'estimate': one.mean.value, 'two_sigma': 2.0 * one.mean.deviation,
             'flights': one.flights,

@@ -27,6 +27,7 @@ from xplane_bridge.aircraft.studies.envelope_table import Envelope
 from xplane_bridge.aircraft.studies.grid import AXES
 from xplane_bridge.common import drawing
 from xplane_bridge.common.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, TEAL
+from xplane_bridge.common.machine import LOST
 
 MOST_LINES = 12
 """So many combinations of the other axes are drawn."""
@@ -102,7 +103,7 @@ def draw(envelope: Envelope, file: str) -> None:
                   if all(row[name] == value for name, value in zip(others, values, strict=True))]
             _line(axes, panel, first, at, _COLOURS[n % len(_COLOURS)],
                   _STYLES[n // len(_COLOURS) % len(_STYLES)])
-            holes = [row[first] for row in at if row['outcome'] != TRIMMED]
+            holes = [row[first] for row in at if row['outcome'] not in (TRIMMED, LOST)]
             # Without points it would have no place that a layout could be made for.
             if holes:
                 axes.plot(holes, [_LOWEST + n * _APART] * len(holes), 'x', markersize=5,

@@ -36,6 +36,7 @@ from xplane_bridge.aircraft.studies.envelope import Row, TRIMMED
 from xplane_bridge.aircraft.studies.linearize import OUTPUTS, STATES
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.common.machine import LOST
 
 MATRICES = ('A', 'B', 'C', 'D')
 
@@ -59,7 +60,12 @@ class Envelope:
     @property
     def holes(self) -> list[Row]:
         """Return the rows of points that could not be trimmed."""
-        return [row for row in self.rows if row['outcome'] != TRIMMED]
+        return [row for row in self.rows if row['outcome'] not in (TRIMMED, LOST)]
+
+    @property
+    def lost(self) -> list[Row]:
+        """Return the rows of points that this machine has kept from being studied."""
+        return [row for row in self.rows if row['outcome'] == LOST]
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ import re
 from typing import Any
 
 from xplane_bridge.campaigns.plan.task import PARAMETER
-from xplane_bridge.common import optional
+from xplane_bridge.common import machine, optional
 
 Row = dict[str, Any]
 
@@ -54,7 +54,7 @@ or its model diverged, and its scenario does not expect that. failed: it could n
 end.
 """
 
-LOST = 'lost'
+LOST = machine.LOST
 """
 What became of a flight that its machine kept from being flown; no row of a table has it.
 
