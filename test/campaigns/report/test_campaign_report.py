@@ -111,6 +111,15 @@ def draw(worst, file):
     Image.new('RGB', (400, 100), (0, 200, 0)).save(file)
 
 
+def test_where_all_flights_were_lost_that_is_said(tmp_path):
+    from xplane_bridge.campaigns.table import table
+    from xplane_bridge.campaigns.table.columns import Columns
+    table.write([], tmp_path / 'table.parquet', Lost(Counter({'the disk is full': 3})))
+    with pytest.raises(ValueError, match='table.parquet: no flight is in it; 3 flights were not '
+                       'flown: the disk is full; the same campaign flies them$'):
+        Columns(tmp_path)
+
+
 @pytest.fixture(scope='module')
 def folder(tmp_path_factory):
     """Return the folder of a campaign of 400 synthetic flights, with its report."""

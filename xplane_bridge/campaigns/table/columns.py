@@ -85,14 +85,17 @@ class Columns:
         with self._told():
             self._file = Parquet(file)
         self.names: tuple[str, ...] = self._file.names
-        for name in ('seed', *_WORDS):
-            if name not in self.names or name in _WORDS and not self._file.is_text(name):
-                raise ValueError(f'{file}: is not the table of a campaign: it has no column '
-                                 f'{name!r}{" of texts" * (name in self.names)}')
         try:
             self.lost = Lost.of(self._file.metadata)
         except ValueError as error:
             raise ValueError(f'{file}: {error}') from None
+        if not self.names and not self._file.rows:
+            raise ValueError(f'{file}: no flight is in it' + (
+                f'; {self.lost}; the same campaign flies them' if self.lost.flights else ''))
+        for name in ('seed', *_WORDS):
+            if name not in self.names or name in _WORDS and not self._file.is_text(name):
+                raise ValueError(f'{file}: is not the table of a campaign: it has no column '
+                                 f'{name!r}{" of texts" * (name in self.names)}')
         self.flights: int = self._file.rows
         self.criteria = self._named(JUDGED)
         self.parameters = self._named(PARAMETER)
