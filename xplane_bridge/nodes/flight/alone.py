@@ -39,20 +39,20 @@ FLYING = (EXPERIMENT, 'autopilot_node', 'policy_node')
 # Of 40 new nodes 39 had found the publishers of another experiment so long after they were made
 # (s), while 15 to 20 other processes ran on two cores; the slowest took 0.41 s. Those of a node
 # with Fast DDS's own profile (simulation.py) were found up to 4 s later.
-_FOUND_WITHIN = 0.3
+FOUND_WITHIN = 0.3
 _TICK = 0.01
 _UNKNOWN = '_NODE_NAME_UNKNOWN_'
 _TELEMETRY, _COMMANDS = 'imu/data', ('command/controls', 'target')
 
 
 def check_free(
-    node: Node, namespaces: Collection[str], commanded: bool = False, within: float = _FOUND_WITHIN
+    node: Node, namespaces: Collection[str], commanded: bool = False, within: float = FOUND_WITHIN
 ) -> None:
     """
     Check that no other flies vehicles, by their namespaces, where ``node`` was just made.
 
-    Takes ``within`` (s) if there is none. With ``commanded`` their controller is there already.
-    Raises MachineError.
+    Takes ``within`` (s) if there is none; 0 for a namespace that nobody else has chosen. With
+    ``commanded`` their controller is there already. Raises MachineError.
     """
     topics = [f'{namespace}/{name}' for namespace in namespaces
               for name in (_TELEMETRY, *(() if commanded else _COMMANDS))]

@@ -52,7 +52,7 @@ from xplane_bridge.flights.script import Script
 from xplane_bridge.nodes.flight import recorders
 from xplane_bridge.nodes.flight import start as real_start
 from xplane_bridge.nodes.flight.actions import LawVehicle, Observer
-from xplane_bridge.nodes.flight.alone import check_free, CLOCK
+from xplane_bridge.nodes.flight.alone import check_free, CLOCK, FOUND_WITHIN
 from xplane_bridge.nodes.flight.bridges import check_namespace
 from xplane_bridge.nodes.flight.launch import start_vehicle
 from xplane_bridge.nodes.flight.monitor import Monitor
@@ -90,6 +90,8 @@ class RosFlight(Flight):
         super().__init__(
             replace(order, link=replace(order.link, namespace=namespace)), display)
         self._patience = patience
+        # Nobody else is waited for in one that was made for this flight.
+        self._is_named = bool(order.link.namespace)
         self._resources = ExitStack()
         # Before anything is started, or a file of the other one's is taken for an old one.
         self._resources.enter_context(claim(namespace))
@@ -179,7 +181,8 @@ class RosFlight(Flight):
         node, monitor = use(observing(
             EXPERIMENT, link.namespace, order.follows_clock, self._monitor_of))
         self.telemetry = self._monitor = monitor
-        check_free(node, [link.namespace], order.flown_by.command == EXTERNAL)
+        check_free(node, [link.namespace], order.flown_by.command == EXTERNAL,
+                   FOUND_WITHIN if self._is_named else 0.0)
         # Left before the node is: these end in order.
         processes = self._processes = use(Processes(order.keep.log or os.path.join(
             use(tempfile.TemporaryDirectory()), 'log')))
