@@ -28,7 +28,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
 
-from xplane_bridge.common.claim import claim
+from xplane_bridge.links.claim import claim
 from xplane_bridge.nodes.launch_arguments import checked_arguments, tables_of
 from xplane_bridge.nodes.managed.parameters import describe
 from xplane_bridge.nodes.managed.registry import nodes, parameter_table

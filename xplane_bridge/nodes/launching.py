@@ -42,9 +42,9 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from xplane_bridge.common.claim import claim
 from xplane_bridge.common.command_line import dated, refuse_existing
 from xplane_bridge.control.gains import of_simulated, Parameters
+from xplane_bridge.links.claim import claim
 from xplane_bridge.nodes.flight import recorders
 from xplane_bridge.nodes.launch_arguments import (
     AircraftArguments,

@@ -28,8 +28,8 @@ from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 
-from xplane_bridge.common.claim import claim, domain
 from xplane_bridge.common.machine import MachineError
+from xplane_bridge.links.claim import claim, domain
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 from xplane_bridge.nodes.flight.alone import Alone, check_free
 from xplane_bridge.nodes.vehicle.controls import EXPERIMENT

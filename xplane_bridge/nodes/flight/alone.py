@@ -15,7 +15,7 @@
 """
 That nobody else flies where a flight does: looked for before it starts anything, and later.
 
-On this machine claims (common/claim.py) tell it at once. Others are found by their publishers,
+On this machine claims (links/claim.py) tell it at once. Others are found by their publishers,
 and discovery has no end that could be awaited: one that is found late is told by the checks after
 the start, before anything is commanded, and during the flight.
 """
@@ -28,8 +28,8 @@ import time
 
 from rclpy.node import Node
 
-from xplane_bridge.common.claim import ADVICE, domain
 from xplane_bridge.common.machine import MachineError
+from xplane_bridge.links.claim import ADVICE, domain
 from xplane_bridge.nodes.vehicle.controls import EXPERIMENT
 
 CLOCK = '/clock'

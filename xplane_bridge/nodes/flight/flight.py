@@ -36,7 +36,6 @@ import numpy as np
 from rclpy.node import Node
 
 from xplane_bridge.common import optional
-from xplane_bridge.common.claim import claim
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.control.policy.action import LEVELS
 from xplane_bridge.control.policy.observation import Numbers, numbers, Vector
@@ -49,6 +48,7 @@ from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.scenario.flown_by import EXTERNAL
 from xplane_bridge.flights.scenario.scenario import ScenarioError
 from xplane_bridge.flights.script import Script
+from xplane_bridge.links.claim import claim
 from xplane_bridge.nodes.flight import recorders
 from xplane_bridge.nodes.flight import start as real_start
 from xplane_bridge.nodes.flight.actions import LawVehicle, Observer

@@ -33,7 +33,6 @@ from typing import NamedTuple
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rclpy.node import Node
 
-from xplane_bridge.common.claim import claim
 from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.control import gains
 from xplane_bridge.control.gains import Gains
@@ -46,6 +45,7 @@ from xplane_bridge.flights.fleet.several import Several
 from xplane_bridge.flights.flight import Display, State
 from xplane_bridge.flights.order import Order
 from xplane_bridge.flights.script import ExperimentError, Script
+from xplane_bridge.links.claim import claim
 from xplane_bridge.nodes.flight.actions import measurement_of_numbers, Observer
 from xplane_bridge.nodes.flight.alone import check_free
 from xplane_bridge.nodes.flight.fleet.known import Known

@@ -20,10 +20,10 @@ import sys
 
 import pytest
 
-from xplane_bridge.common.claim import as_typed, claim, domain
 from xplane_bridge.common.machine import MachineError
+from xplane_bridge.links.claim import as_typed, claim, domain
 
-HOLDER = ("import sys; from xplane_bridge.common.claim import claim; lock = claim('/held'); "
+HOLDER = ("import sys; from xplane_bridge.links.claim import claim; lock = claim('/held'); "
           "print('held', flush=True); sys.stdin.read()")
 
 
