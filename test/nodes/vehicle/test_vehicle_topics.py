@@ -31,7 +31,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import NavSatFix
 
 from xplane_bridge.conversions.topics import AIR_TOPICS
-from xplane_bridge.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.conversions.vehicle import Air, Controls, EngineControls, VehicleState
 from xplane_bridge.msg import AirData, FlightControls
 from xplane_bridge.nodes.common.datagrams import values_status
 from xplane_bridge.nodes.common.diagnostics import OK, WARN
@@ -350,3 +350,64 @@ def test_diagnostics_name_five_impossible_values_and_count_the_others():
     assert seven.message.count('uav/') == 5
     assert seven.message.endswith(' and 2 more')
     assert len(seven.values) == 7
+
+
+def test_what_is_derived_is_as_uncertain_as_it_says_beside_what_is_given():
+    """Standard deviations 0.2 and 0.3, and derived ones of 0.1 and 0.4: their squares add up."""
+    known = {'angular_velocity_stddev': 0.2, 'linear_acceleration_stddev': 0.3,
+             'velocity_stddev': 0.5, 'orientation_stddev': 0.6}
+    found = said_of(state(derived_stddev=(0.1, 0.4)), **known)
+    imu, odom = found['imu/data'], found['odom']
+
+    def diagonal(covariance, size):
+        matrix = [*covariance]
+        assert all(value == 0.0 for n, value in enumerate(matrix) if n % (size + 1))
+        return [matrix[n * (size + 1)] for n in range(size)]
+
+    assert diagonal(imu.orientation_covariance, 3) == pytest.approx([0.36] * 3)
+    assert diagonal(imu.angular_velocity_covariance, 3) == pytest.approx([0.05] * 3)
+    assert diagonal(imu.linear_acceleration_covariance, 3) == pytest.approx([0.25] * 3)
+    assert diagonal(odom.twist.covariance, 6) == pytest.approx([0.25] * 3 + [0.05] * 3)
+    plain = said_of(state(), **known)
+    assert diagonal(plain['imu/data'].angular_velocity_covariance, 3) == pytest.approx([0.04] * 3)
+    assert diagonal(plain['odom'].twist.covariance, 6) == pytest.approx([0.25] * 3 + [0.04] * 3)
+    assert diagonal(plain['odom'].pose.covariance, 6) == pytest.approx([1e6] * 3 + [0.36] * 3)
+    assert diagonal(plain['fix_velocity'].twist.covariance, 6) == pytest.approx(
+        [0.25] * 3 + [1e6] * 3)
+    lacking = said_of(state(velocity=None, angular_velocity=None), **known)['odom']
+    assert diagonal(lacking.twist.covariance, 6) == [1e6] * 6
+
+
+def test_frames_have_their_prefix_and_that_of_the_aircraft():
+    node = Node()
+    VehiclePublisher(node, VehicleParameters(
+        undulation=0.0, frame_prefix='u/', base_frame='b', imu_frame='i', gps_frame='g',
+        odom_frame='o', enu_frame='e'), 'aircraft_1/').publish(
+        state(controls=Controls(0.5), engines=EngineControls((0.5,))), 3)
+    said = {topic.removeprefix('aircraft_1/'): messages[-1] for topic, messages in
+            node.said.items()}
+    assert {topic: one.header.frame_id for topic, one in said.items()} == {
+        topic: f'u/aircraft_1/{frame}' for topic, frame in {
+            'fix': 'g', 'fix_velocity': 'e', 'imu/data': 'i', 'odom': 'o', 'datum': 'o',
+            'air_data': 'e', 'controls': 'b', 'engines': 'b'}.items()}
+    assert said['odom'].child_frame_id == 'u/aircraft_1/b'
+    assert {(one.header.stamp.sec, one.header.stamp.nanosec) for one in said.values()} == {(0, 3)}
+
+
+def test_only_the_topics_that_are_wanted_and_heard_are_published():
+    node = Node()
+    vehicle = VehiclePublisher(node, VehicleParameters(undulation=0.0))
+    assert vehicle.subscribed() == {
+        'fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls', 'engines'}
+    vehicle.publish(state(), 1, ('imu/data', 'air_data'))
+    assert set(node.said) == {'imu/data', 'air_data'}
+    node.said.clear()
+    for name in ('_imu_publisher', '_air_publisher', '_velocity_publisher'):
+        getattr(vehicle, name).get_subscription_count = lambda: 0
+    vehicle.publish(state(), 2)
+    assert set(node.said) == {'fix', 'odom', 'datum'}
+    assert vehicle.subscribed() == {'fix', 'odom', 'datum', 'controls', 'engines'}
+    few = Node()
+    VehiclePublisher(few, VehicleParameters(undulation=0.0), topics=('imu/data',)).publish(
+        state(), 1)
+    assert set(few.said) == {'imu/data'}
