@@ -246,7 +246,8 @@ def test_the_packaged_grid_has_a_value_everywhere_on_earth(latitude, longitude):
     assert -107.5 < geoid.packaged_grid().height_m(latitude, longitude) < 86.0
 
 
-@pytest.mark.parametrize('place', [(nan, 0.0), (0.0, nan), (0.0, inf), (90.1, 0.0), (-inf, 0.0)])
+@pytest.mark.parametrize('place', [
+    (nan, 0.0), (0.0, nan), (0.0, inf), (90.1, 0.0), (-90.1, 0.0), (-inf, 0.0)])
 def test_there_is_no_geoid_beyond_the_earth(place):
     assert isnan(geoid.packaged_grid().height_m(*place))
 

@@ -24,6 +24,7 @@ pytest.importorskip('pint', reason='units are converted by pint')
 
 from xplane_bridge.conversions.expressions.expression import Expression
 from xplane_bridge.conversions.geoid import undulation_source
+from xplane_bridge.conversions.topics import STATE
 from xplane_bridge.conversions.ulyssix import AppliedMap, MapError, Packet, parse
 from xplane_bridge.conversions.ulyssix.vehicle import fed_topics, states
 from xplane_bridge.conversions.vehicle import Air
@@ -239,3 +240,22 @@ def test_states_have_what_is_known_at_each_time():
     assert second.orientation == pytest.approx((root, 0.0, 0.0, root))
     assert first.air == Air(density=1.2, temperature=280.0)
     assert (second.air, third.air) == (None, Air(density=1.1))
+
+
+@pytest.mark.parametrize(('common', 'rates'), [
+    ('{}', {}), ('{rate: slowest}', {}), ('{interpolated: 50}', dict.fromkeys(STATE, 50.0)),
+    ('{interpolated: 50, fix: {rate: slowest}, odom: {interpolated: 9}}',
+     dict.fromkeys(STATE, 50.0) | {'fix': 0.0, 'odom': 9.0})])
+def test_topics_have_the_common_rate_or_one_of_their_own(common, rates):
+    given = parse(f'parameters: {{A: {{}}}}\ncommon: {common}', 'm')
+    assert given.rates == dict.fromkeys(STATE, 0.0) | rates
+
+
+@pytest.mark.parametrize(('common', 'fault'), [
+    ('{rate: slowest, interpolated: 50}', 'expected either "rate: slowest" or "interpolated"'),
+    ('{fix: {rate: slowest, interpolated: 50}}', 'expected either "rate: slowest" or'),
+    ('{rate: fastest}', 'rate'), ('{interpolated: 0}', 'interpolated'),
+    ('{fix: {odom: {}}}', 'odom'), ('{interpolated: 1e9}', 'interpolated')])
+def test_a_rate_that_is_none_is_refused(common, fault):
+    with pytest.raises(MapError, match=fault):
+        parse(f'parameters: {{A: {{}}}}\ncommon: {common}', 'm')

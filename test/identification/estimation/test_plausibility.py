@@ -183,3 +183,22 @@ def test_a_radius_of_gyration_asks_for_the_unit_that_would_make_it_so(exact, i_x
 def test_the_sizes_of_aircraft_are_these():
     assert (plausibility._LEAST_AREA, plausibility._MOST_AREA, plausibility._MOST_INERTIA,
             plausibility._LEAST_RADIUS, plausibility._MOST_RADIUS) == (0.45, 1.8, 2.0, 0.05, 0.45)
+
+
+@pytest.mark.parametrize('ratio', [0.47, 1.4])
+@pytest.mark.parametrize(('names', 'factors'), [
+    (('wing_area in ft^2',), {'wing_area': 10.764}),
+    (('wing_span in ft', 'chord in ft'), {'wing_span': 3.2808}),
+    (('wing_span in ft', 'chord in ft'), {'chord': 3.2808}),
+    (('wing_span and chord in ft',), {'wing_span': 3.2808, 'chord': 3.2808})])
+def test_a_wing_in_feet_is_recognised_of_any_that_there_is(ratio, names, factors):
+    """Of a small and a large area beside span times chord; a larger one might be one in metres."""
+    wing = {'wing_area': ratio * 16.5, 'wing_span': 11.0, 'chord': 1.5}
+    with pytest.raises(IdentificationError) as caught:
+        check_sizes(replace(FRAME, **{
+            name: value * factors.get(name, 1.0) for name, value in wing.items()}))
+    said = str(caught.value)
+    assert all(name in said for name in names)
+    feet = math.prod(factor if name == 'wing_area' else 1.0 / factor
+                     for name, factor in factors.items())
+    assert f', and {ratio * feet:.2g} times wing_span times chord' in said
