@@ -259,3 +259,22 @@ def test_topics_have_the_common_rate_or_one_of_their_own(common, rates):
 def test_a_rate_that_is_none_is_refused(common, fault):
     with pytest.raises(MapError, match=fault):
         parse(f'parameters: {{A: {{}}}}\ncommon: {common}', 'm')
+
+
+@pytest.mark.parametrize(('derived', 'fault'), [
+    ('{ONE: {expression: TWO + A}, TWO: {expression: A}}',
+     'line 2: ONE: expression: TWO has to be above it'),
+    ('{ONE: {expression: ONE + A}}', 'line 2: ONE: expression: it needs its own result'),
+    ('{A: {expression: A + 1}}', 'line 2: A: a parameter has this name too'),
+    ('{"A-B": {expression: A}}', 'the name of a derived parameter is that of its topic: A_B'),
+    ('{ONE: {expression: A, unit: dB}}', 'cannot be converted|is not linear'),
+    ('{ONE: {}}', 'expression'), ('{ONE: {expression: A, scale: 2}}', 'scale')])
+def test_derived_parameters_that_cannot_be_are_refused(derived, fault):
+    with pytest.raises(MapError, match=fault):
+        parse(f'parameters: {{A: {{}}}}\nderived: {derived}', 'm')
+
+
+def test_derived_parameters_in_order_are_read():
+    given = parse('parameters: {A: {}}\n'
+                  'derived: {TWO: {expression: A}, ONE: {expression: TWO + A}}', 'm')
+    assert [one.pattern for one in given.derived] == ['TWO', 'ONE']

@@ -327,15 +327,15 @@ def test_a_lever_that_is_held_is_no_regressor():
     assert str(next(iter(by_speed([still])[1].derivatives))) == 'C_D_alpha'
 
 
-def test_bounds_are_those_of_the_residuals_correlations():
+@pytest.mark.parametrize(('lengths', 'lags'), [((25, 40), 5), ((10, 12), 2), ((4, 6), 1)])
+def test_bounds_are_those_of_the_residuals_correlations(lengths, lags):
     """Sum over all pairs of samples, each pair by the tapered correlation at its distance."""
     rng = np.random.default_rng(5)
-    residuals = [rng.standard_normal((n, 2)).cumsum(axis=0) for n in (25, 40)]
+    residuals = [rng.standard_normal((n, 2)).cumsum(axis=0) for n in lengths]
     residuals[0][3, 1] = math.nan
     slopes = [rng.standard_normal((len(one), 2, 3)) for one in residuals]
     variances = np.array([0.5, 2.0])
     information, middle = np.zeros((3, 3)), np.eye(3)
-    lags = round(0.2 * 25)
     sums, counts = np.zeros((lags, 2, 2)), np.zeros((lags, 2, 2))
     for one in residuals:
         known = np.isfinite(one)
