@@ -144,7 +144,8 @@ def learn(items):
     of_files = {name: digest([Path(name)]) for name in {file_of(item) for item in items}}
     new = {name for name, one in of_files.items() if kept['files'].get(name) != one}
     data = _coverage.get_data()
-    kept['imported'] |= {path: data.lines(path) for path in data.measured_files()}
+    kept['imported'] |= {
+        os.path.relpath(path): data.lines(path) for path in data.measured_files()}
     if new:
         kept['files'] |= {name: of_files[name] for name in new}
         kept['tests'] = {name: one for name, one in kept['tests'].items()
@@ -175,7 +176,8 @@ def run_new(items, kept):
     for path in data.measured_files():
         for line, contexts in data.contexts_by_lineno(path).items():
             for name in contexts:
-                reached.setdefault(name, {}).setdefault(path, []).append(line)
+                reached.setdefault(name, {}).setdefault(
+                    os.path.relpath(path), []).append(line)
     kept['tests'] |= {
         item.nodeid: (_State.seconds[item.nodeid], reached.get(item.nodeid, {}))
         for item in items}
@@ -234,10 +236,10 @@ def ask(items, kept, functions, path, source, mutated, limit):
     if pairs == ():
         return ''
     span = lines_of(pairs[0]) if pairs else set()
-    if not span or not span.isdisjoint(kept['imported'].get(name, ())):
+    if not span or not span.isdisjoint(kept['imported'].get(path, ())):
         return 'fresh'
     old, new = pairs
-    chosen = choose(items, kept, name, span)
+    chosen = choose(items, kept, path, span)
 
     def mutate_and_run():
         # Compiled modules stay those of the unmutated tree: mutants of equal size and age would be

@@ -51,6 +51,8 @@ PLACES = (
 # Seconds for all tests of a folder with one mutant, or so many times as long as without: whoever
 # takes longer is killed, as that is the mutant's doing.
 LIMIT, FAR = 180.0, 3.0
+# Characters of the reason why a mutant is killed.
+_LONGEST = 300
 
 ARITHMETIC = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
@@ -112,7 +114,7 @@ def main():
                 print(f'{words(tests)} without a mutant: {running.seconds:.0f} s', flush=True)
                 for number, mutant in group:
                     if reason := running.killing(mutant):
-                        print(f'{mutant}\t{reason.partition(": ")[0]}', file=log, flush=True)
+                        print(f'{mutant}\t{" ".join(reason.split())[:_LONGEST]}', file=log, flush=True)
                         killed[tests] += 1
                     else:
                         print(f'{number} survives: {mutant}', flush=True)
