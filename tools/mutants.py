@@ -114,7 +114,8 @@ def main():
                 print(f'{words(tests)} without a mutant: {running.seconds:.0f} s', flush=True)
                 for number, mutant in group:
                     if reason := running.killing(mutant):
-                        print(f'{mutant}\t{" ".join(reason.split())[:_LONGEST]}', file=log, flush=True)
+                        why = ' '.join(reason.split())[:_LONGEST]
+                        print(f'{mutant}\t{why}', file=log, flush=True)
                         killed[tests] += 1
                     else:
                         print(f'{number} survives: {mutant}', flush=True)
