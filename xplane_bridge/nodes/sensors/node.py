@@ -37,7 +37,7 @@ from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.common.running import run
 from xplane_bridge.nodes.sensors.messages import Messages, true_air, true_fix, true_motion
 from xplane_bridge.nodes.sensors.parameters import SensorsParameters
-from xplane_bridge.nodes.vehicle.air import AirTopics
+from xplane_bridge.nodes.vehicle.templates import AirTopics
 from xplane_bridge.nodes.vehicle.updates import nanoseconds
 from xplane_bridge.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.sensors.gnss import NO_FIX

@@ -40,9 +40,9 @@ from xplane_bridge.nodes.simpit.topics import (
     topics_of,
     withdrawn,
 )
-from xplane_bridge.nodes.vehicle.air import AirTopics
 from xplane_bridge.nodes.vehicle.controls import CONTROLS_MASK
 from xplane_bridge.nodes.vehicle.plausibility import make_gate
+from xplane_bridge.nodes.vehicle.templates import AirTopics
 from xplane_bridge.protocols import simpit
 from xplane_bridge.protocols.simpit import Message, Profile
 from xplane_bridge.sessions.simpit import registrable, Telemetry

@@ -40,11 +40,10 @@ from xplane_bridge.msg import AirData, EngineControls, FlightControls
 from xplane_bridge.nodes.common.base import BaseParameters, BridgeNode, CaptureParameters
 from xplane_bridge.nodes.common.latched import LATCHED
 from xplane_bridge.nodes.managed.parameters import parameter
-from xplane_bridge.nodes.vehicle.air import air_numbers, AirTopics
 from xplane_bridge.nodes.vehicle.controls import CommandParameters, control_numbers
 from xplane_bridge.nodes.vehicle.engines import fill_engines
 from xplane_bridge.nodes.vehicle.plausibility import make_gate
-from xplane_bridge.nodes.vehicle.templates import Template
+from xplane_bridge.nodes.vehicle.templates import air_numbers, AirTopics, Template
 from xplane_bridge.nodes.vehicle.transforms import (
     make_map_frame,
     MapFrame,
