@@ -32,6 +32,7 @@ from xplane_bridge.aircraft.sample import Airframe, ENGINE, Sample, Surroundings
 from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.conversions import frames
 from xplane_bridge.conversions.odom_frame import OdomFrame
+from xplane_bridge.conversions.vehicle import Air
 from xplane_bridge.flights.recordings import cdr, mcap_writer, parquet_file, rosbag2
 from xplane_bridge.flights.recordings.collected import Collected, Collector
 from xplane_bridge.flights.recordings.rows import Rows
@@ -550,3 +551,29 @@ def test_rows_have_their_times_in_front():
     assert (len(rows), [*rows.times], rows.last(0), rows.last(1)) == (2, [1.0, 4.0], 5.0, 6.0)
     assert rows.rows().tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
     assert rows.rows(1).tolist() == [[4.0, 5.0, 6.0]]
+
+
+def test_what_sensors_deliver_is_kept_in_its_order():
+    collector = Collector(Twin())
+    collector.time = 7.0
+    collector.fix(1, (47.0, 8.0, 500.0, 0.1, 0.2))
+    collector.velocity(2, SimpleNamespace(enu=(1.0, 2.0, 3.0), horizontal=0.3, vertical=0.4))
+    collector.air(3, Air(50.0, 55.0, None, 0.08, 95e3, 1700.0, 285.0, 1.16, (4.0, 3.0, -0.5)))
+    collector.air(4, Air(density=1.2))
+    collector.range(5, (12.0, 0.01), SimpleNamespace(
+        field_of_view=0.1, minimum=0.2, maximum=40.0))
+    samples, commanded = Rows(len(Sample._fields)), Rows(4)
+    samples.add(7.0, [0.0] * len(Sample._fields))
+    collector.add(7.0, (0.0,) * len(Surroundings._fields), 0.0, (0.0, 0.0, 0.0))
+    found = collector.collected(samples, commanded, None).sensed
+    nan = math.nan
+    expected = {
+        'fix': [[7.0, 1.0, 47.0, 8.0, 500.0, 0.1, 0.2]],
+        'fix_velocity': [[7.0, 2.0, 1.0, 2.0, 3.0, 0.3, 0.4]],
+        'air_data': [
+            [7.0, 3.0, 50.0, 55.0, nan, 0.08, 95e3, 1700.0, 285.0, 1.16, 4.0, 3.0, -0.5],
+            [7.0, 4.0, *[nan] * 7, 1.2, nan, nan, nan]],
+        'range': [[7.0, 5.0, 12.0, 0.01, 0.1, 0.2, 40.0]]}
+    assert found.keys() == expected.keys()
+    for topic, rows in expected.items():
+        same(found[topic], rows)
