@@ -69,7 +69,7 @@ RANKS = {
     'campaigns': ('plan', 'table', 'engines', 'report', ''),
     'nodes': ('managed', 'common', 'vehicle', '*', ''),
 }
-MOST_FILES = 15
+MOST_FILES = 17
 # The modules that each protocol has in each column, whatever else it adds.
 COLUMNS = {
     'protocols': {'messages', 'codec'},

@@ -38,13 +38,7 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.text import printable
 from xplane_bridge.conversions.expressions.expression import Expression
 from xplane_bridge.conversions.frames import wrap_angle
-from xplane_bridge.flights.analysis.motion import (
-    at,
-    derived,
-    held,
-    over_ground,
-    reversals,
-)
+from xplane_bridge.flights.analysis.motion import at, derived, held, over_ground, reversals
 from xplane_bridge.flights.analysis.quantities import (
     AIRFRAME_TOPIC,
     EXTRACT,
