@@ -86,7 +86,7 @@ def test_a_flight_passes_and_leaves_its_recording_alone(tmp_path):
 def states_of(path):
     """Return type and messages of each topic below the namespace, by the tick of their stamp."""
     types, found = MessageTypes(), {}
-    for topic, _, data in Recording(path).messages():
+    for topic, _, data, *_ in Recording(path).messages():
         _, _, name = topic.name.removeprefix('/').partition('/')
         if not topic.name.startswith('/flight_'):
             continue
