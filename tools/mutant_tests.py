@@ -37,7 +37,6 @@ from time import monotonic
 import traceback
 from types import CodeType, FunctionType
 
-from hypothesis.internal.conjecture import engine
 import pytest
 
 # Seconds, and how many times as long as before: more than other programs make of it.
@@ -245,7 +244,8 @@ def ask(items, kept, functions, path, source, mutated, limit):
         # Compiled modules stay those of the unmutated tree: mutants of equal size and age would be
         # taken for one another. And nobody reads a smallest example.
         sys.dont_write_bytecode, os.environ['PYTHONDONTWRITEBYTECODE'] = True, '1'
-        engine.MAX_SHRINKING_SECONDS = 0
+        if engine := sys.modules.get('hypothesis.internal.conjecture.engine'):
+            engine.MAX_SHRINKING_SECONDS = 0  # type: ignore[attr-defined]
         for one in functions.get(place_of(old), ()):
             one.__code__ = new
         return run(chosen)
