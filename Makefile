@@ -188,7 +188,7 @@ lint: $(STUDIES)
 	@$(RUN) mypy
 
 # Which small changes go unnoticed by the folder's tests? See CONTRIBUTING.md, "Mutants".
-# make mutants [NUMBER=300] [SEED=1] [MODULE=xplane_bridge/sessions/xpc/flow.py] [TESTS="test/..."] [ONLY=flow.py:12]
+# make mutants [NUMBER=300] [SEED=1] [MODULE=xplane_bridge/bridges/xpc/session/flow.py] [TESTS="test/..."] [ONLY=flow.py:12]
 NUMBER ?= 300
 SEED ?= 1
 mutants: $(BUILT) $(STUDIES)

@@ -32,13 +32,13 @@ from time import monotonic
 from shortest import is_shortest, usual
 from tables import Goals, show
 
-from xplane_bridge.campaigns.engines.cluster import Cluster
-from xplane_bridge.campaigns.engines.local import Engine, Local
-from xplane_bridge.campaigns.fly import fly
-from xplane_bridge.campaigns.plan.plan import load, Plan
-from xplane_bridge.campaigns.table import table
-from xplane_bridge.campaigns.table.folder import Folder, TABLE
-from xplane_bridge.campaigns.table.rows import synthetic
+from xplane_bridge.laboratory.campaigns.engines.cluster import Cluster
+from xplane_bridge.laboratory.campaigns.engines.local import Engine, Local
+from xplane_bridge.laboratory.campaigns.fly import fly
+from xplane_bridge.laboratory.campaigns.plan.plan import load, Plan
+from xplane_bridge.laboratory.campaigns.table import table
+from xplane_bridge.laboratory.campaigns.table.folder import Folder, TABLE
+from xplane_bridge.laboratory.campaigns.table.rows import synthetic
 
 FLIGHTS = usual(14, 3)
 # Of each worker, before the time begins.

@@ -26,12 +26,12 @@ from typing import Any
 from shortest import is_shortest, usual
 from tables import Goals, show
 
-from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.common.timing import FRAME
-from xplane_bridge.flights.order import Order
-from xplane_bridge.flights.scenario.scenario import load
-from xplane_bridge.places import open_flight
-from xplane_bridge.simulators.world import World
+from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.scenario.scenario import load
+from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+from xplane_bridge.simulation.peers.world import World
 
 ROUNDS = usual(5, 1)
 FRAMES = usual(1200, 10)

@@ -38,10 +38,10 @@ from tables import Goals, show
 from vector_steps import beside_async, beside_one
 
 from xplane_bridge.common.timing import FRAME, FRAME_RATE, PHYSICS_RATE
-from xplane_bridge.episodes.environment import FlightEnv
-from xplane_bridge.flights.order import Order
-from xplane_bridge.flights.scenario.scenario import find, load
-from xplane_bridge.places import open_flight
+from xplane_bridge.laboratory.episodes.environment import FlightEnv
+from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.scenario.scenario import find, load
+from xplane_bridge.laboratory.places import open_flight
 
 ROUNDS = usual(5, 1)
 STEPS = usual(1200, 24)

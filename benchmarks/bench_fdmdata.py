@@ -49,10 +49,10 @@ from processes import cpu_seconds, executable, memory_mb, parameters, Peer
 from shortest import usual
 from tables import Goals, show
 
-from xplane_bridge.links.loop import UdpLoop
-from xplane_bridge.links.udp import UdpSocket
-from xplane_bridge.protocols.fdmdata import Command
-from xplane_bridge.sessions.fdmdata import CONTROLS_CHANNEL, FdmdataSession, Wanted
+from xplane_bridge.bridges.fdmdata.protocol import Command
+from xplane_bridge.bridges.fdmdata.session import CONTROLS_CHANNEL, FdmdataSession, Wanted
+from xplane_bridge.bridges.links.loop import UdpLoop
+from xplane_bridge.bridges.links.udp import UdpSocket
 
 # Goals.
 CPU_RATIO = 1.8

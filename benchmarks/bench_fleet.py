@@ -26,11 +26,11 @@ from typing import Any
 from shortest import usual
 from tables import Goals, show
 
-from xplane_bridge.aircraft.aircraft import Aircraft
 from xplane_bridge.common.timing import FRAME, PHYSICS_RATE
-from xplane_bridge.flights.order import Order
-from xplane_bridge.flights.scenario.scenario import parse
-from xplane_bridge.places import open_flight
+from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.scenario.scenario import parse
+from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 
 ROUNDS = usual(3, 1)
 COUNTS = usual((1, 10, 100), (1, 2))

@@ -44,12 +44,12 @@ from rclpy.node import Node
 from shortest import usual
 from tables import Goals, show
 
+from xplane_bridge.bridges.links.unused_ports import free_ports
 from xplane_bridge.common.timing import FRAME
-from xplane_bridge.links.unused_ports import free_ports
-from xplane_bridge.nodes.fleet import fleet as wanted_of_fleet
-from xplane_bridge.nodes.flight.bridges import bridge_parameters
-from xplane_bridge.nodes.flight.processes import executable_path
-from xplane_bridge.simulators.registry import SIMULATORS
+from xplane_bridge.laboratory.nodes.fleet import fleet as wanted_of_fleet
+from xplane_bridge.laboratory.nodes.flight.bridges import bridge_parameters
+from xplane_bridge.laboratory.nodes.flight.processes import executable_path
+from xplane_bridge.simulation.peers.registry import SIMULATORS
 
 DIRECT = 'direct'
 SIMS = usual(('xpc', 'xplane12', DIRECT), ('xpc',))

@@ -39,8 +39,8 @@ from processes import cpu_seconds, executable, memory_mb, parameters
 from shortest import usual
 from tables import Goals, show
 
-from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.simpit import Packet, PROFILES
+from xplane_bridge.bridges.simpit import protocol as simpit
+from xplane_bridge.bridges.simpit.protocol import Packet, PROFILES
 
 NAMESPACE = '/bench_simpit'
 ALTITUDE = f'{NAMESPACE}/altitude'
@@ -178,8 +178,8 @@ class AltitudeSubscriber:
         from rclpy.executors import SingleThreadedExecutor
         from rclpy.task import Future
 
+        from xplane_bridge.bridges.nodes.common.spinning import spin_until
         from xplane_bridge.msg import SimpitAltitude
-        from xplane_bridge.nodes.common.spinning import spin_until
         rclpy.init()
         self.node = rclpy.create_node('bench_simpit')
         self.arrivals: dict[str, list[tuple[int, int]]] = {ALTITUDE: [], BARE: []}

@@ -48,8 +48,8 @@ from tables import Goals, show
 from ulyssix_peers import DEPTH
 from ulyssix_streams import KINDS, Stream
 
-from xplane_bridge.protocols import ulyssix
-from xplane_bridge.protocols.base import Sender
+from xplane_bridge.bridges.protocols.base import Sender
+from xplane_bridge.bridges.ulyssix import protocol as ulyssix
 
 # Goals.
 SHARE_OF_LIMIT = {1: 0.5, 10: 0.5, 50: 0.5, 500: 0.25}  # by parameters

@@ -38,11 +38,11 @@ from tables import Goals, show
 from xpc_distance import distance
 from xpc_frames import consistency
 
-from xplane_bridge.aircraft.aircraft import Aircraft
-from xplane_bridge.simulators.endpoints import UdpEndpoint
-from xplane_bridge.simulators.server import running
-from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xpc import XpcFrontend
+from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+from xplane_bridge.simulation.peers.endpoints import UdpEndpoint
+from xplane_bridge.simulation.peers.server import running
+from xplane_bridge.simulation.peers.world import World
+from xplane_bridge.simulation.peers.xpc import XpcFrontend
 
 NAMESPACE = '/bench'
 BARE = '/bench/bare'

@@ -49,8 +49,8 @@ from shortest import usual
 from starts import bare_start, STARTED, started, STARTS
 from tables import Goals, show
 
-from xplane_bridge.conversions.xplane import state as xplane
-from xplane_bridge.links.udp import UdpSocket
+from xplane_bridge.bridges.conversions.xplane import state as xplane
+from xplane_bridge.bridges.links.udp import UdpSocket
 
 # Goals.
 CPU_RATIO = 1.8

@@ -44,22 +44,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xplane_bridge.conversions import air, frames
-from xplane_bridge.conversions.vehicle import Air
-from xplane_bridge.flights.core import CoreFlight
-from xplane_bridge.flights.flight import Silent
-from xplane_bridge.flights.order import Order
-from xplane_bridge.flights.scenario import scenario
-from xplane_bridge.identification.disturbances import altitude_and_airspeed, estimated_modes
-from xplane_bridge.identification.identify import Identification, identify
-from xplane_bridge.identification.motion.signals import Flight, IdentificationError
-from xplane_bridge.identification.reading.core import of_core
-from xplane_bridge.identification.report import is_shown
-from xplane_bridge.identification.truth import flown_as, reached, Truth
-from xplane_bridge.sensors.errors import Errors
-from xplane_bridge.sensors.imu import Motion
-from xplane_bridge.sensors.specification import Figures, load
-from xplane_bridge.sensors.suite import Suite
+from xplane_bridge.bridges.conversions import air, frames
+from xplane_bridge.bridges.conversions.vehicle import Air
+from xplane_bridge.laboratory.flights.core import CoreFlight
+from xplane_bridge.laboratory.flights.flight import Silent
+from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.scenario import scenario
+from xplane_bridge.laboratory.identification.disturbances import (
+    altitude_and_airspeed,
+    estimated_modes,
+)
+from xplane_bridge.laboratory.identification.identify import Identification, identify
+from xplane_bridge.laboratory.identification.motion.signals import Flight, IdentificationError
+from xplane_bridge.laboratory.identification.reading.core import of_core
+from xplane_bridge.laboratory.identification.report import is_shown
+from xplane_bridge.laboratory.identification.truth import flown_as, reached, Truth
+from xplane_bridge.laboratory.sensors.errors import Errors
+from xplane_bridge.laboratory.sensors.imu import Motion
+from xplane_bridge.laboratory.sensors.specification import Figures, load
+from xplane_bridge.laboratory.sensors.suite import Suite
 
 FLIGHTS = 20
 # From here on a reason has times and figures of a single flight.

@@ -40,7 +40,7 @@ from rclpy.task import Future
 from sensor_msgs.msg import Imu
 from shortest import usual
 
-from xplane_bridge.nodes.common.spinning import spin_until
+from xplane_bridge.bridges.nodes.common.spinning import spin_until
 
 TOPICS = ('one', 'two', 'three', 'four')
 WARM_UP = usual(200, 10)

@@ -71,7 +71,7 @@ class XpcPeer:
     """
 
     def __init__(self) -> None:
-        from xplane_bridge.links.udp import UdpSocket
+        from xplane_bridge.bridges.links.udp import UdpSocket
         self._link = UdpSocket(('127.0.0.1', 0))
         self._pace = (60.0, 0)
         self._templates: dict[bytes, tuple[int, bool, bytearray]] = {}
@@ -174,10 +174,10 @@ class XpcPeer:
         return known
 
     def _make_template(self, request: bytes) -> tuple[int, bool, bytearray]:
-        from xplane_bridge.conversions.xplane import levers as xplane_levers
-        from xplane_bridge.conversions.xplane import others
-        from xplane_bridge.conversions.xplane import state as xplane
-        from xplane_bridge.protocols import xpc
+        from xplane_bridge.bridges.conversions.xplane import levers as xplane_levers
+        from xplane_bridge.bridges.conversions.xplane import others
+        from xplane_bridge.bridges.conversions.xplane import state as xplane
+        from xplane_bridge.bridges.xpc import protocol as xpc
         message = xpc.decode(request, 'bridge')
         if isinstance(message, xpc.GetPosition):
             reply = xpc.PositionReply(0, _LAT, _LON, 0.0, 2.0, 0.0, 90.0, 1.0)
@@ -290,8 +290,8 @@ class Publisher(_RosRole):
 
     @staticmethod
     def _poller(port: int) -> Callable[[], Any]:
-        from xplane_bridge.conversions.xplane import state as xplane
-        from xplane_bridge.protocols import xpc
+        from xplane_bridge.bridges.conversions.xplane import state as xplane
+        from xplane_bridge.bridges.xpc import protocol as xpc
         requests = []
         for message in (xpc.GetPosition(0), xpc.GetDatarefs(xplane.OWN_DATAREFS)):
             link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

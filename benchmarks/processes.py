@@ -27,7 +27,7 @@ from typing import Any
 
 from shortest import usual
 
-from xplane_bridge.nodes.flight.processes import executable_path
+from xplane_bridge.laboratory.nodes.flight.processes import executable_path
 
 _PEERS = Path(__file__).parent / 'peers.py'
 _PATIENCE = usual(5.0, 30.0)

@@ -25,7 +25,7 @@ import socket
 import sys
 import time
 
-from xplane_bridge.simulators.faults import Faults, Path
+from xplane_bridge.simulation.peers.faults import Faults, Path
 
 _LARGEST = 65507
 

@@ -159,7 +159,7 @@ class Recorder(Subscriber):
     _raw = True
 
     def _spin(self) -> None:
-        from xplane_bridge.nodes.common.spinning import spin_until
+        from xplane_bridge.bridges.nodes.common.spinning import spin_until
         spin_until(self._executor, self._stop)
 
     def _take(self, topic: str, message: bytes) -> None:

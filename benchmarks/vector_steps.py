@@ -26,8 +26,8 @@ import numpy as np
 from shortest import usual
 from tables import Goals, show
 
-from xplane_bridge.episodes import ID
-from xplane_bridge.episodes.environment import FlightEnv
+from xplane_bridge.laboratory.episodes import ID
+from xplane_bridge.laboratory.episodes.environment import FlightEnv
 
 ROUNDS, TURNS = usual((8, 20), (1, 1))
 # So short (s) that the cores are sometimes free for all of it.

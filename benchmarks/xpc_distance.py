@@ -29,8 +29,8 @@ from shortest import usual
 from tables import Goals, show
 from xpc_frames import BlockingClient, PolledStates, port_of, same_frame, simulator
 
-from xplane_bridge.conversions.xplane import state as xplane
-from xplane_bridge.protocols import xpc
+from xplane_bridge.bridges.conversions.xplane import state as xplane
+from xplane_bridge.bridges.xpc import protocol as xpc
 
 RELAY = Path(__file__).parent / 'relay.py'
 FRAME_RATE = 60.0

@@ -25,13 +25,13 @@ from processes import executable
 from shortest import usual
 from tables import Goals, show
 
-from xplane_bridge.conversions.xplane import state as xplane
-from xplane_bridge.conversions.xplane.local import LocalAxes
-from xplane_bridge.links.loop import UdpLoop
-from xplane_bridge.links.udp import UdpSocket
-from xplane_bridge.protocols import xpc
-from xplane_bridge.protocols.base import Message
-from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
+from xplane_bridge.bridges.conversions.xplane import state as xplane
+from xplane_bridge.bridges.links.loop import UdpLoop
+from xplane_bridge.bridges.links.udp import UdpSocket
+from xplane_bridge.bridges.protocols.base import Message
+from xplane_bridge.bridges.xpc import protocol as xpc
+from xplane_bridge.bridges.xpc.conversion import LocalAxes
+from xplane_bridge.bridges.xpc.session import Polled, Telemetry, XpcSession
 
 # Goals.
 SHARE_OF_FRAMES = 0.96

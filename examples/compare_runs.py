@@ -26,9 +26,9 @@ import sys
 
 import numpy as np
 
-from xplane_bridge.flights.analysis.history import figures, load
-from xplane_bridge.flights.analysis.series import History, Series
-from xplane_bridge.flights.recordings.topics import RecordingError
+from xplane_bridge.laboratory.flights.analysis.history import figures, load
+from xplane_bridge.laboratory.flights.analysis.series import History, Series
+from xplane_bridge.laboratory.flights.recordings.topics import RecordingError
 
 QUANTITIES = ('altitude', 'heading', 'airspeed', 'roll', 'pitch', 'command_elevator',
               'command_throttle')

@@ -18,7 +18,7 @@ Start autopilot_node: a cascade of control laws for a vehicle of this package.
 ros2 launch xplane_bridge autopilot.launch.py namespace:=uav1 aircraft:=c172p engage:=true
 """
 
-from xplane_bridge.nodes.launching import node_description
+from xplane_bridge.laboratory.nodes.launching import node_description
 
 
 def generate_launch_description():

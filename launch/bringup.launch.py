@@ -24,31 +24,31 @@ Optionally RViz, foxglove_bridge and a recorder. It runs until Ctrl-C.
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
+from xplane_bridge.bridges.protocols.registry import DATA_PORT
 from xplane_bridge.common.data import folder
-from xplane_bridge.flights.analysis.quantities import AIRFRAME_TOPIC
-from xplane_bridge.nodes.bringup import BringUpArguments, brought_up
-from xplane_bridge.nodes.flight.bridges import (
+from xplane_bridge.laboratory.flights.analysis.quantities import AIRFRAME_TOPIC
+from xplane_bridge.laboratory.nodes.bringup import BringUpArguments, brought_up
+from xplane_bridge.laboratory.nodes.flight.bridges import (
     AUTOPILOT,
     bridge_parameters,
     kept_messages,
     telemetry_of,
 )
-from xplane_bridge.nodes.launch_arguments import (
+from xplane_bridge.laboratory.nodes.launch_arguments import (
     AircraftArguments,
     gains_for,
     NodeArguments,
     SensorArguments,
 )
-from xplane_bridge.nodes.launching import (
+from xplane_bridge.laboratory.nodes.launching import (
     checked_description,
     make_node,
     recorder,
     simulated_gains,
     with_sensors,
 )
-from xplane_bridge.protocols.registry import DATA_PORT
-from xplane_bridge.sensors.topics import moved_truth, SENSED
-from xplane_bridge.simulators.registry import SIMULATORS
+from xplane_bridge.laboratory.sensors.topics import moved_truth, SENSED
+from xplane_bridge.simulation.peers.registry import SIMULATORS
 
 LOOPBACK = '127.0.0.1'
 # What must be the same in several nodes, so that params_file does not change it.

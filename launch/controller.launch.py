@@ -26,8 +26,8 @@ from launch.actions import GroupAction, IncludeLaunchDescription
 from launch.launch_description_sources import AnyLaunchDescriptionSource
 from launch_ros.actions import PushRosNamespace, SetParameter
 
-from xplane_bridge.nodes.launching import checked_description
-from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.bridges.nodes.managed.parameters import parameter
+from xplane_bridge.laboratory.nodes.launching import checked_description
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
+from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.common.command_line import refuse_existing
-from xplane_bridge.nodes.launching import checked_description
-from xplane_bridge.nodes.managed.parameters import parameter
+from xplane_bridge.laboratory.nodes.launching import checked_description
 
 
 @dataclass(frozen=True)

@@ -23,16 +23,16 @@ from dataclasses import dataclass
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
+from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.commands import options
 from xplane_bridge.commands.experiment import outputs
 from xplane_bridge.common.command_line import refuse_existing
 from xplane_bridge.common.fields import LARGEST_SEED
-from xplane_bridge.flights.order import DIRECT
-from xplane_bridge.flights.scenario.flown_by import AUTOPILOT, GUIDANCE, TIMEOUT
-from xplane_bridge.nodes.launch_checks import check_flown_by
-from xplane_bridge.nodes.launching import checked_description
-from xplane_bridge.nodes.managed.parameters import parameter
-from xplane_bridge.simulators.registry import NO_SIMULATORS, SIMULATORS
+from xplane_bridge.laboratory.flights.order import DIRECT
+from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT, GUIDANCE, TIMEOUT
+from xplane_bridge.laboratory.nodes.launch_checks import check_flown_by
+from xplane_bridge.laboratory.nodes.launching import checked_description
+from xplane_bridge.simulation.peers.registry import NO_SIMULATORS, SIMULATORS
 
 SWITCHES = {
     'lockstep': ('--lockstep', True), 'record': ('--no-record', False),

@@ -18,7 +18,7 @@ Start fdmdata_node: the Huginn simulator.
 ros2 launch xplane_bridge fdmdata.launch.py host:=192.168.1.20 namespace:=uav1
 """
 
-from xplane_bridge.nodes.launching import node_description
+from xplane_bridge.laboratory.nodes.launching import node_description
 
 
 def generate_launch_description():

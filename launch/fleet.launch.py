@@ -26,11 +26,11 @@ from launch.actions import Shutdown
 from launch.logging import launch_config
 from launch_ros.actions import Node
 
+from xplane_bridge.bridges.nodes.vehicle.namespaces import default_namespaces
 from xplane_bridge.common.data import folder
-from xplane_bridge.nodes.fleet import fleet, FleetArguments, seen_in_rviz
-from xplane_bridge.nodes.launch_arguments import NodeArguments, SensorArguments
-from xplane_bridge.nodes.launching import checked_description, make_node, recorder
-from xplane_bridge.nodes.vehicle.namespaces import default_namespaces
+from xplane_bridge.laboratory.nodes.fleet import fleet, FleetArguments, seen_in_rviz
+from xplane_bridge.laboratory.nodes.launch_arguments import NodeArguments, SensorArguments
+from xplane_bridge.laboratory.nodes.launching import checked_description, make_node, recorder
 
 
 def make(given):

@@ -18,7 +18,7 @@ Start policy_node: a policy, in Python or ONNX, that flies a vehicle of this pac
 ros2 launch xplane_bridge policy.launch.py namespace:=uav1 policy:=turbulence
 """
 
-from xplane_bridge.nodes.launching import node_description
+from xplane_bridge.laboratory.nodes.launching import node_description
 
 
 def generate_launch_description():

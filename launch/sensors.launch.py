@@ -18,7 +18,7 @@ Start sensors_node: real sensors between the topics of a vehicle and its control
 ros2 launch xplane_bridge sensors.launch.py namespace:=uav1 sensors:=tactical
 """
 
-from xplane_bridge.nodes.launching import node_description
+from xplane_bridge.laboratory.nodes.launching import node_description
 
 
 def generate_launch_description():

@@ -18,7 +18,7 @@ Start simpit_node: Kerbal Space Program with Kerbal Simpit, over a serial port.
 ros2 launch xplane_bridge simpit.launch.py port:=/dev/ttyUSB0 namespace:=vessel1
 """
 
-from xplane_bridge.nodes.launching import node_description
+from xplane_bridge.laboratory.nodes.launching import node_description
 
 
 def generate_launch_description():

@@ -18,7 +18,7 @@ Start simulator_node: a simulated aircraft, with its time on /clock.
 ros2 launch xplane_bridge simulator.launch.py sim:=xplane12 speed:=2.0
 """
 
-from xplane_bridge.nodes.launching import node_description
+from xplane_bridge.laboratory.nodes.launching import node_description
 
 
 def generate_launch_description():

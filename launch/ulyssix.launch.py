@@ -18,7 +18,7 @@ Start ulyssix_node: parameters published over UDP by Altair or DEWESoft.
 ros2 launch xplane_bridge ulyssix.launch.py port:=5000 namespace:=telemetry
 """
 
-from xplane_bridge.nodes.launching import node_description
+from xplane_bridge.laboratory.nodes.launching import node_description
 
 
 def generate_launch_description():

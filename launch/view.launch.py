@@ -18,7 +18,7 @@ Start view_node: an aircraft with moving surfaces for RViz and Foxglove.
 ros2 launch xplane_bridge view.launch.py namespace:=uav1
 """
 
-from xplane_bridge.nodes.launching import node_description
+from xplane_bridge.laboratory.nodes.launching import node_description
 
 
 def generate_launch_description():

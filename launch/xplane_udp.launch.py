@@ -18,7 +18,7 @@ Start xplane_udp_node: X-Plane 6 to 12 over its native UDP interface, without a 
 ros2 launch xplane_bridge xplane_udp.launch.py discover:=true namespace:=uav1
 """
 
-from xplane_bridge.nodes.launching import node_description
+from xplane_bridge.laboratory.nodes.launching import node_description
 
 
 def generate_launch_description():

@@ -27,7 +27,7 @@ from zlib import crc32
 import pytest
 import ros_tools
 
-from xplane_bridge.campaigns.engines import domain
+from xplane_bridge.laboratory.campaigns.engines import domain
 
 # Tests start thousands of processes; OpenBLAS's threads cost each of them some 0.1 s.
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')

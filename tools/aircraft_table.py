@@ -37,13 +37,13 @@ from experiment_table import markdown, put
 from xplane_bridge.commands import tune as tune_command
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.control.gains import load as load_gains
-from xplane_bridge.flights.flight import State
-from xplane_bridge.flights.order import Order
-from xplane_bridge.flights.scenario.criteria import Criterion
-from xplane_bridge.flights.scenario.events import Event
-from xplane_bridge.flights.scenario.scenario import load, Scenario
-from xplane_bridge.places import open_flight
+from xplane_bridge.laboratory.control.gains import load as load_gains
+from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.scenario.criteria import Criterion
+from xplane_bridge.laboratory.flights.scenario.events import Event
+from xplane_bridge.laboratory.flights.scenario.scenario import load, Scenario
+from xplane_bridge.laboratory.places import open_flight
 
 SCENARIOS = ('steps', 'racetrack', 'turbulence')
 # The true airspeed (m/s) that the scenarios are written for.

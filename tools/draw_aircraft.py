@@ -26,7 +26,7 @@ import matplotlib
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 import numpy as np
 
-from xplane_bridge.conversions import aircraft_model, frames
+from xplane_bridge.bridges.conversions import aircraft_model, frames
 
 matplotlib.use('Agg')
 from matplotlib import pyplot

@@ -29,9 +29,9 @@ import numpy as np
 from xplane_bridge.common import drawing
 from xplane_bridge.common.command_line import add_force_option, refuse_existing
 from xplane_bridge.common.drawing import BLUE, GREEN, ORANGE, RED
-from xplane_bridge.sensors.allan import allan_deviation, Array, expected_deviation
-from xplane_bridge.sensors.errors import Axes, Errors
-from xplane_bridge.sensors.specification import FiguresError, load
+from xplane_bridge.laboratory.sensors.allan import allan_deviation, Array, expected_deviation
+from xplane_bridge.laboratory.sensors.errors import Axes, Errors
+from xplane_bridge.laboratory.sensors.specification import FiguresError, load
 
 _RATE = 50.0
 _HOUR = 3600.0

@@ -25,7 +25,7 @@ from pathlib import Path
 import sys
 
 ROOT = Path(__file__).resolve().parents[1]
-SESSIONS = ROOT / 'xplane_bridge/sessions'
+SESSIONS = ROOT / 'xplane_bridge/bridges/sessions'
 MARK = '<!-- Below, all is written by tools/draw_states.py: make states-page -->\n'
 # By name of the protocol; any other has its own name.
 TITLES = {
@@ -67,8 +67,8 @@ def section(protocol):
     said = ast.get_docstring(ast.parse(source.read_text(encoding='utf-8')))
     # The first line of the docstring is the file's title.
     about = said.partition('\n')[2].strip() if said else ''
-    table = import_module(f'xplane_bridge.sessions.{protocol}.states').TABLE
-    link = f'[`sessions/{protocol}/states.py`](../../xplane_bridge/sessions/{protocol}/states.py)'
+    table = import_module(f'xplane_bridge.bridges.sessions.{protocol}.states').TABLE
+    link = f'[`sessions/{protocol}/states.py`](../../xplane_bridge/bridges/sessions/{protocol}/states.py)'
     return '\n\n'.join([
         f'## {TITLES.get(protocol, protocol)}', f'{link}. {about}'.strip(), diagram(table),
         '\n'.join(cells(table))])

@@ -28,10 +28,10 @@ import sys
 import tempfile
 from typing import Any
 
-from xplane_bridge.experiments.settings import INTERRUPTED
-from xplane_bridge.flights.analysis.verdict import UNITS
-from xplane_bridge.nodes.flight.processes import executable_path
-from xplane_bridge.simulators.registry import SIMULATORS
+from xplane_bridge.laboratory.experiments.settings import INTERRUPTED
+from xplane_bridge.laboratory.flights.analysis.verdict import UNITS
+from xplane_bridge.laboratory.nodes.flight.processes import executable_path
+from xplane_bridge.simulation.peers.registry import SIMULATORS
 
 _COMPARED = tuple(name for name, simulator in SIMULATORS.items() if simulator.compared)
 _BEGIN, _END = '<!-- table begin -->', '<!-- table end -->'

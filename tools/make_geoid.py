@@ -28,7 +28,7 @@ import sys
 
 import numpy as np
 
-from xplane_bridge.conversions import geoid
+from xplane_bridge.bridges.conversions import geoid
 
 _SOURCE = '/usr/share/proj/egm96_15.gtx'
 _QUANTUM = 0.2

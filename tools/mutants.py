@@ -43,11 +43,11 @@ from zlib import crc32
 HERE = Path(__file__).resolve().parents[1]
 # Where a mistake is believed: files, figures, what is given back, what a vehicle's topics say.
 PLACES = (
-    'xplane_bridge/flights/recordings', 'xplane_bridge/campaigns/table',
-    'xplane_bridge/sessions/*/taken.py', 'xplane_bridge/sessions/*/written.py',
-    'xplane_bridge/sessions/*/held.py', 'xplane_bridge/sessions/*/hold.py',
-    'xplane_bridge/nodes/vehicle', 'xplane_bridge/identification/estimation',
-    'xplane_bridge/conversions')
+    'xplane_bridge/laboratory/flights/recordings', 'xplane_bridge/laboratory/campaigns/table',
+    'xplane_bridge/bridges/sessions/*/taken.py', 'xplane_bridge/bridges/sessions/*/written.py',
+    'xplane_bridge/bridges/sessions/*/held.py', 'xplane_bridge/bridges/sessions/*/hold.py',
+    'xplane_bridge/bridges/nodes/vehicle', 'xplane_bridge/laboratory/identification/estimation',
+    'xplane_bridge/bridges/conversions')
 # Seconds for all tests of a folder with one mutant, or so many times as long as without: whoever
 # takes longer is killed, as that is the mutant's doing.
 LIMIT, FAR = 180.0, 3.0

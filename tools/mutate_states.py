@@ -37,7 +37,7 @@ LONGEST_TEST = 20
 
 def mutants(table):
     """Yield the name of each mutant, its state, what happens, and the cell, None to remove it."""
-    from xplane_bridge.sessions.machine import Cell
+    from xplane_bridge.bridges.sessions.machine import Cell
 
     for state, row in table.items():
         for what, cell in row.items():
@@ -56,7 +56,7 @@ def mutants(table):
 
 def table_of(protocol):
     """Return the table of a protocol."""
-    return importlib.import_module(f'xplane_bridge.sessions.{protocol}.states').TABLE
+    return importlib.import_module(f'xplane_bridge.bridges.sessions.{protocol}.states').TABLE
 
 
 def mutate():
@@ -93,7 +93,7 @@ def main(arguments):
     protocol, _, part = arguments.partition(' ')
     short = protocol.partition('_')[0]
     tests = given.split() or [
-        '-k', short, *map(str, sorted((ROOT / 'test/sessions').rglob('test_*.py')))]
+        '-k', short, *map(str, sorted((ROOT / 'test/bridges/sessions').rglob('test_*.py')))]
     sys.path.insert(0, str(ROOT))
     if not survives(protocol, '', tests):
         sys.exit('The tests fail, or there are none, without any mutant.')

@@ -14,6 +14,6 @@ mkdir -p build && touch build/COLCON_IGNORE
 PYTHONPYCACHEPREFIX="$venv/pycache" "$venv/bin/python" -W error -m compileall -q -f \
     xplane_bridge launch test benchmarks examples tools
 "$venv/bin/python" -m mypy --python-version "$version" xplane_bridge/*.py \
-    xplane_bridge/protocols xplane_bridge/links xplane_bridge/sessions xplane_bridge/conversions \
-    xplane_bridge/simulators
+    xplane_bridge/bridges/protocols xplane_bridge/bridges/links xplane_bridge/bridges/sessions xplane_bridge/bridges/conversions \
+    xplane_bridge/simulation/peers
 PYTHONPATH=$PWD exec "$venv/bin/python" -P -m pytest "$@"

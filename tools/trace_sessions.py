@@ -20,7 +20,7 @@ Print a hash of whatever sessions send and tell in random worlds, to compare two
 tools/trace_sessions.py [CHECKOUT] [WORLDS] [PROTOCOL] [FILE]
 
 The sessions are those of CHECKOUT (by default, this one), the worlds (6 of each kind) always those
-of this script's own repository, test/sessions/mould_traces.py: equal hashes are equal
+of this script's own repository, test/bridges/sessions/mould_traces.py: equal hashes are equal
 conversations, with all bytes, events, times, refusals and answers. PROTOCOL is a protocol, or part
 of a line's name: xpc, moves, Xplane12Adapter. FILE gets all that was hashed, one item per line,
 for diff.

@@ -45,9 +45,9 @@ from skrl.models.jax import DeterministicMixin, GaussianMixin, Model
 from skrl.resources.schedulers.jax import KLAdaptiveLR
 from skrl.trainers.jax import SequentialTrainer
 
-from xplane_bridge.control.policy.observation import columns
-from xplane_bridge.episodes import ID
-from xplane_bridge.episodes.training.graph import Graph
+from xplane_bridge.laboratory.control.policy.observation import columns
+from xplane_bridge.laboratory.episodes import ID
+from xplane_bridge.laboratory.episodes.training.graph import Graph
 
 FIELDS = (
     *(f'imu/data.orientation.{axis}' for axis in 'xyzw'),
@@ -63,7 +63,7 @@ FRAMES_PER_STEP, ROLLOUT = 6, 64
 
 
 class Arrays:
-    """What features() needs, for numpy's arrays; xplane_bridge.episodes.training.graph's too."""
+    """What features() needs, for numpy's arrays; xplane_bridge.laboratory.episodes.training.graph's too."""
 
     sine, cosine, limited = staticmethod(np.sin), staticmethod(np.cos), staticmethod(np.clip)
 
@@ -168,7 +168,7 @@ def main():
     given = parser.parse_args()
     config.jax.key = given.seed
     env = wrap_env(Scaled(gymnasium.make_vec(
-        f'xplane_bridge.episodes:{ID}', given.environments, workers=given.workers,
+        f'xplane_bridge.laboratory.episodes:{ID}', given.environments, workers=given.workers,
         autoreset_mode='SameStep', scenario='turbulence', frames_per_step=FRAMES_PER_STEP)),
         wrapper='gymnasium')
     spaces = {'observation_space': env.observation_space, 'action_space': env.action_space}

@@ -26,10 +26,10 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.__main__ import _main, COMMANDS
+from xplane_bridge.bridges.nodes.managed.parameter_texts import parse
+from xplane_bridge.bridges.nodes.managed.parameters import BadParameterError, describe
+from xplane_bridge.bridges.nodes.managed.registry import nodes, parameter_table
 from xplane_bridge.common.command_line import without_ros_arguments
-from xplane_bridge.nodes.managed.parameter_texts import parse
-from xplane_bridge.nodes.managed.parameters import BadParameterError, describe
-from xplane_bridge.nodes.managed.registry import nodes, parameter_table
 
 
 def entry_points():
@@ -90,7 +90,7 @@ def test_it_refuses_what_is_no_argument(executable, capsys):
     (['-p', 'port:=abc'], "parameter port: expected a whole number, got 'abc'"),
 ])
 def test_a_node_with_bad_ros_arguments_ends_with_a_sentence(arguments, sentence):
-    program = 'import sys; from xplane_bridge.nodes.xpc import main; sys.exit(main())'
+    program = 'import sys; from xplane_bridge.bridges.xpc.node import main; sys.exit(main())'
     done = subprocess.run([sys.executable, '-P', '-c', program, '--ros-args', *arguments],
                           capture_output=True, text=True, timeout=60.0)
     assert done.returncode == 1
@@ -102,8 +102,8 @@ def test_a_node_starts_without_the_protocols_of_others():
     """The help alone has an example of each."""
     said = subprocess.run([sys.executable, '-c', """
 import sys
-from xplane_bridge.nodes.autopilot import AutopilotParameters
-from xplane_bridge.nodes.common.help import check_command_line
+from xplane_bridge.laboratory.nodes.autopilot import AutopilotParameters
+from xplane_bridge.bridges.nodes.common.help import check_command_line
 check_command_line('', AutopilotParameters, [])
 print(*(name for name in sys.modules if name.endswith('.codec')))
 """], capture_output=True, text=True, check=True).stdout

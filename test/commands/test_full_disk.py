@@ -26,10 +26,10 @@ import yaml
 pytest.importorskip('jsbsim', reason='jsbsim is not installed')
 pytest.importorskip('pyarrow', reason='pyarrow is not installed')
 
-from xplane_bridge.aircraft.studies.envelope_table import Envelope
 from xplane_bridge.commands import campaign, experiment, export, identify, linearize, train, tune
-from xplane_bridge.episodes.training.holding import PARAMETERS
-from xplane_bridge.episodes.training.search import Generation
+from xplane_bridge.laboratory.envelope.envelope_table import Envelope
+from xplane_bridge.laboratory.episodes.training.holding import PARAMETERS
+from xplane_bridge.laboratory.episodes.training.search import Generation
 
 SCENARIO = {
     'duration': 1.0, 'initial': {'altitude': 1000.0, 'airspeed': 51.444},

@@ -26,20 +26,20 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.aircraft.studies.envelope import studied
-from xplane_bridge.aircraft.studies.linearize import linearize
-from xplane_bridge.aircraft.studies.spare import in_steady_flight
-from xplane_bridge.campaigns.engines.local import Do, Job
-from xplane_bridge.campaigns.table.rows import LOST, Row
 from xplane_bridge.commands import linearize as linearize_command
 from xplane_bridge.commands import tune as tune_command
-from xplane_bridge.control.cascade import Cascade
-from xplane_bridge.control.envelope import load as load_envelope
-from xplane_bridge.control.gains import Gains, load
-from xplane_bridge.control.tuning.linear_model import LinearModel
-from xplane_bridge.control.tuning.robustness import robustness
-from xplane_bridge.control.tuning.tune import tune
-from xplane_bridge.flights.scenario import scenario
+from xplane_bridge.laboratory.campaigns.engines.local import Do, Job
+from xplane_bridge.laboratory.campaigns.table.rows import LOST, Row
+from xplane_bridge.laboratory.control.cascade import Cascade
+from xplane_bridge.laboratory.control.envelope import load as load_envelope
+from xplane_bridge.laboratory.control.gains import Gains, load
+from xplane_bridge.laboratory.control.tuning.robustness import robustness
+from xplane_bridge.laboratory.control.tuning.tune import tune
+from xplane_bridge.laboratory.envelope.envelope import studied
+from xplane_bridge.laboratory.flights.scenario import scenario
+from xplane_bridge.simulation.aircraft.linear_model import LinearModel
+from xplane_bridge.simulation.aircraft.studies.linearize import linearize
+from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
 
 AT = ['--model', 'T37', '--altitude-msl', '3000']
 

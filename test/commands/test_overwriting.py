@@ -33,18 +33,18 @@ WRITES = re.compile(r'plain_files\.(output|write|growing|journal)\(')
 # Who writes, and by whom the rule is kept for it.
 WRITERS = {
     'commands/experiment.py': {
-        'experiments/report.py', 'common/drawing.py', 'flights/recordings/written.py'},
-    'commands/demo.py': {'nodes/flight/processes.py'},
+        'laboratory/experiments/report.py', 'common/drawing.py', 'laboratory/flights/recordings/written.py'},
+    'commands/demo.py': {'laboratory/nodes/flight/processes.py'},
     'commands/check_controller.py': set(),
     'commands/picture.py': {'common/drawing.py'},
-    'nodes/record/node.py': {'nodes/record/recorder.py'},
+    'laboratory/nodes/record/node.py': {'laboratory/nodes/record/recorder.py'},
     'commands/export.py': {
-        'export/writers.py', 'export/ulyssix/quality_report.py',
-        'flights/recordings/completed.py'},
-    'export/ulyssix/map.py': {'export/ulyssix/map.py'},
+        'laboratory/export/writers.py', 'laboratory/export/ulyssix/quality_report.py',
+        'laboratory/flights/recordings/completed.py'},
+    'laboratory/export/ulyssix/map.py': {'laboratory/export/ulyssix/map.py'},
     # A capture is never written over.
-    'export/ulyssix/record.py': {'links/captures/writing.py', 'export/ulyssix/files.py'},
-    'commands/linearize.py': {'aircraft/studies/envelope_table.py', 'common/drawing.py'},
+    'laboratory/export/ulyssix/record.py': {'bridges/links/captures/writing.py', 'laboratory/export/ulyssix/files.py'},
+    'commands/linearize.py': {'laboratory/envelope/envelope_table.py', 'common/drawing.py'},
     'commands/tune.py': {'commands/tune.py'},
     'commands/identify.py': {'commands/identify.py', 'common/drawing.py'},
     'commands/train.py': {'commands/train.py', 'common/drawing.py'},
@@ -52,11 +52,11 @@ WRITERS = {
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of
 # what is in them. Copies of an aircraft and of a packed recording are temporary files.
 BY_DESIGN = {
-    'campaigns/table/folder.py', 'campaigns/table/look.py', 'campaigns/report/report.py',
-    'campaigns/report/paper.py', 'campaigns/engines/cluster.py', 'campaigns/engines/isolated.py',
-    'campaigns/engines/worker.py',
-    'commands/fly_task.py', 'campaigns/table/table.py',
-    'flights/recordings/files.py', 'aircraft/loading/inert.py'}
+    'laboratory/campaigns/table/folder.py', 'laboratory/campaigns/table/look.py', 'laboratory/campaigns/report/report.py',
+    'laboratory/campaigns/report/paper.py', 'laboratory/campaigns/engines/cluster.py', 'laboratory/campaigns/engines/isolated.py',
+    'laboratory/campaigns/engines/worker.py',
+    'commands/fly_task.py', 'laboratory/campaigns/table/table.py',
+    'laboratory/flights/recordings/files.py', 'simulation/aircraft/loading/inert.py'}
 
 
 def test_every_program_that_writes_keeps_the_rule():

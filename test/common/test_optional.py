@@ -126,7 +126,7 @@ def test_an_experiment_says_it_before_it_flies(nothing_optional, tmp_path, capsy
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
     from xplane_bridge.commands import experiment as main
-    from xplane_bridge.experiments import settings
+    from xplane_bridge.laboratory.experiments import settings
     assert main.main(['--output', str(tmp_path / 'a')]) == settings.NOT_FLOWN
     said = capsys.readouterr().err
     assert said.startswith(

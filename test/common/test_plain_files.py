@@ -20,12 +20,12 @@ import pwd
 
 import pytest
 
-from xplane_bridge.aircraft.loading.files import find
+from xplane_bridge.bridges.links.captures.replay import ReplayLoop
+from xplane_bridge.bridges.links.udp import LinkError
+from xplane_bridge.bridges.ulyssix import conversion as maps
 from xplane_bridge.commands.export import main
 from xplane_bridge.common import plain_files
-from xplane_bridge.conversions import ulyssix as maps
-from xplane_bridge.links.captures.replay import ReplayLoop
-from xplane_bridge.links.udp import LinkError
+from xplane_bridge.simulation.aircraft.loading.files import find
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from harness import DEADLINE
 from xplane_bridge.common import signals
 from xplane_bridge.common.signals import calling_on_signal
-from xplane_bridge.nodes.flight.processes import executable_path
+from xplane_bridge.laboratory.nodes.flight.processes import executable_path
 
 NEEDS = {'simulator': ['jsbsim'], 'record': ['mcap'],
          'experiment': ['jsbsim', 'mcap', 'rosbags', 'matplotlib']}

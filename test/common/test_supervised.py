@@ -194,7 +194,7 @@ def test_no_worker_outlives_a_killed_process(tmp_path):
     script = tmp_path / 'spreading.py'
     script.write_text("""
 import sys, time
-from xplane_bridge.episodes.training.parallel import mapping
+from xplane_bridge.laboratory.episodes.training.parallel import mapping
 def work(number):
     print('ready', flush=True)
     time.sleep(0.0 if number < 2 else 99.0)

@@ -81,16 +81,16 @@ class InCore:
     """A law of the examples as experiments.core flies it."""
 
     def __init__(self, law):
-        from xplane_bridge.control.targets import Target
+        from xplane_bridge.laboratory.control.targets import Target
         self.new_law, self.target = law, Target()
 
     def engage(self, now, controls, target=None):
-        from xplane_bridge.control.targets import Target
+        from xplane_bridge.laboratory.control.targets import Target
         self.target = target or Target(now.altitude, now.heading, now.airspeed)
         self.law = self.new_law(now, controls)
 
     def update(self, now, dt):
-        from xplane_bridge.conversions.vehicle import Controls
+        from xplane_bridge.bridges.conversions.vehicle import Controls
         target = {name: value for name, value in (
             ('altitude', self.target.altitude), ('true_heading', self.target.heading),
             ('course', self.target.course), ('airspeed', self.target.airspeed))

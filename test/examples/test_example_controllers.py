@@ -35,7 +35,7 @@ from contract import check_short_life, messages, sensed, state
 import rclpy
 
 from harness import process
-from xplane_bridge.flights.scenario.flown_by import ros_arguments
+from xplane_bridge.laboratory.flights.scenario.flown_by import ros_arguments
 
 
 @pytest.mark.parametrize('name', ['minimal', 'pid'])

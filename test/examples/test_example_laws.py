@@ -26,7 +26,7 @@ def missed(law, scenario):
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     from orders import flown
 
-    from xplane_bridge.flights.scenario.scenario import load
+    from xplane_bridge.laboratory.flights.scenario.scenario import load
     path = ROOT / 'xplane_bridge/data/scenarios' / f'{scenario}.yaml'
     flight = flown(load(str(path)), seed=7, law=InCore(law))
     return [str(one) for one in flight.result().judgements if not one.passed]

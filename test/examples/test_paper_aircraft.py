@@ -24,10 +24,10 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from xplane_bridge.aircraft.studies.linearize import linearize
-from xplane_bridge.aircraft.studies.spare import in_steady_flight
-from xplane_bridge.control import gains
-from xplane_bridge.flights.scenario.scenario import load
+from xplane_bridge.laboratory.control import gains
+from xplane_bridge.laboratory.flights.scenario.scenario import load
+from xplane_bridge.simulation.aircraft.studies.linearize import linearize
+from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
 
 ROOT = Path(__file__).resolve().parents[2]
 AIRCRAFT = ROOT / 'xplane_bridge' / 'data' / 'aircraft'

@@ -24,12 +24,12 @@ import pytest
 
 pytest.importorskip('skrl', reason='PPO of skrl needs skrl: make test-skrl')
 
-from xplane_bridge.control.policy.load import load
-from xplane_bridge.control.policy.observation import columns, SIZE
-from xplane_bridge.flights.order import FlownBy, Order
-from xplane_bridge.flights.scenario.scenario import find
-from xplane_bridge.flights.scenario.scenario import load as scenario
-from xplane_bridge.places import open_flight
+from xplane_bridge.laboratory.control.policy.load import load
+from xplane_bridge.laboratory.control.policy.observation import columns, SIZE
+from xplane_bridge.laboratory.flights.order import FlownBy, Order
+from xplane_bridge.laboratory.flights.scenario.scenario import find
+from xplane_bridge.laboratory.flights.scenario.scenario import load as scenario
+from xplane_bridge.laboratory.places import open_flight
 
 SCRIPT = Path(__file__).resolve().parents[2] / 'examples' / 'training' / 'skrl_ppo.py'
 

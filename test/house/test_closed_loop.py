@@ -20,12 +20,12 @@ from pathlib import Path
 
 import pytest
 
-from xplane_bridge.control.cascade import Cascade
-from xplane_bridge.control.measurement import Measurement
-from xplane_bridge.control.targets import Target
-from xplane_bridge.conversions import frames
-from xplane_bridge.flights.analysis.response import step_response
-from xplane_bridge.flights.scenario.scenario import load
+from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.laboratory.control.cascade import Cascade
+from xplane_bridge.laboratory.control.measurement import Measurement
+from xplane_bridge.laboratory.control.targets import Target
+from xplane_bridge.laboratory.flights.analysis.response import step_response
+from xplane_bridge.laboratory.flights.scenario.scenario import load
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
 

@@ -26,17 +26,17 @@ import re
 
 import pytest
 
-from xplane_bridge.sessions.machine import Do, State, What
+from xplane_bridge.bridges.sessions.machine import Do, State, What
 
 ROOT = Path(__file__).resolve().parents[2]
-SESSIONS = ROOT / 'xplane_bridge/sessions'
+SESSIONS = ROOT / 'xplane_bridge/bridges/sessions'
 PROTOCOLS = ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')
 # Rules that a protocol does not obey yet, with the reason. What it obeys must not be here.
 # Rows of the table in docs/explanation/architecture.md; OTHERS stands for the files that are not
 # named there.
 ROW = re.compile(r'^\| ([1-9]) \| (`.*?) \|', re.MULTILINE)
 OTHERS = 'any other'
-# Actions that sessions/base.py does for all.
+# Actions that bridges/sessions/base.py does for all.
 TOLD_BY_BASE = {'TELL_STATE'}
 
 
@@ -97,7 +97,7 @@ def called(tree, name):
 
 def imports(protocol, tree):
     """Return the files of its conversation that a file imports, by name, with what."""
-    prefix = f'xplane_bridge.sessions.{protocol}'
+    prefix = f'xplane_bridge.bridges.sessions.{protocol}'
     known = files(protocol)
     found = {}
     for node in ast.walk(tree):
@@ -112,7 +112,7 @@ def imports(protocol, tree):
 
 def states(protocol):
     """Return the table of a conversation."""
-    return import_module(f'xplane_bridge.sessions.{protocol}.states').TABLE
+    return import_module(f'xplane_bridge.bridges.sessions.{protocol}.states').TABLE
 
 
 def values(tree):

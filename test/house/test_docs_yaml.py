@@ -22,11 +22,11 @@ from docs_blocks import blocks, joined, PAGES, place
 from nested_parameters import flattened
 import pytest
 
-from xplane_bridge.campaigns.plan import plan
+from xplane_bridge.bridges.ulyssix.conversion import reading
 from xplane_bridge.common import plain_yaml
-from xplane_bridge.conversions.ulyssix import reading
-from xplane_bridge.flights.scenario import scenario
-from xplane_bridge.identification.reading import tables as tables_of_flights
+from xplane_bridge.laboratory.campaigns.plan import plan
+from xplane_bridge.laboratory.flights.scenario import scenario
+from xplane_bridge.laboratory.identification.reading import tables as tables_of_flights
 
 BLOCKS = {place(page, block.number): block for page in PAGES for block in blocks(page)}
 # Arguments of the nodes' launch files, or of rclpy, that are no parameters of ours.
@@ -41,8 +41,8 @@ def tables():
     """Return the parameters that each node declares."""
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
-    from xplane_bridge.nodes.managed.parameters import Declared
-    from xplane_bridge.nodes.managed.registry import nodes, parameter_table
+    from xplane_bridge.bridges.nodes.managed.parameters import Declared
+    from xplane_bridge.bridges.nodes.managed.registry import nodes, parameter_table
     return {name: Declared(parameter_table(name)) for name in nodes()}
 
 

@@ -17,9 +17,9 @@
 from pathlib import Path
 import re
 
-from xplane_bridge.control.policy.action import LEVELS
-from xplane_bridge.control.policy.observation import FIELDS
-from xplane_bridge.flights.scenario.start import OPTIONS
+from xplane_bridge.laboratory.control.policy.action import LEVELS
+from xplane_bridge.laboratory.control.policy.observation import FIELDS
+from xplane_bridge.laboratory.flights.scenario.start import OPTIONS
 
 PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'reference' / 'episodes.md').read_text()
 

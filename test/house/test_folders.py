@@ -19,7 +19,7 @@ import re
 
 import pytest
 
-from xplane_bridge.protocols.registry import PROTOCOLS
+from xplane_bridge.bridges.protocols.registry import PROTOCOLS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / 'docs'

@@ -25,7 +25,7 @@ import sys
 
 import pytest
 
-from xplane_bridge.protocols.registry import PROTOCOLS
+from xplane_bridge.bridges.protocols.registry import PROTOCOLS
 
 PACKAGE = Path(__file__).resolve().parents[2] / 'xplane_bridge'
 

@@ -34,7 +34,7 @@ from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import NavSatFix
 
 from harness import DEADLINE, process
-from xplane_bridge.links.unused_ports import free_ports
+from xplane_bridge.bridges.links.unused_ports import free_ports
 
 pytestmark = pytest.mark.ros_tools
 

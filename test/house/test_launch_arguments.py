@@ -28,10 +28,10 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
 
-from xplane_bridge.links.claim import claim
-from xplane_bridge.nodes.launch_arguments import checked_arguments, tables_of
-from xplane_bridge.nodes.managed.parameters import describe
-from xplane_bridge.nodes.managed.registry import nodes, parameter_table
+from xplane_bridge.bridges.links.claim import claim
+from xplane_bridge.bridges.nodes.managed.parameters import describe
+from xplane_bridge.bridges.nodes.managed.registry import nodes, parameter_table
+from xplane_bridge.laboratory.nodes.launch_arguments import checked_arguments, tables_of
 
 pytestmark = pytest.mark.ros_tools
 

@@ -29,31 +29,31 @@ MOST_LINES_OF_A_FUNCTION = 60
 # Longer files, with reasons. Test files are exempt: tables of cases are long, and related tests
 # belong together.
 FILES = {
-    'xplane_bridge/protocols/xpc/messages.py':
+    'xplane_bridge/bridges/xpc/protocol/messages.py':
         'One class per message of the protocol, in the order of its document.',
-    'xplane_bridge/protocols/xplane_udp/messages.py':
+    'xplane_bridge/bridges/xplane_udp/protocol/messages.py':
         'One class per message of the protocol, in the order of its document.',
-    'xplane_bridge/sessions/xplane_udp/requests/__init__.py':
+    'xplane_bridge/bridges/xplane_udp/session/requests/__init__.py':
         'What the table says about each kind of request, and what is sent and heard of it.',
-    'xplane_bridge/sessions/xplane_udp/session.py':
+    'xplane_bridge/bridges/xplane_udp/session/session.py':
         'What the bridge calls, what the link does, and what the table says.',
-    'xplane_bridge/sessions/xpc/requests/__init__.py':
+    'xplane_bridge/bridges/xpc/session/requests/__init__.py':
         'How telemetry, reads and the watch share what may be sent, and what is heard of each.',
-    'xplane_bridge/sessions/xpc/session.py':
+    'xplane_bridge/bridges/xpc/session/session.py':
         'What the bridge calls, what the link does, and how it is left; its parts have modules.',
-    'xplane_bridge/sessions/xpc/taken.py':
+    'xplane_bridge/bridges/xpc/session/taken.py':
         'What is taken, from each command to the report that shows it given back.',
-    'xplane_bridge/sessions/simpit/session.py':
+    'xplane_bridge/bridges/simpit/session/session.py':
         'Both what the bridge calls and what the serial link does; its parts have modules.',
 }
 # Longer functions, with reasons.
 FUNCTIONS = {
-    'test/nodes/fdmdata/test_fdmdata_node.py:test_hand_computed_case':
+    'test/bridges/fdmdata/node/test_fdmdata_node.py:test_hand_computed_case':
         'One attitude worked out by hand, compared in every topic.',
-    'test/nodes/vehicle/test_simulator_time.py:'
+    'test/bridges/nodes/vehicle/test_simulator_time.py:'
     'test_ros_time_through_configuration_gap_new_flight_and_restart':
         'One life of one node, whose clock must never run backwards from the first to the last.',
-    'test/nodes/xpc/test_xpc_node_telemetry.py:test_every_field_in_a_climbing_turn_is_jsbsims':
+    'test/bridges/xpc/node/test_xpc_node_telemetry.py:test_every_field_in_a_climbing_turn_is_jsbsims':
         'One moment of one flight, compared in every field.',
 }
 

@@ -23,8 +23,8 @@ import sys
 import numpy as np
 import pytest
 
-from xplane_bridge.conversions import geoid
-from xplane_bridge.identification.motion.signals import IdentificationError
+from xplane_bridge.bridges.conversions import geoid
+from xplane_bridge.laboratory.identification.motion.signals import IdentificationError
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ('benchmarks', 'tools', 'examples')
@@ -167,13 +167,13 @@ def test_the_geoid_grid_is_made_of_a_finer_one(tmp_path, monkeypatch, capsys):
 
 def test_mutants_of_a_table_are_tried():
     said = run('tools/mutate_states.py', 'fdmdata', 'OFF START does nothing', '--',
-               'test/sessions/test_machine.py')
+               'test/bridges/sessions/test_machine.py')
     assert said.endswith('1 mutants, 1 survive\n')
 
 
 def test_mutants_of_a_file_are_tried(tmp_path):
-    said = run('tools/mutants.py', tmp_path, 'xplane_bridge/sessions/budget.py', '--only',
-               '(now - self._at) /', '--tests', 'test/sessions/test_budget.py')
+    said = run('tools/mutants.py', tmp_path, 'xplane_bridge/bridges/sessions/budget.py', '--only',
+               '(now - self._at) /', '--tests', 'test/bridges/sessions/test_budget.py')
     assert said.endswith('1 of 1 killed, 100 %, in all\n')
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import draw_states
 
-from xplane_bridge.sessions.machine import Do, State, to, What
+from xplane_bridge.bridges.sessions.machine import Do, State, to, What
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,4 +50,4 @@ def test_a_cell_says_when_it_matters_and_what_is_done_in_this_order():
 def test_each_protocol_has_a_section():
     page = draw_states.page()
     for protocol in ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp'):
-        assert f'(../../xplane_bridge/sessions/{protocol}/states.py)' in page
+        assert f'(../../xplane_bridge/bridges/sessions/{protocol}/states.py)' in page

@@ -29,10 +29,10 @@ import sys
 from cells import cells, visited
 import pytest
 
+from xplane_bridge.bridges.protocols.errors import ProtocolError
+from xplane_bridge.bridges.protocols.registry import PeerProtocol, PROTOCOLS
+from xplane_bridge.bridges.sessions.base import PeerAbsentError, PeerChanged, PeerState, Telemetry
 from xplane_bridge.commands import dissect
-from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.registry import PeerProtocol, PROTOCOLS
-from xplane_bridge.sessions.base import PeerAbsentError, PeerChanged, PeerState, Telemetry
 
 ROOMS = Path(__file__).resolve().parent / 'sixth_protocol'
 
@@ -57,12 +57,12 @@ def sixth(monkeypatch):
 
 @pytest.fixture
 def protocol():
-    return import_module('xplane_bridge.protocols.skylark')
+    return import_module('xplane_bridge.bridges.skylark.protocol')
 
 
 @pytest.fixture
 def session():
-    return import_module('xplane_bridge.sessions.skylark').SkylarkSession(10.0)
+    return import_module('xplane_bridge.bridges.skylark.session').SkylarkSession(10.0)
 
 
 def dissected(monkeypatch, capsys, text, *arguments):
@@ -134,7 +134,7 @@ def test_the_session_gives_back_what_it_has_taken(session, protocol):
 
 
 def test_each_cell_of_its_table_does_what_it_says(session, protocol):
-    table = import_module('xplane_bridge.sessions.skylark.states').TABLE
+    table = import_module('xplane_bridge.bridges.skylark.session.states').TABLE
 
     def sent(now):
         return [protocol.decode(data, 'bridge') for _, data in session.poll(now)]
@@ -188,7 +188,11 @@ def test_the_command_runs_its_simulator(capsys):
 def test_the_node_has_its_parameters_and_help(capsys):
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
-    from xplane_bridge.nodes.managed.registry import declared_elsewhere, nodes, parameter_table
+    from xplane_bridge.bridges.nodes.managed.registry import (
+        declared_elsewhere,
+        nodes,
+        parameter_table,
+    )
     assert nodes()['skylark_node'].example == 'host:=192.168.1.20'
     assert parameter_table('skylark_node').__name__ == 'SkylarkParameters'
     assert 'skylark_node' in declared_elsewhere('rate')
@@ -202,11 +206,11 @@ def test_an_aircraft_is_flown_through_it(ros):
     from nav_msgs.msg import Odometry
     from sensor_msgs.msg import NavSatFix
 
+    from xplane_bridge.bridges.skylark.node import SkylarkNode
     from xplane_bridge.msg import FlightControls
-    from xplane_bridge.nodes.skylark import SkylarkNode
-    from xplane_bridge.simulators.endpoints import UdpEndpoint
-    from xplane_bridge.simulators.server import running
-    from xplane_bridge.simulators.skylark import SkylarkFrontend
+    from xplane_bridge.simulation.peers.endpoints import UdpEndpoint
+    from xplane_bridge.simulation.peers.server import running
+    from xplane_bridge.simulation.peers.skylark import SkylarkFrontend
 
     frontend = SkylarkFrontend(UdpEndpoint())
     with running(frontend) as server:

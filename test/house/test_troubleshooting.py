@@ -21,8 +21,8 @@ import re
 
 import pytest
 
-from xplane_bridge.protocols.registry import PROTOCOLS
-from xplane_bridge.sessions.base import Session
+from xplane_bridge.bridges.protocols.registry import PROTOCOLS
+from xplane_bridge.bridges.sessions.base import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = re.sub(r'\s+', ' ', (ROOT / 'docs' / 'how-to' / 'troubleshooting.md').read_text())
@@ -95,7 +95,7 @@ def sentences(path):
 
 def states(name):
     """Return the names of a session's peer states that mean a problem."""
-    module = import_module(f'xplane_bridge.sessions.{name}')
+    module = import_module(f'xplane_bridge.bridges.sessions.{name}')
     for found in vars(module).values():
         if isinstance(found, type) and issubclass(found, Session):
             yield from set(found.sentences.values()) - WELL

@@ -27,8 +27,8 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('rosbags', reason='reading back needs rosbags')
 
 from harness import process
-from xplane_bridge.flights.analysis import history as analysis
-from xplane_bridge.nodes.flight.processes import executable_path
+from xplane_bridge.laboratory.flights.analysis import history as analysis
+from xplane_bridge.laboratory.nodes.flight.processes import executable_path
 
 # As for all flights in several processes.
 pytestmark = pytest.mark.xdist_group('flights')
@@ -120,7 +120,7 @@ with socket.create_server(('{SIMULATOR}', 7000)) as server:
 """
 CLIENT = f"""
 import threading
-from xplane_bridge.links.serial import SerialLoop
+from xplane_bridge.bridges.links.serial import SerialLoop
 
 class Silent:
     def opened(self, now): pass

@@ -91,9 +91,9 @@ def test_nodes_bind_what_the_page_says(name, ros, bound):
 @pytest.mark.parametrize('name', ['xpc', 'xplane_udp', 'fdmdata', 'ardupilot'])
 def test_simulators_bind_what_the_page_says(name):
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
-    from xplane_bridge.protocols.registry import PROTOCOLS
-    from xplane_bridge.simulators.faults import Faults
-    from xplane_bridge.simulators.registry import load, WITHOUT_NODE
+    from xplane_bridge.bridges.protocols.registry import PROTOCOLS
+    from xplane_bridge.simulation.peers.faults import Faults
+    from xplane_bridge.simulation.peers.registry import load, WITHOUT_NODE
 
     module = load((PROTOCOLS | WITHOUT_NODE)[name])
     parser = ArgumentParser()

@@ -16,7 +16,7 @@
 
 from contextlib import contextmanager
 
-from xplane_bridge.sessions.machine import Machine
+from xplane_bridge.bridges.sessions.machine import Machine
 
 
 @contextmanager

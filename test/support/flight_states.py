@@ -16,7 +16,7 @@
 
 import pytest
 
-from xplane_bridge.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import State
 
 FROM = {'start': {State.NEW}, 'step': {State.READY}}
 TO = {

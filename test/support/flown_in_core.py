@@ -16,11 +16,11 @@
 
 import yaml
 
-from xplane_bridge.flights.core import CoreFlight
-from xplane_bridge.flights.flight import Silent
-from xplane_bridge.flights.order import Order
-from xplane_bridge.flights.scenario import scenario
-from xplane_bridge.identification.reading.core import of_core
+from xplane_bridge.laboratory.flights.core import CoreFlight
+from xplane_bridge.laboratory.flights.flight import Silent
+from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.scenario import scenario
+from xplane_bridge.laboratory.identification.reading.core import of_core
 
 
 def flown(text, **settings):

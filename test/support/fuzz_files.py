@@ -75,34 +75,34 @@ class Plain:
 
 
 def _scenario():
-    from xplane_bridge.flights.scenario.scenario import load
+    from xplane_bridge.laboratory.flights.scenario.scenario import load
     return Plain('.yaml', [*(DATA / 'scenarios').glob('*.yaml')], load)
 
 
 def _plan():
-    from xplane_bridge.campaigns.plan.plan import load
+    from xplane_bridge.laboratory.campaigns.plan.plan import load
     return Plain('.yaml', [*(DATA / 'campaigns').glob('*.yaml')], load)
 
 
 def _map():
-    from xplane_bridge.conversions.ulyssix.reading import load
+    from xplane_bridge.bridges.ulyssix.conversion.reading import load
     return Plain('.yaml', [ROOT / 'config' / 'ulyssix_map.yaml'], load)
 
 
 def _gains():
-    from xplane_bridge.control.gains import load
+    from xplane_bridge.laboratory.control.gains import load
     return Plain('.yaml', [*(DATA / 'gains').glob('*.yaml')], load)
 
 
 def _sensors():
-    from xplane_bridge.sensors.specification import load, presets
+    from xplane_bridge.laboratory.sensors.specification import load, presets
     folder = DATA / 'sensors'
     assert presets()
     return Plain('.yaml', [*folder.glob('*.yaml')], load)
 
 
 def _policy():
-    from xplane_bridge.control.policy.load import load
+    from xplane_bridge.laboratory.control.policy.load import load
     return Plain('.onnx', [*(DATA / 'policies').glob('*.onnx')], load)
 
 
@@ -116,7 +116,7 @@ class Aircraft(Plain):
 
     def read(self, data, folder):
         """Load one mutant, and fly it for a moment; return what is told to people."""
-        from xplane_bridge.aircraft.aircraft import Aircraft as Flown
+        from xplane_bridge.simulation.aircraft.aircraft import Aircraft as Flown
         place = folder / 'mutant'
         place.mkdir(exist_ok=True)
         (place / 'mutant.xml').write_bytes(data)
@@ -166,7 +166,7 @@ class Recording:
 
     def read(self, data, folder):
         """Export one mutant, and complete it; return what is told to people."""
-        from xplane_bridge.flights.recordings.completed import complete
+        from xplane_bridge.laboratory.flights.recordings.completed import complete
         path = folder / 'mutant.mcap'
         path.write_bytes(data)
         told = self.export(path, folder)
@@ -225,7 +225,7 @@ class Campaign:
         from pyarrow import parquet
         import strange_tables
 
-        from xplane_bridge.campaigns.table import rows
+        from xplane_bridge.laboratory.campaigns.table import rows
         path = folder / 'seed.parquet'
         parquet.write_table(rows.arrow(list(rows.synthetic(12))), path)
         self._valid = {
@@ -279,8 +279,8 @@ class Table(Plain):
         """Identify from one mutant; return what is told to people."""
         import synthetic
 
-        from xplane_bridge.identification.identify import identify
-        from xplane_bridge.identification.reading.tables import of_table
+        from xplane_bridge.laboratory.identification.identify import identify
+        from xplane_bridge.laboratory.identification.reading.tables import of_table
         path = folder / f'mutant.{"csv" if data[:1] == b"c" else "parquet"}'
         path.write_bytes(data[1:])
         try:

@@ -17,10 +17,10 @@
 from argparse import ArgumentParser, Namespace
 
 from xplane_bridge.commands import options
-from xplane_bridge.flights.flight import State
-from xplane_bridge.flights.order import Order
-from xplane_bridge.flights.refusals import OrderError, refusals
-from xplane_bridge.places import open_flight
+from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
+from xplane_bridge.laboratory.places import open_flight
 
 
 def order_of(scenario, **given):

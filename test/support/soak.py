@@ -51,10 +51,10 @@ import strange_runs
 from trends import Figure, grew, percentile, slope_per_hour
 
 from harness import free_port
+from xplane_bridge.bridges.nodes.common.spinning import spin_until
+from xplane_bridge.bridges.protocols.registry import PROTOCOLS
+from xplane_bridge.laboratory.nodes.flight.processes import executable_path
 from xplane_bridge.msg import SimpitAltitude, UlyssixPacket
-from xplane_bridge.nodes.common.spinning import spin_until
-from xplane_bridge.nodes.flight.processes import executable_path
-from xplane_bridge.protocols.registry import PROTOCOLS
 
 INCIDENTS = ('restart', 'freeze', 'drop', 'half drop', 'flood')
 # Duration of an incident and of the quiet time after it, in seconds.
@@ -66,7 +66,7 @@ FILES, PROGRAMS = 'files', 'programs'
 SAMPLE_PERIOD = 1.0
 # Mutants per second in a flood, from the peer's own port and from strangers.
 MUTANTS, STRANGERS = 1000, 500
-# The bounds of the node's log and diagnostics (nodes/common/base.py, nodes/common/throttle.py).
+# The bounds of the node's log and diagnostics (bridges/nodes/common/base.py, bridges/nodes/common/throttle.py).
 LINES_PER_SECOND, MOST_VALUES, LONGEST_TEXT = 11.0, 64, 1100
 # Before this, a process is still growing to its working size.
 SHORTEST_TREND = 60.0

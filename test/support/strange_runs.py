@@ -39,10 +39,10 @@ import pyarrow
 from pyarrow import parquet
 import strange_tables
 
-from xplane_bridge.campaigns.plan import plan
-from xplane_bridge.campaigns.table import rows
-from xplane_bridge.flights.recordings.parquet_file import FACTS
-from xplane_bridge.identification.motion.signals import SIGNALS
+from xplane_bridge.laboratory.campaigns.plan import plan
+from xplane_bridge.laboratory.campaigns.table import rows
+from xplane_bridge.laboratory.flights.recordings.parquet_file import FACTS
+from xplane_bridge.laboratory.identification.motion.signals import SIGNALS
 
 # Of addresses: pyarrow reserves one of them.
 MEMORY = 2_000_000_000

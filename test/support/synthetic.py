@@ -18,9 +18,9 @@ import math
 
 import numpy as np
 
-from xplane_bridge.identification.motion.airframe import Airframe
-from xplane_bridge.identification.motion.equations import Motion
-from xplane_bridge.identification.motion.signals import Flight, Manoeuvre
+from xplane_bridge.laboratory.identification.motion.airframe import Airframe
+from xplane_bridge.laboratory.identification.motion.equations import Motion
+from xplane_bridge.laboratory.identification.motion.signals import Flight, Manoeuvre
 
 AIRFRAME = Airframe(
     mass=1000.0, i_xx=1200.0, i_yy=1800.0, i_zz=2600.0, i_xz=80.0, wing_area=16.0,

@@ -90,7 +90,7 @@ def launch(package, file='', *arguments):
 
 def launch_node(package, name, file, arguments):
     """Run a node with the parameters that its launch file would give it."""
-    from xplane_bridge.nodes.launch_arguments import (
+    from xplane_bridge.laboratory.nodes.launch_arguments import (
         AircraftArguments,
         checked_arguments,
         gains_for,

@@ -23,19 +23,19 @@ from pathlib import Path
 import signal
 import sys
 
-from xplane_bridge.campaigns.engines.local import Engine, EngineError, Local
-from xplane_bridge.campaigns.fly import fly
-from xplane_bridge.campaigns.plan.plan import load, Plan, PlanError
-from xplane_bridge.campaigns.report.options import Options
-from xplane_bridge.campaigns.table import rows
-from xplane_bridge.campaigns.table.folder import Folder
-from xplane_bridge.campaigns.table.look import label
-from xplane_bridge.campaigns.table.table import Summary
 from xplane_bridge.common.command_line import program, without_ros_arguments
 from xplane_bridge.common.drawing import add_width_option, FORMATS
 from xplane_bridge.common.text import printable
-from xplane_bridge.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
-from xplane_bridge.flights.scenario.flown_by import without_folders
+from xplane_bridge.laboratory.campaigns.engines.local import Engine, EngineError, Local
+from xplane_bridge.laboratory.campaigns.fly import fly
+from xplane_bridge.laboratory.campaigns.plan.plan import load, Plan, PlanError
+from xplane_bridge.laboratory.campaigns.report.options import Options
+from xplane_bridge.laboratory.campaigns.table import rows
+from xplane_bridge.laboratory.campaigns.table.folder import Folder
+from xplane_bridge.laboratory.campaigns.table.look import label
+from xplane_bridge.laboratory.campaigns.table.table import Summary
+from xplane_bridge.laboratory.experiments.settings import INTERRUPTED, MISSED, NOT_FLOWN, PASSED
+from xplane_bridge.laboratory.flights.scenario.flown_by import without_folders
 
 # Of the criteria that were missed, the most frequent.
 _SHOWN = 4
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = without_ros_arguments(sys.argv[1:] if argv is None else argv)
     try:
         if given[:1] == ['compare']:
-            from xplane_bridge.campaigns.report import compare
+            from xplane_bridge.laboratory.campaigns.report import compare
             return _compare(compare.main, given[1:])
         if given[:1] == ['report']:
             return _report(given[1:])
@@ -113,7 +113,7 @@ def _report(argv: Sequence[str]) -> int:
                         'their colours, and the next report has all again')
     add_width_option(parser, 'the pictures, in this and all later reports', '9.5')
     given = parser.parse_args(argv)
-    from xplane_bridge.campaigns import campaign
+    from xplane_bridge.laboratory.campaigns import campaign
     return PASSED if campaign.report_again(given.folder, given.trust, Options(
         given.format, dict(given.label), given.controllers, given.width)) else NOT_FLOWN
 
@@ -130,7 +130,7 @@ def _fly(arguments: argparse.Namespace) -> int:
     if not arguments.dry_run:
         plan.load_policies()
     if arguments.flight:
-        from xplane_bridge.campaigns.again import again
+        from xplane_bridge.laboratory.campaigns.again import again
         return again(plan, plan.flight_of(arguments.flight), path)
     workers = arguments.workers or os.cpu_count() or 1
     if arguments.dry_run:
@@ -140,20 +140,20 @@ def _fly(arguments: argparse.Namespace) -> int:
 
 
 def _dry_run(plan: Plan, path: Path, workers: int, trust: bool) -> int:
-    from xplane_bridge.campaigns.estimate import dry_run
+    from xplane_bridge.laboratory.campaigns.estimate import dry_run
     for line in dry_run(plan, Folder.seen(path, plan), workers, trust):
         print(line, flush=True)
     return PASSED
 
 
 def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> int:
-    from xplane_bridge.campaigns import campaign
+    from xplane_bridge.laboratory.campaigns import campaign
 
     def engine() -> Engine:
         if not cluster:
             return Local(min(workers, len(plan) - folder.done), fly)
-        from xplane_bridge.campaigns.engines import worker
-        from xplane_bridge.campaigns.engines.cluster import Cluster
+        from xplane_bridge.laboratory.campaigns.engines import worker
+        from xplane_bridge.laboratory.campaigns.engines.cluster import Cluster
         # Said before the first flight, not at the first of that policy.
         for controller in plan.controllers:
             worker.take_along(controller.flown)
@@ -188,7 +188,7 @@ def _verdict(summary: Summary, require: float) -> int:
     if not summary.flown:
         reason = next(iter(summary.reasons.values()), '') or str(summary.lost)
         raise EngineError(f'no flight was flown to its end: {printable(reason)}')
-    from xplane_bridge.campaigns.report.statistics import wilson
+    from xplane_bridge.laboratory.campaigns.report.statistics import wilson
     code = PASSED
     for controller, outcomes in summary.by_controller.items():
         rate, low, high = wilson(outcomes[rows.PASSED], outcomes.total())

@@ -31,9 +31,9 @@ from xplane_bridge.common.command_line import (
     without_ros_arguments,
 )
 from xplane_bridge.common.signals import Interrupts
-from xplane_bridge.experiments.display import View
-from xplane_bridge.experiments.fly import conduct
-from xplane_bridge.experiments.settings import (
+from xplane_bridge.laboratory.experiments.display import View
+from xplane_bridge.laboratory.experiments.fly import conduct
+from xplane_bridge.laboratory.experiments.settings import (
     Experiment,
     Files,
     INTERRUPTED,
@@ -41,15 +41,15 @@ from xplane_bridge.experiments.settings import (
     NOT_FLOWN,
     PASSED,
 )
-from xplane_bridge.flights.conduct import checklist
-from xplane_bridge.flights.flight import Flight
-from xplane_bridge.flights.order import DIRECT, flown_by_of, Keep, Link, Order
-from xplane_bridge.flights.refusals import OrderError, refusals
-from xplane_bridge.flights.scenario import flown_by as controller
-from xplane_bridge.flights.scenario.scenario import ScenarioError
-from xplane_bridge.nodes.flight.flight import RosFlight
-from xplane_bridge.nodes.flight.started import Ends, NotReadyError
-from xplane_bridge.simulators.registry import SIMULATORS
+from xplane_bridge.laboratory.flights.conduct import checklist
+from xplane_bridge.laboratory.flights.flight import Flight
+from xplane_bridge.laboratory.flights.order import DIRECT, flown_by_of, Keep, Link, Order
+from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
+from xplane_bridge.laboratory.flights.scenario import flown_by as controller
+from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
+from xplane_bridge.laboratory.nodes.flight.flight import RosFlight
+from xplane_bridge.laboratory.nodes.flight.started import Ends, NotReadyError
+from xplane_bridge.simulation.peers.registry import SIMULATORS
 
 # Seconds after its node has appeared: it has created its subscriptions then.
 _PATIENCE = 5.0

@@ -30,16 +30,16 @@ from xplane_bridge.common.command_line import (
     without_ros_arguments,
 )
 from xplane_bridge.common.plain_files import WriteError
-from xplane_bridge.experiments.fly import fly
-from xplane_bridge.experiments.settings import (
+from xplane_bridge.laboratory.experiments.fly import fly
+from xplane_bridge.laboratory.experiments.settings import (
     Experiment,
     Files,
     INTERRUPTED,
     NOT_FLOWN,
     PASSED,
 )
-from xplane_bridge.flights.order import Keep, Link, Order
-from xplane_bridge.flights.scenario.scenario import find, load
+from xplane_bridge.laboratory.flights.order import Keep, Link, Order
+from xplane_bridge.laboratory.flights.scenario.scenario import find, load
 
 _SIMULATED = 'a JSBSim c172p behind X-Plane Connect'
 

@@ -37,26 +37,26 @@ import sys
 from types import ModuleType
 from typing import Any, BinaryIO, cast
 
-from xplane_bridge.common.command_line import program
-from xplane_bridge.common.plain_files import open_regular
-from xplane_bridge.common.text import counted
-from xplane_bridge.links.captures.capture import (
+from xplane_bridge.bridges.links.captures.capture import (
     CaptureError,
     Datagram,
     is_capture,
     read_datagrams,
     Tally,
 )
-from xplane_bridge.protocols.as_json import message_from_json, message_to_json
-from xplane_bridge.protocols.base import Sender
-from xplane_bridge.protocols.dialect import Dialect
-from xplane_bridge.protocols.errors import ProtocolError
-from xplane_bridge.protocols.registry import PROTOCOLS, UNBRIDGED
+from xplane_bridge.bridges.protocols.as_json import message_from_json, message_to_json
+from xplane_bridge.bridges.protocols.base import Sender
+from xplane_bridge.bridges.protocols.dialect import Dialect
+from xplane_bridge.bridges.protocols.errors import ProtocolError
+from xplane_bridge.bridges.protocols.registry import PROTOCOLS, UNBRIDGED
+from xplane_bridge.common.command_line import program
+from xplane_bridge.common.plain_files import open_regular
+from xplane_bridge.common.text import counted
 
 
 def _dialect(protocol: str) -> tuple[ModuleType, type[Dialect]]:
     """Return the module of a protocol, and its dialect."""
-    module = import_module(f'xplane_bridge.protocols.{protocol}')
+    module = import_module(f'xplane_bridge.bridges.protocols.{protocol}')
     return module, getattr(module, 'Dialect', Dialect)
 
 

@@ -33,21 +33,21 @@ from xplane_bridge.common.command_line import (
 )
 from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.common.plain_files import WriteError
-from xplane_bridge.experiments.fly import fly, tell
-from xplane_bridge.experiments.settings import (
+from xplane_bridge.laboratory.experiments.fly import fly, tell
+from xplane_bridge.laboratory.experiments.settings import (
     Experiment,
     Files,
     INTERRUPTED,
     NOT_FLOWN,
     PASSED,
 )
-from xplane_bridge.flights.order import CORE, Keep, Order
-from xplane_bridge.flights.recordings.written import FORMATS as FORMATS_OF_RECORDINGS
-from xplane_bridge.flights.refusals import OrderError, refusals
-from xplane_bridge.flights.scenario import flown_by as controller
-from xplane_bridge.flights.scenario import scenario as scenarios
-from xplane_bridge.flights.scenario.scenario import ScenarioError
-from xplane_bridge.flights.scenario.untargeted import not_judged
+from xplane_bridge.laboratory.flights.order import CORE, Keep, Order
+from xplane_bridge.laboratory.flights.recordings.written import FORMATS as FORMATS_OF_RECORDINGS
+from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
+from xplane_bridge.laboratory.flights.scenario import flown_by as controller
+from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
+from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
+from xplane_bridge.laboratory.flights.scenario.untargeted import not_judged
 
 
 def main(argv: Sequence[str] | None = None) -> int:

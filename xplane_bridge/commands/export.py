@@ -24,6 +24,9 @@ from pathlib import Path
 import sys
 from typing import Any
 
+from xplane_bridge.bridges.links.captures.capture import is_capture
+from xplane_bridge.bridges.ulyssix.session import Quality, Statistics
+from xplane_bridge.bridges.xplane_udp.protocol.data import VERSIONS
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
@@ -33,15 +36,12 @@ from xplane_bridge.common.command_line import (
 )
 from xplane_bridge.common.plain_files import open_regular
 from xplane_bridge.common.text import counted, printable
-from xplane_bridge.export import captures, flights, recordings, resampling, writers
-from xplane_bridge.export.tables import Batch, is_named, joined, numbered, Warn
-from xplane_bridge.export.ulyssix import quality_report
-from xplane_bridge.export.ulyssix.options import named_rate
-from xplane_bridge.flights.recordings.completed import complete
-from xplane_bridge.flights.recordings.parquet_file import is_table
-from xplane_bridge.links.captures.capture import is_capture
-from xplane_bridge.protocols.xplane_udp.data import VERSIONS
-from xplane_bridge.sessions.ulyssix import Quality, Statistics
+from xplane_bridge.laboratory.export import captures, flights, recordings, resampling, writers
+from xplane_bridge.laboratory.export.tables import Batch, is_named, joined, numbered, Warn
+from xplane_bridge.laboratory.export.ulyssix import quality_report
+from xplane_bridge.laboratory.export.ulyssix.options import named_rate
+from xplane_bridge.laboratory.flights.recordings.completed import complete
+from xplane_bridge.laboratory.flights.recordings.parquet_file import is_table
 
 # Of what is not exported, and why.
 _LONGEST_SENTENCE = 1000

@@ -21,17 +21,17 @@ import json
 from pathlib import Path
 import sys
 
-from xplane_bridge.campaigns.fly import is_complete, order_of, row_of, said
-from xplane_bridge.campaigns.plan.task import FLIGHT, Task
-from xplane_bridge.campaigns.table import rows
-from xplane_bridge.campaigns.table.rows import Row
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.machine import is_at_fault
-from xplane_bridge.experiments.display import View
-from xplane_bridge.experiments.fly import code_of, report_any
-from xplane_bridge.experiments.settings import Experiment, Files, PASSED
-from xplane_bridge.flights.order import Keep
-from xplane_bridge.places import open_flight
+from xplane_bridge.laboratory.campaigns.fly import is_complete, order_of, row_of, said
+from xplane_bridge.laboratory.campaigns.plan.task import FLIGHT, Task
+from xplane_bridge.laboratory.campaigns.table import rows
+from xplane_bridge.laboratory.campaigns.table.rows import Row
+from xplane_bridge.laboratory.experiments.display import View
+from xplane_bridge.laboratory.experiments.fly import code_of, report_any
+from xplane_bridge.laboratory.experiments.settings import Experiment, Files, PASSED
+from xplane_bridge.laboratory.flights.order import Keep
+from xplane_bridge.laboratory.places import open_flight
 
 
 def main(argv: Sequence[str] | None = None) -> int:

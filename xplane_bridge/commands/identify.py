@@ -31,7 +31,6 @@ import time
 
 import yaml
 
-from xplane_bridge.campaigns.engines.local import EngineError, Local
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
@@ -43,18 +42,19 @@ from xplane_bridge.common.command_line import (
 from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.common.machine import LOST
 from xplane_bridge.common.text import counted
-from xplane_bridge.flights.recordings import parquet_file
-from xplane_bridge.identification import pooled
-from xplane_bridge.identification.disturbances import flown, linear_model, slopes_of
-from xplane_bridge.identification.identify import Identification, identify
-from xplane_bridge.identification.jsbsim_aircraft import aircraft_files
-from xplane_bridge.identification.motion import airframe as airframes
-from xplane_bridge.identification.motion.integrated import integrated_step
-from xplane_bridge.identification.motion.signals import Flight
-from xplane_bridge.identification.reading import tables
-from xplane_bridge.identification.reading.topics import of_recording
-from xplane_bridge.identification.report import as_mapping, lines
-from xplane_bridge.identification.truth import flown_as, reached, Truth
+from xplane_bridge.laboratory.campaigns.engines.local import EngineError, Local
+from xplane_bridge.laboratory.flights.recordings import parquet_file
+from xplane_bridge.laboratory.identification import pooled
+from xplane_bridge.laboratory.identification.disturbances import flown, linear_model, slopes_of
+from xplane_bridge.laboratory.identification.identify import Identification, identify
+from xplane_bridge.laboratory.identification.jsbsim_aircraft import aircraft_files
+from xplane_bridge.laboratory.identification.motion import airframe as airframes
+from xplane_bridge.laboratory.identification.motion.integrated import integrated_step
+from xplane_bridge.laboratory.identification.motion.signals import Flight
+from xplane_bridge.laboratory.identification.reading import tables
+from xplane_bridge.laboratory.identification.reading.topics import of_recording
+from xplane_bridge.laboratory.identification.report import as_mapping, lines
+from xplane_bridge.laboratory.identification.truth import flown_as, reached, Truth
 
 IDENTIFIED, NOT_IDENTIFIED = 0, 2
 # Longer than any flight: nothing is written for it.
@@ -211,7 +211,7 @@ def _pictures(prefix: str, form: str) -> list[Path]:
 
 
 def _draw(found: Identification, prefix: str, form: str) -> list[str]:
-    from xplane_bridge.identification.picture import draw_compatibility, draw_manoeuvre
+    from xplane_bridge.laboratory.identification.picture import draw_compatibility, draw_manoeuvre
     manoeuvres = [
         (one, at, f'{prefix}_{name}_{at + 1}.{form}') for name, one in found.forms.items()
         for at in range(len(one.motions))]

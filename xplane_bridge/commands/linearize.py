@@ -29,16 +29,6 @@ from pathlib import Path
 import sys
 import time
 
-from xplane_bridge.aircraft.model import Model
-from xplane_bridge.aircraft.studies import envelope_table
-from xplane_bridge.aircraft.studies.envelope import Job, Row, studied, Study
-from xplane_bridge.aircraft.studies.envelope_picture import draw
-from xplane_bridge.aircraft.studies.envelope_table import Envelope, where
-from xplane_bridge.aircraft.studies.grid import AXES, Grid, parse
-from xplane_bridge.aircraft.studies.linearize import linearize, METHODS
-from xplane_bridge.aircraft.studies.modes import CATEGORIES, CLASSES
-from xplane_bridge.aircraft.studies.spare import in_steady_flight
-from xplane_bridge.campaigns.engines.local import Engine, EngineError, Local
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
@@ -51,9 +41,19 @@ from xplane_bridge.common.command_line import (
 from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.text import counted, printable
-from xplane_bridge.control import gains
-from xplane_bridge.control.tuning.tune import Limits
-from xplane_bridge.experiments.settings import INTERRUPTED
+from xplane_bridge.laboratory.campaigns.engines.local import Engine, EngineError, Local
+from xplane_bridge.laboratory.control import gains
+from xplane_bridge.laboratory.control.tuning.tune import Limits
+from xplane_bridge.laboratory.envelope import envelope_table
+from xplane_bridge.laboratory.envelope.envelope import Job, Row, studied, Study
+from xplane_bridge.laboratory.envelope.envelope_picture import draw
+from xplane_bridge.laboratory.envelope.envelope_table import Envelope, where
+from xplane_bridge.laboratory.envelope.grid import AXES, Grid, parse
+from xplane_bridge.laboratory.experiments.settings import INTERRUPTED
+from xplane_bridge.simulation.aircraft.model import Model
+from xplane_bridge.simulation.aircraft.studies.linearize import linearize, METHODS
+from xplane_bridge.simulation.aircraft.studies.modes import CATEGORIES, CLASSES
+from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
 
 # Of the holes, so many are said; all are in the table.
 _SAID = 5
@@ -130,7 +130,7 @@ def _check_model(study: Study) -> None:
 def _engine(given: Namespace, points: int) -> Engine:
     if not given.cluster:
         return Local(min(given.workers or os.cpu_count() or 1, points), studied)
-    from xplane_bridge.campaigns.engines.cluster import Cluster
+    from xplane_bridge.laboratory.campaigns.engines.cluster import Cluster
     return Cluster(given.cluster, studied)
 
 

@@ -19,14 +19,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from xplane_bridge.common.command_line import peer_port
-from xplane_bridge.experiments.settings import LIVE_PORT
-from xplane_bridge.flights.order import CORE, DIRECT, flown_by_of, Link, NO_WEB, Order
-from xplane_bridge.flights.scenario import flown_by as controller
-from xplane_bridge.flights.scenario.scenario import Scenario, ScenarioError
-from xplane_bridge.flights.scenario.start import NO_SENSORS
-from xplane_bridge.flights.scenario.untargeted import untargeted
-from xplane_bridge.sensors.specification import presets
-from xplane_bridge.simulators.registry import SIMULATORS
+from xplane_bridge.laboratory.experiments.settings import LIVE_PORT
+from xplane_bridge.laboratory.flights.order import CORE, DIRECT, flown_by_of, Link, NO_WEB, Order
+from xplane_bridge.laboratory.flights.scenario import flown_by as controller
+from xplane_bridge.laboratory.flights.scenario.scenario import Scenario, ScenarioError
+from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
+from xplane_bridge.laboratory.flights.scenario.untargeted import untargeted
+from xplane_bridge.laboratory.sensors.specification import presets
+from xplane_bridge.simulation.peers.registry import SIMULATORS
 
 SIM = 'xpc'
 """Where an experiment is flown by default."""

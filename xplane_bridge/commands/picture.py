@@ -28,8 +28,8 @@ from xplane_bridge.common.command_line import (
     without_ros_arguments,
 )
 from xplane_bridge.common.drawing import add_width_option, FORMATS
-from xplane_bridge.experiments.settings import NOT_FLOWN, PASSED
-from xplane_bridge.flights.analysis.history import load
+from xplane_bridge.laboratory.experiments.settings import NOT_FLOWN, PASSED
+from xplane_bridge.laboratory.flights.analysis.history import load
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise ValueError(f'--output: expected a name that ends in .{", .".join(FORMATS)}, got '
                              f'{path.name}')
         refuse_existing([path], given.force)
-        from xplane_bridge.experiments.picture import draw_flight
+        from xplane_bridge.laboratory.experiments.picture import draw_flight
         flight = load(str(given.recording), given.namespace)
         if flight.cut:
             print(f'picture: {flight.cut}', file=sys.stderr, flush=True)

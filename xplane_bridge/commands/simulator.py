@@ -29,10 +29,7 @@ import sys
 import threading
 import time
 
-from xplane_bridge.aircraft.aircraft import Aircraft
-from xplane_bridge.aircraft.initial import DEFAULT_MODEL, Initial
-from xplane_bridge.aircraft.state import AircraftState
-from xplane_bridge.aircraft.studies.physics_rate import physics_rate as chosen_rate
+from xplane_bridge.bridges.protocols.registry import PeerProtocol, PROTOCOLS
 from xplane_bridge.common.command_line import (
     program,
     refuse_old_option,
@@ -43,14 +40,17 @@ from xplane_bridge.common.command_line import (
 from xplane_bridge.common.signals import calling_on_signal
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE, physics_rate
-from xplane_bridge.protocols.registry import PeerProtocol, PROTOCOLS
-from xplane_bridge.simulators import options
-from xplane_bridge.simulators.airframes import AirframeLines
-from xplane_bridge.simulators.faults import Faults
-from xplane_bridge.simulators.flown import beside, fly_beside
-from xplane_bridge.simulators.registry import load, SIMULATORS, WITHOUT_NODE
-from xplane_bridge.simulators.server import Server, Simulation
-from xplane_bridge.simulators.world import AIRCRAFT_COUNT, World
+from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
+from xplane_bridge.simulation.aircraft.state import AircraftState
+from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate as chosen_rate
+from xplane_bridge.simulation.peers import options
+from xplane_bridge.simulation.peers.airframes import AirframeLines
+from xplane_bridge.simulation.peers.faults import Faults
+from xplane_bridge.simulation.peers.flown import beside, fly_beside
+from xplane_bridge.simulation.peers.registry import load, SIMULATORS, WITHOUT_NODE
+from xplane_bridge.simulation.peers.server import Server, Simulation
+from xplane_bridge.simulation.peers.world import AIRCRAFT_COUNT, World
 
 _START = Initial()
 
@@ -160,7 +160,7 @@ def _take_limits(world: World, aircraft_path: str) -> None:
     """Give aircraft of one's own the limits in the files of their gains. Raises ValueError."""
     if aircraft_path:
         # Those of this package have none, and importing this takes as long as a start.
-        from xplane_bridge.flights.laws import airframe_limits_of
+        from xplane_bridge.laboratory.flights.laws import airframe_limits_of
 
         for aircraft in world.flown:
             aircraft.bear(airframe_limits_of(aircraft.model, aircraft_path))
@@ -174,7 +174,7 @@ def _flown(
     if not (arguments.scenario or arguments.wind or arguments.turbulence or any(named)):
         return Aircraft, Aircraft, initial
     # Without a scenario nothing of a flight is needed, and most of a start is loading it.
-    from xplane_bridge.flights import disturbed
+    from xplane_bridge.laboratory.flights import disturbed
 
     found = disturbed.happens(
         arguments.scenario, ''.join(named) if named else None, wind=arguments.wind,

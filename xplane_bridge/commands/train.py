@@ -42,9 +42,9 @@ from xplane_bridge.common.command_line import (
     without_ros_arguments,
 )
 from xplane_bridge.common.data import folder
-from xplane_bridge.episodes.training import unseen
-from xplane_bridge.episodes.training.holding import Holding, PARAMETERS
-from xplane_bridge.episodes.training.search import (
+from xplane_bridge.laboratory.episodes.training import unseen
+from xplane_bridge.laboratory.episodes.training.holding import Holding, PARAMETERS
+from xplane_bridge.laboratory.episodes.training.search import (
     Generation,
     LARGEST_PLAN_SEED,
     Plan,
@@ -100,7 +100,7 @@ def _refuse_unused(given: argparse.Namespace) -> None:
 
 def _train(given: argparse.Namespace) -> None:
     """Train, and write the policy with its two companions."""
-    from xplane_bridge.episodes.training.graph import model_of
+    from xplane_bridge.laboratory.episodes.training.graph import model_of
     plan = Plan(seed=given.seed)
     if given.generations:
         plan = replace(plan, stages=stopped(plan.stages, given.generations, given.seconds))
@@ -127,7 +127,7 @@ def _train(given: argparse.Namespace) -> None:
     print(f'{output}, {output.with_suffix(".json")}: {_processor_seconds():.0f} s of processor '
           f'time, {time.monotonic() - begin:.0f} s in all')
     if given.picture:
-        from xplane_bridge.episodes.training.picture import draw
+        from xplane_bridge.laboratory.episodes.training.picture import draw
         draw(str(output), history, str(given.picture))
 
 

@@ -29,13 +29,6 @@ from pathlib import Path
 import shlex
 import sys
 
-from xplane_bridge.aircraft.studies.envelope import Study
-from xplane_bridge.aircraft.studies.envelope_table import where
-from xplane_bridge.aircraft.studies.grid import Grid, parse
-from xplane_bridge.aircraft.studies.linearize import linearize
-from xplane_bridge.aircraft.studies.runway_performance import Flaps, runway_performance
-from xplane_bridge.aircraft.studies.spare import in_steady_flight
-from xplane_bridge.campaigns.engines.local import EngineError
 from xplane_bridge.commands.linearize import add_flight_options, add_grid_options, survey
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import (
@@ -46,13 +39,20 @@ from xplane_bridge.common.command_line import (
 )
 from xplane_bridge.common.machine import LOST, MachineError
 from xplane_bridge.common.text import counted
-from xplane_bridge.control.gains import NAMES
-from xplane_bridge.control.runway.performance import Performance
-from xplane_bridge.control.schedule import AIRSPEED, ALTITUDE, MOST_VALUES
-from xplane_bridge.control.tuning.linear_model import from_json, LinearModel, RATIO
-from xplane_bridge.control.tuning.report import parameter_file, table
-from xplane_bridge.control.tuning.tune import BANDWIDTHS, Limits, tune, Tuning
-from xplane_bridge.experiments.settings import INTERRUPTED
+from xplane_bridge.laboratory.campaigns.engines.local import EngineError
+from xplane_bridge.laboratory.control.gains import NAMES
+from xplane_bridge.laboratory.control.runway.performance import Performance
+from xplane_bridge.laboratory.control.schedule import AIRSPEED, ALTITUDE, MOST_VALUES
+from xplane_bridge.laboratory.control.tuning.report import parameter_file, table
+from xplane_bridge.laboratory.control.tuning.tune import BANDWIDTHS, Limits, tune, Tuning
+from xplane_bridge.laboratory.envelope.envelope import Study
+from xplane_bridge.laboratory.envelope.envelope_table import where
+from xplane_bridge.laboratory.envelope.grid import Grid, parse
+from xplane_bridge.laboratory.envelope.runway_performance import Flaps, runway_performance
+from xplane_bridge.laboratory.experiments.settings import INTERRUPTED
+from xplane_bridge.simulation.aircraft.linear_model import from_json, LinearModel, RATIO
+from xplane_bridge.simulation.aircraft.studies.linearize import linearize
+from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
 
 # Over what gains are scheduled, by the names of a grid's axes.
 _SCHEDULED = ('airspeed', 'altitude_msl')

@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest='command', required=True)
     modules, parsers = {}, {}
     for name, purpose in _COMMANDS.items():
-        module = f'xplane_bridge.export.ulyssix.{name}'
+        module = f'xplane_bridge.laboratory.export.ulyssix.{name}'
         if find_spec(module) is not None:
             modules[name] = import_module(module)
             parsers[name] = commands.add_parser(name, help=purpose, description=purpose)

@@ -25,21 +25,22 @@ import numpy as np
 import pytest
 from steady_peers import huginn_reply, SteadyPlugin, SteadyXPlane, XPLANE
 
-from xplane_bridge.conversions import fdmdata as huginn
-from xplane_bridge.conversions.plausibility import Plausibility
-from xplane_bridge.conversions.ulyssix import AppliedMap, Packet, parse
-from xplane_bridge.conversions.xplane import levers
-from xplane_bridge.conversions.xplane import state as xplane
-from xplane_bridge.conversions.xplane.local import LocalAxes
-from xplane_bridge.conversions.xplane.rows import telemetry_rows
-from xplane_bridge.protocols import simpit, ulyssix
-from xplane_bridge.protocols.fdmdata import Command
-from xplane_bridge.sessions import fdmdata as huginn_session
-from xplane_bridge.sessions import simpit as simpit_session
-from xplane_bridge.sessions import ulyssix as ulyssix_session
-from xplane_bridge.sessions import xpc as xpc_session
-from xplane_bridge.sessions import xplane_udp as xplane_session
-from xplane_bridge.sessions.base import PeerState
+from xplane_bridge.bridges.conversions.plausibility import Plausibility
+from xplane_bridge.bridges.conversions.xplane import levers
+from xplane_bridge.bridges.conversions.xplane import state as xplane
+from xplane_bridge.bridges.fdmdata import conversion as huginn
+from xplane_bridge.bridges.fdmdata import session as huginn_session
+from xplane_bridge.bridges.fdmdata.protocol import Command
+from xplane_bridge.bridges.sessions.base import PeerState
+from xplane_bridge.bridges.simpit import protocol as simpit
+from xplane_bridge.bridges.simpit import session as simpit_session
+from xplane_bridge.bridges.ulyssix import protocol as ulyssix
+from xplane_bridge.bridges.ulyssix import session as ulyssix_session
+from xplane_bridge.bridges.ulyssix.conversion import AppliedMap, Packet, parse
+from xplane_bridge.bridges.xpc import session as xpc_session
+from xplane_bridge.bridges.xpc.conversion import LocalAxes
+from xplane_bridge.bridges.xplane_udp import session as xplane_session
+from xplane_bridge.bridges.xplane_udp.conversion import telemetry_rows
 
 PERIOD = 0.02
 TRIP = 0.004

@@ -25,18 +25,18 @@ pytest.importorskip('gymnasium', reason='needs gymnasium')
 from memory_endpoint import MemoryEndpoint
 import numpy as np
 
-from xplane_bridge.aircraft.aircraft import Aircraft
+from xplane_bridge.bridges.conversions.xplane import state as xplane
+from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.common.timing import FRAME
-from xplane_bridge.conversions.xplane import state as xplane
-from xplane_bridge.episodes.environment import FlightEnv
-from xplane_bridge.flights.order import Order
-from xplane_bridge.flights.scenario.scenario import find, load
-from xplane_bridge.places import open_flight
-from xplane_bridge.protocols import xpc
-from xplane_bridge.simulators.lockstep import Lockstep
-from xplane_bridge.simulators.server import Simulation
-from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xpc import XpcFrontend
+from xplane_bridge.laboratory.episodes.environment import FlightEnv
+from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.scenario.scenario import find, load
+from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+from xplane_bridge.simulation.peers.lockstep import Lockstep
+from xplane_bridge.simulation.peers.server import Simulation
+from xplane_bridge.simulation.peers.world import World
+from xplane_bridge.simulation.peers.xpc import XpcFrontend
 
 CLIENT = ('127.0.0.1', 50000)
 

@@ -30,14 +30,14 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 from steady_peers import HEIGHT, huginn_reply, LAT, LON, SteadyPlugin, SteadyXPlane, XPLANE
 
+from xplane_bridge.bridges.fdmdata.node.node import FdmdataNode
+from xplane_bridge.bridges.links.loop import SessionLoop
+from xplane_bridge.bridges.links.udp import Counters
+from xplane_bridge.bridges.xpc.node.node import XpcNode
+from xplane_bridge.bridges.xplane_udp.node.node import XplaneUdpNode
 from xplane_bridge.common.timing import FRAME, SECOND_NS
-from xplane_bridge.links.loop import SessionLoop
-from xplane_bridge.links.udp import Counters
+from xplane_bridge.laboratory.nodes.autopilot.node import AutopilotNode
 from xplane_bridge.msg import AirData, FlightControls
-from xplane_bridge.nodes.autopilot.node import AutopilotNode
-from xplane_bridge.nodes.fdmdata.node import FdmdataNode
-from xplane_bridge.nodes.xpc.node import XpcNode
-from xplane_bridge.nodes.xplane_udp.node import XplaneUdpNode
 
 PERIOD = 0.02
 TRIP = 0.004

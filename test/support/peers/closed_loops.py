@@ -20,18 +20,23 @@ Simulator, datagrams, session and conversions are real; only sockets and time ar
 
 from dataclasses import replace
 
-from xplane_bridge.conversions import fdmdata as huginn
-from xplane_bridge.conversions.vehicle import Controls
-from xplane_bridge.conversions.xplane import levers as xplane_levers
-from xplane_bridge.conversions.xplane import state as xplane
-from xplane_bridge.conversions.xplane.local import LocalAxes
-from xplane_bridge.conversions.xplane.rows import rows_state, telemetry_rows
-from xplane_bridge.protocols.fdmdata import Command
-from xplane_bridge.sessions.fdmdata import CONTROLS_CHANNEL, FdmdataSession, Wanted
-from xplane_bridge.sessions.fdmdata import Telemetry as FdmdataTelemetry
-from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
-from xplane_bridge.sessions.xplane_udp import DATA_CHANNEL, RowTelemetry, Sources, XplaneUdpSession
-from xplane_bridge.sessions.xplane_udp import Telemetry as PushedTelemetry
+from xplane_bridge.bridges.conversions.vehicle import Controls
+from xplane_bridge.bridges.conversions.xplane import levers as xplane_levers
+from xplane_bridge.bridges.conversions.xplane import state as xplane
+from xplane_bridge.bridges.fdmdata import conversion as huginn
+from xplane_bridge.bridges.fdmdata.protocol import Command
+from xplane_bridge.bridges.fdmdata.session import CONTROLS_CHANNEL, FdmdataSession, Wanted
+from xplane_bridge.bridges.fdmdata.session import Telemetry as FdmdataTelemetry
+from xplane_bridge.bridges.xpc.conversion import LocalAxes
+from xplane_bridge.bridges.xpc.session import Polled, Telemetry, XpcSession
+from xplane_bridge.bridges.xplane_udp.conversion import rows_state, telemetry_rows
+from xplane_bridge.bridges.xplane_udp.session import (
+    DATA_CHANNEL,
+    RowTelemetry,
+    Sources,
+    XplaneUdpSession,
+)
+from xplane_bridge.bridges.xplane_udp.session import Telemetry as PushedTelemetry
 
 FRAME = 1.0 / 60.0
 BRIDGE = ('127.0.0.1', 50000)
@@ -43,9 +48,9 @@ class XpcLoop:
     def __init__(self):
         from memory_endpoint import MemoryEndpoint
 
-        from xplane_bridge.aircraft.aircraft import Aircraft
-        from xplane_bridge.simulators.world import World
-        from xplane_bridge.simulators.xpc import XpcFrontend
+        from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+        from xplane_bridge.simulation.peers.world import World
+        from xplane_bridge.simulation.peers.xpc import XpcFrontend
         self.world = World(Aircraft())
         self.endpoint = MemoryEndpoint()
         self.frontend = XpcFrontend(self.endpoint)
@@ -88,9 +93,9 @@ class FdmdataLoop:
     """FdmdataSession and simulated Huginn, at the node's default rates."""
 
     def __init__(self):
-        from xplane_bridge.aircraft.aircraft import Aircraft
-        from xplane_bridge.simulators.fdmdata import Huginn
-        from xplane_bridge.simulators.world import World
+        from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+        from xplane_bridge.simulation.peers.fdmdata import Huginn
+        from xplane_bridge.simulation.peers.world import World
         self.world = World(Aircraft())
         self.huginn = Huginn(self.world)
         self.session = FdmdataSession()
@@ -144,9 +149,9 @@ class XplaneLoop:
     def __init__(self, version):
         from memory_endpoint import MemoryEndpoint
 
-        from xplane_bridge.aircraft.aircraft import Aircraft
-        from xplane_bridge.simulators.world import World
-        from xplane_bridge.simulators.xplane_udp import XplaneUdpFrontend
+        from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+        from xplane_bridge.simulation.peers.world import World
+        from xplane_bridge.simulation.peers.xplane_udp import XplaneUdpFrontend
         self.world = World(Aircraft())
         self.endpoint = MemoryEndpoint()
         self.frontend = XplaneUdpFrontend(self.endpoint, version, data_target=BRIDGE)

@@ -14,7 +14,7 @@
 
 """An X-Plane Connect plugin for tests: what it answers, without time and without a network."""
 
-from xplane_bridge.protocols import xpc
+from xplane_bridge.bridges.xpc import protocol as xpc
 
 BEACON = xpc.encode(xpc.Beacon(xpc.PORT, 12010))
 

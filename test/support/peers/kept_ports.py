@@ -14,8 +14,8 @@
 
 """Ports that a peer gets again after it was off: nobody is handed them meanwhile."""
 
-from xplane_bridge.links.unused_ports import free_ports
-from xplane_bridge.simulators.endpoints import UdpEndpoint
+from xplane_bridge.bridges.links.unused_ports import free_ports
+from xplane_bridge.simulation.peers.endpoints import UdpEndpoint
 
 
 def kept_port():

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from xplane_bridge.simulators.endpoints import Address, Endpoint, Outgoing
-from xplane_bridge.simulators.faults import Faults
+from xplane_bridge.simulation.peers.endpoints import Address, Endpoint, Outgoing
+from xplane_bridge.simulation.peers.faults import Faults
 
 # How many small datagrams fit in Linux's default receive buffer.
 _QUEUE_LENGTH = 277

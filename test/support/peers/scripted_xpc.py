@@ -25,8 +25,8 @@ import random
 
 from fake_xpc import BEACON, Plugin
 
-from xplane_bridge.protocols import xpc
-from xplane_bridge.sessions.xpc import Polled, Telemetry, XpcSession
+from xplane_bridge.bridges.xpc import protocol as xpc
+from xplane_bridge.bridges.xpc.session import Polled, Telemetry, XpcSession
 
 # docs/wire/xpc.md, section 1: at most 20 datagrams per frame, answered 0.07 ms apart; after 20 the
 # socket is reopened and the rest is lost.

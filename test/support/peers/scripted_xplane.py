@@ -18,9 +18,14 @@ import itertools
 import math
 import struct
 
-from xplane_bridge.sessions.base import PeerState
-from xplane_bridge.sessions.xplane_udp import BEACON_CHANNEL, Sources, Wire, XplaneUdpSession
-from xplane_bridge.sessions.xplane_udp.requests.aircraft import POSITION
+from xplane_bridge.bridges.sessions.base import PeerState
+from xplane_bridge.bridges.xplane_udp.session import (
+    BEACON_CHANNEL,
+    Sources,
+    Wire,
+    XplaneUdpSession,
+)
+from xplane_bridge.bridges.xplane_udp.session.requests.aircraft import POSITION
 
 START = 1000.0
 FRAME = 0.016

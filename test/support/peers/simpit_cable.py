@@ -16,10 +16,10 @@
 
 import random
 
-from xplane_bridge.protocols import simpit
-from xplane_bridge.protocols.simpit import PROFILES
-from xplane_bridge.sessions.simpit import ProfileHint, SimpitSession, Telemetry
-from xplane_bridge.simulators.simpit import Command, PluginSession
+from xplane_bridge.bridges.simpit import protocol as simpit
+from xplane_bridge.bridges.simpit.protocol import PROFILES
+from xplane_bridge.bridges.simpit.session import ProfileHint, SimpitSession, Telemetry
+from xplane_bridge.simulation.peers.simpit import Command, PluginSession
 
 ALTITUDE = simpit.Altitude(1234.5, 67.25)      # 00509a4400808642 in the recordings
 # What the session registers for itself: altitude, scene change, action status, vessel change.

@@ -16,8 +16,13 @@
 
 import threading
 
-from xplane_bridge.links.serial import SerialLoop
-from xplane_bridge.simulators.simpit import Command, DeviceHandshake, PluginSession, Subscriptions
+from xplane_bridge.bridges.links.serial import SerialLoop
+from xplane_bridge.simulation.peers.simpit import (
+    Command,
+    DeviceHandshake,
+    PluginSession,
+    Subscriptions,
+)
 
 SYNACK = {'aa50': bytes.fromhex('aa5002000137'), 'cobs': bytes.fromhex('010401373600')}
 

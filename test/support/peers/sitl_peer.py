@@ -29,7 +29,7 @@ from types import SimpleNamespace
 
 from memory_endpoint import MemoryEndpoint
 
-from xplane_bridge.simulators.ardupilot import ArdupilotFrontend
+from xplane_bridge.simulation.peers.ardupilot import ArdupilotFrontend
 
 RATE = 120
 REPEATS = 1.1

@@ -16,11 +16,12 @@
 
 from fake_xpc import Plugin
 
-from xplane_bridge.conversions.xplane import levers
-from xplane_bridge.conversions.xplane import state as xplane
-from xplane_bridge.protocols import fdmdata, xpc
-from xplane_bridge.protocols import xplane_udp as wire
-from xplane_bridge.protocols.fdmdata import Command
+from xplane_bridge.bridges.conversions.xplane import levers
+from xplane_bridge.bridges.conversions.xplane import state as xplane
+from xplane_bridge.bridges.fdmdata import protocol as fdmdata
+from xplane_bridge.bridges.fdmdata.protocol import Command
+from xplane_bridge.bridges.xpc import protocol as xpc
+from xplane_bridge.bridges.xplane_udp import protocol as wire
 
 LAT, LON, HEIGHT = 47.5, 11.25, 500.0
 XPLANE = ('127.0.0.1', 49000)

@@ -24,14 +24,14 @@ from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 
 from harness import process
-from xplane_bridge.aircraft.aircraft import Aircraft
-from xplane_bridge.aircraft.initial import Initial
+from xplane_bridge.bridges.sessions.base import PeerState
+from xplane_bridge.bridges.xpc.node import XpcNode
 from xplane_bridge.msg import AirData, FlightControls, ScreenText
-from xplane_bridge.nodes.xpc import XpcNode
-from xplane_bridge.sessions.base import PeerState
-from xplane_bridge.simulators.server import running
-from xplane_bridge.simulators.world import World
-from xplane_bridge.simulators.xpc import XpcFrontend
+from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+from xplane_bridge.simulation.aircraft.initial import Initial
+from xplane_bridge.simulation.peers.server import running
+from xplane_bridge.simulation.peers.world import World
+from xplane_bridge.simulation.peers.xpc import XpcFrontend
 
 RELEASED = -2.0
 TOPICS = {

@@ -22,16 +22,16 @@ from rclpy.action import ActionClient
 from sensor_msgs.msg import Imu, NavSatFix, Range
 from std_msgs.msg import String
 
-from xplane_bridge.aircraft.aircraft import Aircraft
-from xplane_bridge.aircraft.initial import Initial
-from xplane_bridge.conversions import frames
-from xplane_bridge.conversions.geodesy import LocalFrame
-from xplane_bridge.conversions.simulated import by_cockpit
-from xplane_bridge.conversions.vehicle import Controls
+from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions.geodesy import LocalFrame
+from xplane_bridge.bridges.conversions.simulated import by_cockpit
+from xplane_bridge.bridges.conversions.vehicle import Controls
+from xplane_bridge.bridges.nodes.common.latched import LATCHED
+from xplane_bridge.bridges.nodes.vehicle.controls import CONTROLS_MASK
+from xplane_bridge.laboratory.nodes.autopilot import AutopilotNode
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
-from xplane_bridge.nodes.autopilot import AutopilotNode
-from xplane_bridge.nodes.common.latched import LATCHED
-from xplane_bridge.nodes.vehicle.controls import CONTROLS_MASK
+from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+from xplane_bridge.simulation.aircraft.initial import Initial
 
 FRAME = 1.0 / 30.0
 

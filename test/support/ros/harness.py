@@ -36,9 +36,9 @@ from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock
 
-from xplane_bridge.links.unused_ports import free_ports
-from xplane_bridge.nodes.common.spinning import spin_until
-from xplane_bridge.nodes.flight.processes import executable_path
+from xplane_bridge.bridges.links.unused_ports import free_ports
+from xplane_bridge.bridges.nodes.common.spinning import spin_until
+from xplane_bridge.laboratory.nodes.flight.processes import executable_path
 
 # Only bounds how long a failure takes: on a loaded machine a start takes half a minute.
 DEADLINE = 60.0

@@ -24,7 +24,7 @@ from pathlib import Path
 import sys
 from tempfile import NamedTemporaryFile
 
-from xplane_bridge.conversions.ulyssix.quantities import QUANTITIES
+from xplane_bridge.bridges.ulyssix.conversion.quantities import QUANTITIES
 
 # Each node in the configuration with the most topics; its variants are versions of its peer.
 _DATAREFS = {'datarefs': ['sim/time/paused']}

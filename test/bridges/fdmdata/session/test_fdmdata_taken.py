@@ -1,0 +1,140 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is taken from one run of Huginn, step by step."""
+
+import pytest
+
+from xplane_bridge.bridges.fdmdata.protocol import Controls
+from xplane_bridge.bridges.fdmdata.session.taken import Taken
+from xplane_bridge.bridges.sessions.base import Left
+
+
+def commanded(**given):
+    """Return what is taken after the first command."""
+    taken = Taken()
+    taken.sent(taken.merged({'throttle': 0.5, **given}), {'throttle': 0.5, **given})
+    return taken
+
+
+def numbers(controls):
+    """Return aileron, elevator, rudder and throttle."""
+    return controls.aileron, controls.elevator, controls.rudder, controls.throttle
+
+
+def test_what_is_not_commanded_stays_as_it_was_sent():
+    taken = Taken()
+    with pytest.raises(ValueError, match='the first command must include the throttle'):
+        taken.merged({'elevator': 0.1})
+    assert (taken.known, taken.names, taken.owed) == (None, (), ())
+    first = taken.merged({'throttle': 0.5, 'rudder': 0.2})
+    assert numbers(first) == (0.0, 0.0, 0.2, 0.5)
+    assert taken.known is None
+    taken.sent(first, {'throttle': 0.5, 'rudder': 0.2})
+    assert numbers(taken.merged({'elevator': -0.3})) == (0.0, -0.3, 0.2, 0.5)
+    assert numbers(taken.merged({'aileron': 0.0, 'throttle': 0.7})) == (0.0, 0.0, 0.2, 0.7)
+    assert taken.names == ('throttle', 'rudder')
+
+
+def test_surfaces_that_were_commanded_are_centred_for_a_while_and_the_throttle_stays():
+    taken = commanded(elevator=0.4, aileron=0.3)
+    assert (taken.due(10.0, 3.0), taken.deadline) == (None, None)
+    taken.centre(10.0)
+    assert (taken.names, {*taken.owed}) == ((), {'elevator', 'aileron'})
+    assert taken.deadline is not None
+    sent = taken.due(10.0, 3.0)
+    assert numbers(sent) == (0.0, 0.0, 0.0, 0.5)
+    assert taken.known is sent
+    times = []
+    while (at := taken.deadline) is not None and len(times) < 100:
+        if taken.due(at, 3.0):
+            times.append(at)
+    assert 12.0 < times[-1] <= 13.0
+    assert (taken.owed, taken.deadline) == ((), None)
+    # They are known to be centred: what is commanded now moves nothing else.
+    assert numbers(taken.merged({'rudder': 1.0})) == (0.0, 0.0, 1.0, 0.5)
+
+
+def test_a_surface_that_is_commanded_again_is_centred_no_more():
+    taken = commanded(elevator=0.4, aileron=0.3)
+    taken.centre(10.0)
+    taken.sent(taken.merged({'elevator': 0.2}), {'elevator': 0.2})
+    assert (taken.owed, taken.names) == (('aileron',), ('elevator',))
+    assert numbers(taken.due(10.0, 3.0)) == (0.0, 0.2, 0.0, 0.5)
+
+
+def test_without_a_surface_there_is_nothing_to_centre():
+    for taken in (Taken(), commanded()):
+        before = taken.known
+        taken.centre(10.0)
+        assert (taken.owed, taken.deadline, taken.known) == ((), None, before)
+
+
+def test_giving_back_is_begun_again_on_demand():
+    taken = commanded(elevator=0.4)
+    taken.centre(10.0)
+    while taken.deadline is not None and taken.deadline < 11.5:
+        taken.due(taken.deadline, 3.0)
+    taken.repeat(12.0)
+    assert taken.due(12.0, 3.0) is not None
+    assert taken.due(14.9, 3.0) is not None
+    assert taken.owed == ('elevator',)
+
+
+def test_a_pause_is_owed_until_the_data_show_that_it_is_over():
+    taken = Taken()
+    assert not taken.is_paused
+    assert taken.paused_at == 0.0
+    taken.take_pause(5.0)
+    assert (taken.is_paused, taken.paused_at, taken.names, taken.owed) == (
+        True, 5.0, ('pause',), ())
+    taken.give_back(8.0)
+    assert (taken.is_paused, taken.paused_at, taken.names, taken.owed) == (
+        True, 8.0, (), ('pause',))
+    # A pause is given back by looking on; nothing is sent for it.
+    assert taken.due(8.0, 3.0) is None
+    taken.forget_pause()
+    assert (taken.is_paused, taken.owed) == (False, ())
+    both = commanded(elevator=0.4)
+    both.take_pause(5.0)
+    both.give_back(8.0)
+    assert both.owed == ('elevator', 'pause')
+    both.forget_controls()
+    assert (both.owed, both.known, both.deadline) == (('pause',), None, None)
+
+
+def test_what_is_owed_in_the_end_is_told_and_forgotten():
+    def owing(*, paused=False):
+        taken = commanded(elevator=0.4)
+        if paused:
+            taken.take_pause(1.0)
+        taken.give_back(2.0)
+        return taken
+
+    silent = owing(paused=True)
+    left = silent.look_back('Huginn is silent', '1.2.3.4')
+    assert left.owed == ('elevator', 'pause')
+    assert left.reason.startswith('Huginn is silent. It gets nothing more from here: ')
+    assert not left.is_error
+    assert (silent.owed, silent.names, silent.known, silent.is_paused) == ((), (), None, False)
+    left = owing(paused=True).look_back('', '1.2.3.4')
+    assert left == Left(('pause',), (
+        'Huginn at 1.2.3.4 answers, but its data do not change: resume it (huginn_control.py '
+        'resume)'), is_error=True)
+    assert owing().look_back('', '1.2.3.4') == Left()
+
+
+def test_controls_have_their_places():
+    assert Controls(0.1, 0.2, 0.3, 0.4) == Controls(
+        aileron=0.1, elevator=0.2, rudder=0.3, throttle=0.4)

@@ -1,0 +1,265 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Several aircraft on one clock: each as if alone, followers in their slots, who meets."""
+
+from dataclasses import replace
+import math
+
+from orders import flown
+import pytest
+import yaml
+
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from xplane_bridge.common.timing import FRAME
+from xplane_bridge.laboratory.campaigns.fly import trajectory
+from xplane_bridge.laboratory.flights.flight import Fault, State
+from xplane_bridge.laboratory.flights.order import FlownBy, Order
+from xplane_bridge.laboratory.flights.refusals import OrderError
+from xplane_bridge.laboratory.flights.scenario.events import Event
+from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
+from xplane_bridge.laboratory.places import open_flight
+
+ROUGH = """
+duration: 8.0
+initial: {altitude: 1200.0, heading_deg: 200.0, airspeed: 48.0}
+events:
+  - {at: 0.6, engage: true}
+  - {at: 1.0, wind: [2.0, 3.0, 0.0]}
+  - {at: 1.0, turbulence: [15.0, 4]}
+vehicles:
+  - name: lead
+    events: [{at: 2.0, change: {heading_deg: 30.0}}]
+  - name: wing
+    initial: {forward: -60.0, right: 50.0, up: 5.0}
+    formation: {leader: lead, begin: 1.0, forward: -40.0, right: 40.0}
+  - name: other
+    initial: {forward: 300.0, right: -300.0, airspeed: 51.0}
+    events: [{at: 0.0, controls: {elevator: 0.05}, for: 0.5}]
+criteria:
+  - {separation: all, at_least: 30.0}
+  - {formation: wing, at_most: 40.0}
+"""
+
+
+def fleet(text=ROUGH):
+    return parse('mine', yaml.safe_load(text))
+
+
+def bits(history):
+    return {name: (series.times.tobytes(), series.values.tobytes())
+            for name, series in history.series.items()}
+
+
+@pytest.mark.parametrize('sensors', ['', 'consumer'])
+def test_each_flies_exactly_as_it_flies_alone_with_the_same_orders(sensors):
+    flight = open_flight(Order(fleet(), seed=7, sensors=sensors))
+    told = []
+    with flight:
+        flight.start()
+        wing = flight.flights['wing'].vehicle
+        by_law = wing.set_target
+        wing.set_target = lambda values: (told.append((wing.time, values)), by_law(values))
+        assert flight.fly() is State.OVER
+    assert 60 <= len(told) <= 71
+    for name, order in Order(fleet(), seed=7, sensors=sensors).of_vehicles().items():
+        if name == 'wing':
+            order = replace(order, scenario=replace(order.scenario, events=(
+                *order.scenario.events[:1], *sorted((
+                    *order.scenario.events[1:],
+                    *(Event(at, 'target', values) for at, values in told)),
+                    key=lambda event: event.at))))
+        alone = open_flight(order)
+        assert alone.fly() is State.OVER
+        assert bits(alone.history()) == bits(flight.histories()[name]), name
+
+
+def test_equal_seeds_give_equal_bits_and_others_do_not():
+    first, again, other = (trajectory(flown(fleet(), seed).history()) for seed in (3, 3, 4))
+    assert first == again
+    assert first != other
+
+
+def test_however_many_frames_are_flown_at_once_the_flight_is_the_same():
+    whole, halting = flown(fleet(), 3), open_flight(Order(fleet(), seed=3))
+    halting.start()
+    for frames in (1, 7, 2, 60, 1, 1, 33) * 20:
+        if halting.state is State.READY:
+            halting.step(frames=frames)
+    assert halting.state is State.OVER
+    assert trajectory(halting.history()) == trajectory(whole.history())
+
+
+def test_the_order_of_the_aircraft_makes_no_difference():
+    content = yaml.safe_load(ROUGH)
+    swapped = {**content, 'vehicles': [content['vehicles'][at] for at in (0, 2, 1)]}
+    first, second = (flown(parse('mine', one)).histories() for one in (content, swapped))
+    assert [*first] != [*second]
+    assert {name: bits(one) for name, one in first.items()} == {
+        name: bits(one) for name, one in second.items()}
+
+
+def test_all_are_in_the_same_gusts_and_each_has_its_own_sensors():
+    content = yaml.safe_load(ROUGH)
+    content['vehicles'] = [{'name': name, 'initial': place} for name, place in (
+        ('one', {}), ('two', {'right': 0.01}))]
+    content['midair'] = {'ends': False}
+    content['criteria'] = content['criteria'][:1]
+    flight = flown(parse('mine', content), 3, sensors='consumer')
+    one, two = (member.vehicle for member in flight.flights.values())
+    # The sensors of each have made something else of it.
+    assert one.measurement().roll != two.measurement().roll
+    flight = flown(parse('mine', {**content, 'events': content['events'][1:]}), 3)
+    one, two = (history.series['roll'].values for history in flight.histories().values())
+    assert abs(one).max() > 0.005
+    # Not equal: a hundredth of a metre apart. Other gusts would be 0.1 rad.
+    assert abs(one - two).max() < 1e-3
+
+
+def test_a_formation_meets_its_criteria():
+    flight = flown(load(find('formation')))
+    assert flight.flown == 150.0
+    assert [str(one) for one in flight.result().judgements if not one.passed] == []
+
+
+def test_judgements_and_figures_say_whose_they_are():
+    content = yaml.safe_load(ROUGH)
+    content['vehicles'][0]['criteria'] = [
+        {'quantity': 'altitude', 'statistic': 'first', 'at_least': 1199.0}]
+    flight = flown(parse('mine', content), 1)
+    result = flight.result()
+    criteria = [one.criterion for one in result.judgements]
+    assert criteria[0] == 'lead: first of altitude at least 1199'
+    assert criteria[1] == 'min of separation of any two at least 30'
+    assert criteria[2] == 'max of formation_error of wing at most 40'
+    assert all(one.passed for one in result.judgements)
+    assert result.figures['vehicles'].keys() == {'lead', 'wing', 'other'}
+    assert result.figures['separation']['wing']['nearest'] == 'lead'
+    assert result.figures['separation']['wing']['distance'] == pytest.approx(
+        result.judgements[1].value)
+    assert result.figures['formation']['wing']['max'] == pytest.approx(
+        result.judgements[2].value)
+    # It begins 20 m behind its slot, 10 m to the right of it, and 5 m above.
+    assert 20.0 < result.judgements[2].value < 25.0
+    assert 'wing.roll' in flight.history().series
+
+
+def test_where_two_meet_the_flight_ends():
+    scenario = load(find('crossing'))
+    flight = flown(scenario)
+    meeting, = flight.meetings
+    assert (meeting.first, meeting.second) == ('own', 'intruder')
+    assert 19.0 - 2.0 * 1.8 < meeting.distance < 20.0
+    assert flight.flown == pytest.approx(meeting.at)
+    assert 32.0 < flight.flown < 33.0
+    passed = {one.criterion: one.passed for one in flight.result().judgements}
+    assert not any(passed.values())
+
+
+def test_a_mid_air_may_be_recorded_only():
+    scenario = load(find('crossing'))
+    said = []
+
+    class Told:
+        def begin(self, flight):
+            pass
+
+        def end(self):
+            pass
+
+        def say(self, text):
+            said.append(text)
+
+        def update(self, phase, progress):
+            pass
+
+    flight = open_flight(Order(replace(scenario, fleet=replace(
+        scenario.fleet, midair=replace(scenario.fleet.midair, ends=False)))), Told())
+    assert flight.fly() is State.OVER
+    assert flight.flown == 90.0
+    assert len(flight.meetings) == flight.result().figures['midairs'] == 1
+    assert said[0].strip() == '0.5 s  engage'
+    assert [text for text in said if 'mid-air' in text] == [
+        f'{flight.meetings[0].at:5.1f} s  mid-air: own and intruder are '
+        f'{flight.meetings[0].distance:.1f} m apart']
+    assert said[-1].startswith('2 aircraft flown for 90.0 s')
+    nearest = flight.tracks().closest()[0]
+    assert nearest.distance < 2.0
+    failed = [one.criterion for one in flight.result().judgements if not one.passed]
+    assert failed == ['min of separation of own and intruder at least 300',
+                      'min of separation of any two at least 20']
+
+
+def test_whoever_gives_way_solves_the_crossing():
+    with open_flight(Order(load(find('crossing')))) as flight:
+        flight.start()
+        flight.step(frames=60)
+        own = flight.flights['own'].vehicle
+        heading = own.law.target.heading
+        while flight.state is State.READY:
+            east, north, _ = flight.offset('own', 'intruder')
+            # To the right, behind the other, until that has passed.
+            gives_way = north < 0.0 or math.hypot(east, north) < 400.0
+            own.set_target({'heading': heading + math.radians(35.0) * gives_way})
+            flight.step(frames=6)
+        assert [str(one) for one in flight.result().judgements if not one.passed] == []
+
+
+def test_actions_are_given_to_all_on_one_clock():
+    content = yaml.safe_load(ROUGH)
+    # The others are engaged 0.3 s later: nobody flies on without them.
+    content['events'] = []
+    for one, at in zip(content['vehicles'], (0.6, 0.9, 0.9), strict=True):
+        one['events'] = [{'at': at, 'engage': True}]
+    del content['vehicles'][1]['formation']
+    content['criteria'] = content['criteria'][:1]
+    order = Order(parse('mine', content), flown_by=FlownBy(actions='target'))
+    with open_flight(order) as flight:
+        flight.start()
+        assert flight.time == pytest.approx(0.9)
+        size = len(flight.flights['lead'].observation())
+        assert flight.observation().shape == (3 * size,)
+        assert len(flight.truth()) == 3 * size
+        flight.step([1250.0, 3.5, 50.0, 1150.0, 3.5, 50.0, 1200.0, 3.5, 50.0], 300)
+        heights = [one.vehicle.last('altitude') for one in flight.flights.values()]
+        assert {one.time for one in flight.flights.values()} == {flight.time}
+        assert heights[0] > 1205.0 > 1195.0 > heights[1]
+        assert flight.step([0.0]) is State.FAILED
+        assert flight.why == 'action: got 1 numbers, expected 3 for each of 3 aircraft'
+
+
+def test_who_fails_is_named():
+    content = yaml.safe_load(ROUGH)
+    content['vehicles'][2]['initial']['airspeed'] = 400.0
+    flight = open_flight(Order(parse('mine', content)))
+    assert flight.fly() is State.FAILED
+    assert flight.why.startswith('vehicle other: ')
+    assert flight.fault is Fault.FLIGHT
+    with pytest.raises(ValueError, match='has not begun'):
+        flight.result()
+
+
+def test_a_law_flies_one_aircraft():
+    with pytest.raises(OrderError, match='a law of your own flies one aircraft, and scenario '
+                       'mine has 3: give each its targets between steps'):
+        flown(fleet(), law=object())
+
+
+def test_a_frame_is_one_of_all():
+    with open_flight(Order(fleet())) as flight:
+        flight.start()
+        flight.step(frames=5)
+        assert flight.time == pytest.approx(5 * FRAME)
+        assert {len(one.series['roll'].times) for one in flight.histories().values()} == {6}

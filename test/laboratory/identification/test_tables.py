@@ -1,0 +1,152 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Flights from tables: columns, units, and what is wrong with them."""
+
+from limited import growing_by
+import numpy as np
+import pytest
+import strange_tables
+import synthetic
+
+pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
+
+from xplane_bridge.commands import identify
+from xplane_bridge.laboratory.identification.motion.signals import IdentificationError, SIGNALS
+from xplane_bridge.laboratory.identification.reading.tables import load_map, of_table
+
+MAP = """
+time: {column: t_ms, unit: ms}
+roll: {column: phi}
+pitch: {column: theta, unit: deg}
+roll_rate: {column: p}
+pitch_rate: {column: q}
+yaw_rate: {column: r}
+specific_force_x: {column: ax}
+specific_force_y: {column: ay}
+specific_force_z: {column: az_up, scale: -1.0}
+true_airspeed: {column: v, unit: kt}
+angle_of_attack: {column: alpha, unit: deg}
+sideslip: {column: beta}
+density: {value: 1.1}
+elevator: {column: stick, unit: '%'}
+aileron: {column: da}
+rudder: {column: dr}
+"""
+
+
+def written(tmp_path, columns, ending):
+    pyarrow = pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    table = pyarrow.table(columns)
+    path = tmp_path / f'flight.{ending}'
+    if ending == 'csv':
+        from pyarrow import csv
+        csv.write_csv(table, path)
+    else:
+        from pyarrow import parquet
+        parquet.write_table(table, path)
+    return path
+
+
+def mapped(text, tmp_path):
+    pytest.importorskip('pint', reason='pint is not installed')
+    path = tmp_path / 'map.yaml'
+    path.write_text(text)
+    return load_map(str(path))
+
+
+@pytest.mark.parametrize('ending', ['csv', 'parquet'])
+def test_columns_in_other_units_become_signals(tmp_path, ending):
+    exact = synthetic.longitudinal().measured
+    v = exact.values
+    path = written(tmp_path, {
+        't_ms': 1e3 * exact.times + 5e6, 'phi': v['roll'], 'theta': np.degrees(v['pitch']),
+        'p': v['roll_rate'], 'q': v['pitch_rate'], 'r': v['yaw_rate'],
+        'ax': v['specific_force_x'], 'ay': v['specific_force_y'],
+        'az_up': -v['specific_force_z'], 'v': v['true_airspeed'] / (1852.0 / 3600.0),
+        'alpha': np.degrees(v['angle_of_attack']), 'beta': v['sideslip'],
+        'stick': 100.0 * v['elevator'], 'da': v['aileron'], 'dr': v['rudder']}, ending)
+    found = of_table(path, mapped(MAP, tmp_path))
+    np.testing.assert_allclose(found.times, exact.times, atol=1e-6)
+    for name, values in v.items():
+        np.testing.assert_allclose(found.values[name], values, atol=1e-9, err_msg=name)
+
+
+def test_columns_with_the_names_of_signals_need_no_map(tmp_path):
+    exact = synthetic.longitudinal().measured
+    values = {name: one for name, one in exact.values.items() if name != 'sideslip'}
+    path = written(tmp_path, {'time': exact.times, **values}, 'parquet')
+    found = of_table(path)
+    np.testing.assert_array_equal(found.values['elevator'], exact.values['elevator'])
+    assert not found.has('sideslip')
+
+
+def test_lines_of_units_are_left_out(tmp_path):
+    pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    exact = synthetic.longitudinal().measured
+    path = written(tmp_path, {'time': exact.times, **exact.values}, 'csv')
+    head, _, rest = path.read_text().partition('\n')
+    path.write_text(f'{head}\n# s,rad\n{rest}')
+    assert len(of_table(path).times) == len(exact.times)
+
+
+@pytest.mark.parametrize(('text', 'said'), [
+    (MAP.replace('unit: kt', 'unit: kg'), 'true_airspeed.unit: kg does not become m/s'),
+    (MAP.replace('unit: kt', 'unit: 1/0'), 'is not a unit'),
+    (MAP.replace('{value: 1.1}', '{}'), 'density: expected column, or value'),
+    (MAP.replace('density', 'densitty'), 'unknown name .densitty'),
+    (MAP.replace('time: {column: t_ms, unit: ms}', ''), 'time is missing'),
+], ids=['dimension', 'no unit', 'nothing', 'name', 'time'])
+def test_a_map_with_a_mistake_is_refused(tmp_path, text, said):
+    with pytest.raises(ValueError, match=said):
+        mapped(text, tmp_path)
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path):
+    path = written(tmp_path, {'time': [0.0], 'rol': [0.0]}, 'csv')
+    with pytest.raises(IdentificationError, match="no column 'roll' for roll"):
+        of_table(path)
+
+
+def test_texts_are_no_numbers(tmp_path):
+    exact = synthetic.longitudinal().measured
+    columns = {'time': exact.times, **exact.values}
+    columns['rudder'] = ['left'] * len(exact.times)
+    path = written(tmp_path, columns, 'csv')
+    with pytest.raises(IdentificationError, match="column 'rudder': row 1: .*left"):
+        of_table(path)
+
+
+@pytest.mark.parametrize('content', [b'', b'\x00\xff' * 50, b'PAR1'], ids=repr)
+@pytest.mark.parametrize('ending', ['csv', 'parquet'])
+def test_what_is_no_table_is_refused(tmp_path, content, ending):
+    pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    path = tmp_path / f'flight.{ending}'
+    path.write_bytes(content)
+    with pytest.raises(IdentificationError, match=f'flight.{ending}'):
+        of_table(path)
+
+
+def test_tables_that_unpack_to_gigabytes_are_told(tmp_path, capsys):
+    """Of 60 kB a text took 2 GB and a minute before its type was looked at."""
+    pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    columns = dict.fromkeys(('time', *SIGNALS), 1.0)
+    for what, (data, _) in strange_tables.crafted(columns, 'rudder').items():
+        path = tmp_path / 'flight.parquet'
+        path.write_bytes(data)
+        with growing_by(500_000_000):
+            assert identify.main([str(path), '--model', 'c172p']) == 2, what
+        said = capsys.readouterr().err
+        assert said.startswith(f'identify: {path} is not read as a table: '), (what, said)
+        assert len(said.splitlines()) == 1

@@ -1,0 +1,118 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Several aircraft through ROS in lockstep: as in one process, and equal each time."""
+
+import os
+import signal
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+pytest.importorskip('rosbags', reason='flights are read from their recordings')
+
+import numpy as np
+
+from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.order import Link, Order
+from xplane_bridge.laboratory.flights.scenario.scenario import parse
+from xplane_bridge.laboratory.places import open_flight
+
+CONTENT = {
+    'duration': 4.0, 'initial': {'altitude': 1500.0, 'airspeed': 50.0},
+    'events': [{'at': 0.1, 'engage': True},
+               {'at': 0.5, 'wind': [3.0, 4.0, 0.0]}, {'at': 0.5, 'turbulence': [15.0, 4]}],
+    'vehicles': [
+        {'name': 'lead', 'events': [{'at': 1.0, 'change': {'heading_deg': 30.0}}],
+         'criteria': [{'quantity': 'roll_deg', 'statistic': 'max', 'at_least': 5.0}]},
+        {'name': 'wing', 'initial': {'forward': -50.0, 'right': 40.0, 'up': 5.0},
+         'formation': {'leader': 'lead', 'begin': 1.0, 'forward': -40.0, 'right': 40.0}}],
+    'criteria': [{'formation': 'wing', 'at_most': 60.0}],
+    'midair': {'radius': 62.0, 'ends': False}}
+IN_LOCKSTEP = Link(lockstep=True)
+
+
+def flown(order):
+    with open_flight(order) as flight:
+        flight.fly()
+        assert flight.state is State.OVER, flight.why
+        flight.close()
+        return flight.histories(), flight.result(), flight.meetings
+
+
+def bits(histories):
+    return {(name, quantity): (history.series[quantity].times.tobytes(),
+                               history.series[quantity].values.tobytes())
+            for name, history in histories.items()
+            for quantity in ('latitude', 'longitude', 'altitude', 'roll', 'command_aileron')}
+
+
+def test_it_flies_as_in_one_process_and_each_time_to_the_last_bit():
+    order = Order(parse('two', CONTENT), 'direct', seed=3, link=IN_LOCKSTEP)
+    (first, result, meetings), (again, *_) = flown(order), flown(order)
+    assert bits(first) == bits(again)
+    core, of_core, met = flown(Order(parse('two', CONTENT), seed=3))
+    assert [one.passed for one in result.judgements] == [one.passed for one in of_core.judgements]
+    assert [one.criterion for one in result.judgements] == [
+        one.criterion for one in of_core.judgements]
+    assert [one.at for one in meetings] == pytest.approx([one.at for one in met], abs=0.02)
+    assert meetings
+    for name in ('lead', 'wing'):
+        assert len(first[name].series['roll'].times) == 241
+        # The leader has turned, and both have been in the same gusts.
+        assert np.ptp(first[name].series['heading'].values) > 0.1
+        for quantity, tolerance in (('latitude', 1e-6), ('altitude', 0.1), ('roll', 0.01)):
+            assert np.abs(first[name].series[quantity].values
+                          - core[name].series[quantity].values).max() < tolerance, (name, quantity)
+
+
+def test_sensors_lead_followers_engines_fail_and_aircraft_are_trimmed_each_by_itself():
+    lead, wing = CONTENT['vehicles']
+    engages, fails = {'at': 0.1, 'engage': True}, {'at': 2.0, 'gnss_outage': True}
+    content = {
+        **CONTENT, 'duration': 3.0, 'sensors': 'consumer', 'events': CONTENT['events'][1:],
+        'vehicles': [
+            {**lead, 'events': [
+                engages, *lead['events'], {'at': 1.5, 'engine_failed': True}, fails]},
+            {**wing, 'events': [engages, fails]},
+            {'name': 'other', 'initial': {'right': 300.0}, 'sensors': 'none', 'events': [
+                {'at': 0.2, 'trim': {'airspeed': 55.0}}, {'at': 1.0, 'engine_failed': [0]},
+                {'at': 1.5, 'engine_failed': False}]}]}
+    found, *_ = flown(Order(parse('three', content), 'direct', seed=3, link=IN_LOCKSTEP))
+    core, *_ = flown(Order(parse('three', content), seed=3))
+    for name, history in found.items():
+        speed, expected = history.series['airspeed'], core[name].series['airspeed']
+        assert speed.values[-1] == pytest.approx(expected.values[-1], abs=0.1), name
+    assert found['other'].series['airspeed'].values[20] == pytest.approx(55.0, abs=0.2)
+
+    def altitude_told(histories):
+        return histories['wing'].series['target_altitude'].values[-1]
+
+    # The errors of the satellites are metres; led by the truth it would be told another one.
+    assert altitude_told(found) == pytest.approx(altitude_told(core), abs=0.3)
+    truth = found['lead'].series['altitude'].values[-1] + 5.0
+    assert abs(altitude_told(found) - truth) > 0.5
+
+
+def test_an_autopilot_that_dies_is_named():
+    order = Order(parse('two', {**CONTENT, 'duration': 600.0}), 'direct', link=IN_LOCKSTEP)
+    with open_flight(order) as flight:
+        flight.start()
+        flight.step(frames=1)
+        os.kill(flight.flights['wing'].autopilot.pid, signal.SIGKILL)
+        flight.fly()
+        assert flight.state is State.FAILED
+        assert 'wing.autopilot_node ended with code -9' in flight.why

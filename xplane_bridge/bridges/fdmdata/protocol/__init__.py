@@ -1,0 +1,42 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""FDMData, the protocol of the Huginn flight simulator."""
+
+from xplane_bridge.bridges.fdmdata.protocol.codec import decode, encode
+from xplane_bridge.bridges.fdmdata.protocol.messages import (
+    Accelerometer,
+    Command,
+    Controls,
+    CONTROLS_PORT,
+    DATA_PORT,
+    ErrorReply,
+    Gps,
+    Gyroscope,
+    Ins,
+    Magnetometer,
+    MESSAGES,
+    PitotTube,
+    Reply,
+    Request,
+    SENSOR_REPLIES,
+    SensorReply,
+    StaticPressure,
+    Thermometer,
+)
+
+__all__ = [
+    'Accelerometer', 'Command', 'Controls', 'CONTROLS_PORT', 'DATA_PORT', 'decode', 'encode',
+    'ErrorReply', 'Gps', 'Gyroscope', 'Ins', 'Magnetometer', 'MESSAGES', 'PitotTube', 'Reply',
+    'Request', 'SENSOR_REPLIES', 'SensorReply', 'StaticPressure', 'Thermometer']

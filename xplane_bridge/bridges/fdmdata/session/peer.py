@@ -1,0 +1,210 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Huginn: whether it answers, and whether it is the same one. Time is passed in, in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+
+from xplane_bridge.bridges.fdmdata.protocol import Command, Reply, SensorReply
+from xplane_bridge.bridges.fdmdata.session.events import PeerRecognized
+from xplane_bridge.bridges.fdmdata.session.health import Health
+from xplane_bridge.bridges.fdmdata.session.identity import Elsewhere, Identity, PLACED, Track
+from xplane_bridge.bridges.fdmdata.session.states import TABLE
+from xplane_bridge.bridges.sessions import machine
+from xplane_bridge.bridges.sessions.machine import Do, State, What
+
+SILENCE = 1.0
+"""Seconds without any reply after which Huginn counts as away."""
+
+_SILENT = 'Huginn was silent, and counts as restarted'
+_ELSEWHERE = 'the aircraft is suddenly elsewhere, so Huginn was restarted or reset'
+
+_ANSWERING = State.ANSWERING.shown
+_GONE = frozenset({State.ABSENT, State.AWAY, State.LEAVING_ABSENT, State.LEAVING_AWAY})
+_DOUBTED = frozenset({State.DOUBTED, State.LEAVING_DOUBTED})
+_STOPPED = frozenset(
+    state for state in TABLE if state is State.OFF or state.shown == State.LEAVING.shown)
+# Where a reply, whatever it says, may change something.
+_LISTENS = frozenset(
+    state for state, row in TABLE.items() if not row.keys().isdisjoint({What.HEARD, What.SAME}))
+
+
+class Peer(machine.Peer):
+    """
+    One Huginn at ``address``, which is for messages.
+
+    Identity tells whether one that was silent is the same, Track whether it was restarted without
+    a silence. One that answers is shown as what Health says of its data. ``silence`` is why it
+    hears nothing, or may be another one, empty if all is well; ``is_gone`` whether it is to be
+    probed only; ``listens`` whether any reply may change that. ``recognized`` is what was found
+    out last, ``unheard`` the silence at the end of the conversation. ``hurries`` is whether the
+    last reply has to be confirmed by another one, ``was_reset`` whether it shows a reset of ours.
+    """
+
+    def __init__(self, address: str) -> None:
+        super().__init__(TABLE)
+        self.recognized = PeerRecognized(same=True)
+        self.unheard = ''
+        # These follow from the state; looked up once, they cost nothing for each reply.
+        self.silence, self.is_gone, self.listens = '', False, False
+        self._identity = Identity()
+        self.hurries = self.was_reset = False
+        self._track = Track()
+        # Until when a reset of ours may show, and since when it must have.
+        self._resets_until, self._reset_at = -math.inf, math.inf
+        self._health = Health()
+        # Since when Huginn owes a reply.
+        self._waits_since: float | None = None
+        away = f'nothing answers at {address}'
+        doubted = f'Huginn answers again at {address}; finding out if it was restarted'
+        self._silences = {
+            State.WAITING: f'waiting for the first reply from Huginn at {address}',
+            **dict.fromkeys(_GONE, away), **dict.fromkeys(_DOUBTED, doubted)}
+
+    @property
+    def shown(self) -> str:
+        """Return what the owner sees: of one that answers, what its data show."""
+        shown = self.state.shown
+        return self._health.shown if shown == _ANSWERING else shown
+
+    @property
+    def absence(self) -> str:
+        """Return why Huginn accepts no commands now; empty if it does."""
+        return 'the session is not started' if self.state in _STOPPED else self.silence
+
+    @property
+    def in_doubt(self) -> bool:
+        """Return whether Huginn was silent, and it is not known yet whether it is the same."""
+        return self.state in (State.AWAY, State.LEAVING_AWAY, *_DOUBTED)
+
+    @property
+    def has_changed(self) -> bool:
+        """Return whether the reply seen last differs from the one before of its sensor."""
+        return self._health.has_changed
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when look() has something at the latest."""
+        until, since = self._identity.until, self._waits_since
+        if since is None or self.is_gone:
+            return until
+        return since + SILENCE if until is None else min(until, since + SILENCE)
+
+    def ask(self, now: float) -> None:
+        """Note that something was asked."""
+        if self._waits_since is None:
+            self._waits_since = now
+
+    def answer(self, now: float, *, waits: bool) -> None:
+        """Note that something was answered, and whether more is to be."""
+        self._waits_since = now if waits else None
+
+    def hear(self, channel: str, reply: Reply) -> Iterator[What]:
+        """Yield what has happened now that there is a reply, whatever it says."""
+        yield What.HEARD
+        if self._identity.is_answered_by(channel, reply):
+            self.recognized = PeerRecognized(same=True)
+            yield What.SAME
+
+    def see(self, reply: SensorReply, asked_at: float, now: float) -> Sequence[What]:
+        """Note what a reply to a request says; return what has happened."""
+        self._health.hear(reply, now)
+        if reply.command not in PLACED:
+            return ()
+        resets = self.resets(now)
+        found = self._track.follow(reply, asked_at, now, expected=resets)
+        self.hurries = found is Elsewhere.PERHAPS
+        if self._track.goes_on and self.state in _DOUBTED:
+            self.recognized = PeerRecognized(same=True)
+            return (What.SAME,)
+        if resets:
+            at_home = asked_at >= self._reset_at and not self.hurries and (
+                self._track.is_back(reply, now - self._reset_at))
+            self.was_reset = found is Elsewhere.YES or at_home
+            if asked_at >= self._reset_at and not self.hurries:
+                # Later it may have come back by itself.
+                self._reset_at = math.inf
+            return ()
+        if found is not Elsewhere.YES:
+            return ()
+        self.recognized = PeerRecognized(same=False, why=_ELSEWHERE)
+        return (What.OTHER,)
+
+    def judge(self, is_fresh: Callable[[Command, float], bool], now: float) -> None:
+        """Find out what the data show now."""
+        self._health.judge(is_fresh, now)
+
+    def look(self, now: float) -> Iterable[What]:
+        """Return what has happened because time passed."""
+        deadline = self.deadline
+        return () if deadline is None or now < deadline else self._overdue(now)
+
+    def _overdue(self, now: float) -> Iterator[What]:
+        until, since = self._identity.until, self._waits_since
+        if until is not None and now >= until:
+            self.recognized = PeerRecognized(same=False, why=_SILENT)
+            yield What.OTHER
+        if since is not None and now >= since + SILENCE:
+            yield What.GONE
+
+    def process(self, what: What, now: float) -> tuple[Do, ...]:
+        """Let something happen; return what to do."""
+        if what is What.START:
+            self._track = Track()
+            self.end_reset(now)
+        elif what is What.EXPIRED:
+            self.unheard = self.silence
+        if what is What.GONE:
+            self._track.hear_nothing()
+        was_doubted = self.state in _DOUBTED
+        actions = super().process(what, now)
+        state = self.state
+        if state in _DOUBTED and not was_doubted:
+            self._identity.begin(now)
+        self.silence = self._silences.get(state, '')
+        self.is_gone, self.listens = state in _GONE, state in _LISTENS
+        return actions
+
+    def keep(self, request: tuple[str, Sequence[Command]] | None) -> None:
+        """Keep an unanswered request as the witness: its channel and sensors."""
+        self._identity.keep(request)
+
+    def let_go(self) -> str | None:
+        """End the doubt; return the channel of the witness, which is no longer needed."""
+        self._track.decide()
+        return self._identity.settle()
+
+    def forget(self) -> None:
+        """Forget what is outstanding, and what the data have shown."""
+        self._waits_since = None
+        self._health = Health()
+
+    def resets(self, now: float) -> bool:
+        """Return whether a reset of ours may show now."""
+        return now < self._resets_until
+
+    def expect_reset(self) -> None:
+        """Expect that a reset of ours shows from now on: the aircraft jumps."""
+        self._resets_until = math.inf
+
+    def must_be_reset(self, now: float) -> None:
+        """Note that the reset has happened by now: if it was where it began, it stays there."""
+        self._reset_at = now
+
+    def end_reset(self, until: float) -> None:
+        """Expect a reset of ours only until then."""
+        self._resets_until, self._reset_at = until, math.inf

@@ -1,0 +1,408 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The session with Huginn over FDMData. Time is passed in; there is no socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+import math
+from typing import Any
+
+from xplane_bridge.bridges.fdmdata import protocol as fdmdata
+from xplane_bridge.bridges.fdmdata.protocol import Command, Reply, SensorReply
+from xplane_bridge.bridges.fdmdata.session.events import Statistics, Telemetry, Wanted
+from xplane_bridge.bridges.fdmdata.session.motion import Motion, SHOWN_WITHIN
+from xplane_bridge.bridges.fdmdata.session.peer import Peer
+from xplane_bridge.bridges.fdmdata.session.plan import RESTLESS, WATCH
+from xplane_bridge.bridges.fdmdata.session.polls import Poll
+from xplane_bridge.bridges.fdmdata.session.requests import Requests
+from xplane_bridge.bridges.fdmdata.session.taken import Taken
+from xplane_bridge.bridges.protocols.errors import ProtocolError
+from xplane_bridge.bridges.sessions.base import (
+    Address,
+    Outgoing,
+    PeerAbsentError,
+    PeerState,
+    Session,
+    Tickets,
+)
+from xplane_bridge.bridges.sessions.machine import Do, State, What
+
+# The channel for controls; all others are for requests.
+CONTROLS_CHANNEL = 'controls'
+
+# After a pause by its service the data may still change for as long as a watching poll takes.
+_PAUSE_SHOWS = 2.0
+
+# How often the position is polled while it is to show something: the less the aircraft has flown
+# in between, the more it shows.
+_SOON = 0.05
+
+_DEACTIVATED = 'the node was deactivated'
+
+# Looking up a member of an Enum is slow, and happens for each reply.
+_OFF = State.OFF
+
+
+class FdmdataSession(Session):
+    """
+    Poll one Huginn's sensors, each at its own rate, and send it controls.
+
+    ``address`` is where Huginn is, for messages. The protocol shows no controls: surfaces that are
+    given back are sent as centred again and again for ``release_timeout``. It shows whether the
+    simulation runs. While stop() still gives something back, Huginn is polled as before, and
+    nothing else is commanded.
+    """
+
+    sentences = {
+        PeerState.UNKNOWN: 'nothing heard yet',
+        PeerState.ANSWERING: 'answering',
+        PeerState.HELD: 'held: it answers, but its data do not change',
+        PeerState.BROKEN: 'its flight model contains NaN',
+        PeerState.AWAY: 'not responding: Huginn is off or unreachable',
+        PeerState.LEAVING: 'giving back what was taken',
+    }
+
+    statistics: Statistics
+    _peer: Peer
+
+    def __init__(self, address: str = 'its address') -> None:
+        super().__init__(Statistics())
+        self._address = address
+        self._peer = Peer(address)
+        self._taken = Taken()
+        self._motion = Motion()
+        self._tickets = Tickets()
+        # Until when leaving lasts at most; None until its first poll.
+        self._leave_at: float | None = None
+        self._requests = Requests(self.statistics)
+        self._outbox: list[bytes] = []
+        # When the newest poll was sent that has given an entry, by name; and what it gave.
+        self._newest: dict[str, float] = {}
+        self._given: dict[str, tuple[float, Mapping[Command, SensorReply]]] = {}
+
+    # For the owner.
+
+    @property
+    def refused(self) -> frozenset[Command]:
+        """Return the sensors that are answered only with errors."""
+        return self._requests.refused
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Return the names of the controls that were commanded, and the pause."""
+        return self._taken.names
+
+    @property
+    def owed(self) -> tuple[str, ...]:
+        """Return the names of the surfaces that are being centred; while leaving, the pause."""
+        return self._taken.owed
+
+    def contradictions(self, now: float) -> tuple[str, ...]:
+        """Return that Huginn runs although it was paused here."""
+        taken = self._taken
+        if taken.is_paused and self._motion.runs_since(taken.paused_at + _PAUSE_SHOWS):
+            return ('paused by the service, but its data change: somebody else has resumed it',)
+        return ()
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Return the names of the sensors that are polled."""
+        return tuple(command.name.lower() for command in self._requests.sensors)
+
+    def missing(self, now: float) -> dict[str, float]:
+        """Return the sensors that do not answer, and since when."""
+        missing = {} if self._peer.state is _OFF else self._requests.missing(now)
+        return {command.name.lower(): since for command, since in missing.items()}
+
+    @property
+    def absence(self) -> str:
+        """Return why Huginn accepts no commands now; empty if it does."""
+        return self._peer.absence
+
+    @property
+    def in_doubt(self) -> bool:
+        """Return whether Huginn was silent, and it is not known yet whether it is the same."""
+        return self._peer.in_doubt
+
+    def stop(self, now: float) -> None:
+        """
+        Stop polling; centre the surfaces that were commanded, and wait for the end of a pause.
+
+        Huginn would hold the last ones forever. The throttle stays. A Huginn that is silent is
+        sent them once, for it may be frozen and read them later, and again if it turns out to be
+        the same one; one that was restarted gets nothing.
+        """
+        self._expired += self._happen([What.STOP], now, _DEACTIVATED)
+        self._expired += self._happen(self._over(now), now, _DEACTIVATED)
+
+    def set_plan(self, plan: Mapping[str, Wanted], now: float) -> None:
+        """
+        Poll these from now on.
+
+        Entries that are due together are polled together, each sensor once. Raises ValueError
+        for a rate that is not above 0, or an entry without a sensor.
+        """
+        self._requests.set(plan, now)
+
+    def set_controls(
+        self, controls: Mapping[str, float], now: float, vehicle: int = 0
+    ) -> None:
+        """
+        Send controls with Huginn's signs and ranges; the others repeat the last values sent.
+
+        Surfaces that were never sent to this Huginn are centred. Raises PeerAbsentError if it is
+        absent, and ValueError if a value is out of range or no throttle was ever sent.
+        """
+        if self.absence:
+            raise PeerAbsentError(self.absence)
+        merged = self._taken.merged(controls)
+        self._outbox.append(fdmdata.encode(merged))
+        self._taken.sent(merged, controls)
+
+    def centre(self, now: float, vehicle: int = 0) -> None:
+        """
+        Centre the surfaces, if one of them was commanded; the throttle stays.
+
+        Raises PeerAbsentError if Huginn is absent.
+        """
+        if self.absence:
+            raise PeerAbsentError(self.absence)
+        self._taken.centre(now)
+
+    def expect_reset(self, now: float) -> None:
+        """Expect that a reset of ours shows from now on, until end_reset() and a little longer."""
+        self._motion.begin_reset(now)
+        self._peer.expect_reset()
+        self._requests.hurry(now)
+
+    def await_reset(self, now: float) -> int:
+        """
+        Expect that the reset has shown since expect_reset(), or shows now; return a ticket.
+
+        Its CommandDone says whether it has. A reset that shows ends earlier commands of controls:
+        Huginn has moved them itself.
+        """
+        ticket = self._tickets.draw()
+        self._peer.must_be_reset(now)
+        self._motion.expect_reset(ticket, now)
+        return ticket
+
+    def end_reset(self, now: float) -> None:
+        """Note that nobody waits for the reset any more; it may still show for a while."""
+        self._peer.end_reset(now + SHOWN_WITHIN)
+
+    def forget_controls(self, now: float) -> None:
+        """Forget earlier commands: Huginn has moved its controls itself, as a reset does."""
+        self._taken.forget_controls()
+
+    def take_pause(self, now: float) -> None:
+        """Note that Huginn may be paused from here from now on."""
+        self._taken.take_pause(now)
+
+    @property
+    def is_paused_here(self) -> bool:
+        """Return whether Huginn may be paused from here."""
+        return self._taken.is_paused
+
+    def forget_pause(self, now: float) -> None:
+        """Note that Huginn is not paused from here."""
+        self._taken.forget_pause()
+
+    def expect_motion(self, runs: bool, what: str, now: float) -> int:
+        """
+        Expect that the data change from now on, or no longer; return a ticket.
+
+        Its CommandDone says whether they have shown it.
+        """
+        ticket = self._tickets.draw()
+        self._motion.expect(ticket, runs=runs, what=what, now=now)
+        return ticket
+
+    # For the link.
+
+    def _decode(self, channel: str, data: bytes) -> Any:
+        return fdmdata.decode(data, 'peer')
+
+    def _kind(self, data: bytes, error: ProtocolError) -> str:
+        """Return the kind of a malformed datagram: the command that it echoes, if any."""
+        if len(data) < 2 or data[0] != 0:
+            return 'response code'
+        return Command(data[1]).name.lower() if data[1] in list(Command) else 'command'
+
+    def _hear(
+        self, channel: str, reply: Any, sender: Address | None, now: float
+    ) -> Sequence[Any]:
+        if isinstance(reply, fdmdata.ErrorReply):
+            self.statistics.errors += 1
+        if self._peer.state is _OFF:
+            return ()
+        events = self._happen(
+            self._peer.hear(channel, reply), now) if self._peer.listens else []
+        telemetry = self._place(channel, reply, now, events)
+        self._peer.judge(self._requests.is_fresh, now)
+        return [*events, *self._look_at_shown(), *telemetry]
+
+    def _place(
+        self, channel: str, reply: Reply, now: float, events: list[Any]
+    ) -> list[Telemetry]:
+        """Add a reply to its poll; return what is complete, and add what has happened."""
+        placed: list[Telemetry] = []
+        if isinstance(reply, fdmdata.ErrorReply):
+            self._requests.refuse(channel)
+        elif (poll := self._requests.take(channel, reply, now)) is not None:
+            if whats := self._peer.see(reply, poll.sent_at, now):
+                events += self._happen(whats, now)
+            self._follow(reply, now)
+            placed = self._give_out(poll, now)
+        self._peer.answer(now, waits=self._requests.is_waiting)
+        return placed
+
+    def _follow(self, reply: SensorReply, now: float) -> None:
+        """Note whether the simulation runs, or was reset, as a reply that was seen shows it."""
+        if reply.command in RESTLESS:
+            self._motion.hear(reply.command, self._peer.has_changed, now)
+        if self._peer.hurries:
+            self._peer.hurries = False
+            self._requests.hurry(now)
+        elif self._peer.in_doubt or self._peer.resets(now):
+            self._requests.hurry(now + _SOON)
+        if self._peer.was_reset:
+            self._peer.was_reset = False
+            self._motion.reset(now)
+            self.forget_controls(now)
+
+    def _give_out(self, poll: Poll, now: float) -> list[Telemetry]:
+        if not (ended := poll.ended()):
+            return []
+        return [
+            self._telemetry(name, replies) for name, replies in ended
+            if name != WATCH and self._is_news(name, poll.sent_at)
+            and not self._is_repeated(name, replies, now)]
+
+    def _is_news(self, name: str, sent_at: float) -> bool:
+        """Return whether nothing newer has been given out: polls may end in any order."""
+        if sent_at < self._newest.get(name, -math.inf):
+            return False
+        self._newest[name] = sent_at
+        return True
+
+    def _is_repeated(
+        self, name: str, replies: Mapping[Command, SensorReply], now: float
+    ) -> bool:
+        """Return whether Huginn, which runs, has made no step since it gave the same replies."""
+        at, given = self._given.get(name, (now, None))
+        if replies == given and self._motion.repeats_since(at, now):
+            self.statistics.repeats += 1
+            return True
+        self._given[name] = now, replies
+        return False
+
+    def _telemetry(self, name: str, replies: Mapping[Command, SensorReply]) -> Telemetry:
+        self.statistics.updates[name] += 1
+        return Telemetry(0, replies, name)
+
+    # What follows from what has happened.
+
+    def _do(  # noqa: C901 -- a table of actions
+        self, action: Do, reason: str, now: float
+    ) -> Sequence[Any]:
+        match action:
+            case Do.BEGIN:
+                self._requests.begin(now)
+            case Do.KEEP:
+                self._peer.keep(self._requests.keep(now))
+            case Do.LET_GO:
+                self._requests.drop(self._peer.let_go())
+            case Do.SETTLE:
+                self._requests.give_up(now, every=True)
+            case Do.FORGET:
+                self._requests.forget(now)
+                self._peer.forget()
+                self._motion.forget()
+            case Do.DROP:
+                return self._motion.abandon(reason)
+            case Do.LEAVE:
+                self._taken.give_back(now)
+                self._taken.repeat(now)
+                self._leave_at = None
+            case Do.PAY:
+                self._taken.repeat(now)
+                self._give_back(now)
+            case Do.DISOWN:
+                self._taken.forget()
+            case Do.LOOK_BACK:
+                self._left = self._taken.look_back(self._peer.unheard, self._address)
+            case Do.TELL:
+                return (self._peer.recognized,)
+            case _:
+                return super()._do(action, reason, now)
+        return ()
+
+    # Sending.
+
+    def _send(self, now: float) -> list[Outgoing]:
+        if self._peer.state is not _OFF:
+            self._requests.give_up(now)
+            if not self._peer.silence:
+                self._give_back(now)
+            self._expired += self._motion.ended(self._peer.silence, now)
+        if self.leaving:
+            self._leave(now)
+        outgoing: list[Outgoing] = [(CONTROLS_CHANNEL, data) for data in self._outbox]
+        self.statistics.controls += len(self._outbox)
+        self._outbox.clear()
+        outgoing += self._requests.closed()
+        if self._peer.state is not _OFF:
+            outgoing += self._ask(now)
+        return outgoing
+
+    def _give_back(self, now: float) -> None:
+        """Send what is being given back, if it is due."""
+        controls = self._taken.due(now, self.release_timeout)
+        if controls is not None:
+            self._outbox.append(fdmdata.encode(controls))
+
+    def _leave(self, now: float) -> None:
+        """Go on giving back; end when all of it was shown, or repeated for long enough."""
+        if self._leave_at is None:
+            self._leave_at = now + self.release_timeout
+        if self._taken.is_paused and not self._peer.silence and (
+                self._motion.runs_since(self._taken.paused_at)):
+            self._taken.forget_pause()
+        self._expired += self._happen(self._over(now), now, _DEACTIVATED)
+
+    def _over(self, now: float) -> Iterable[What]:
+        """Return whether leaving is over, as what happens."""
+        if self.leaving and not self.owed:
+            return (What.SHOWN,)
+        if self.leaving and self._leave_at is not None and now >= self._leave_at:
+            return (What.EXPIRED,)
+        return ()
+
+    def _ask(self, now: float) -> list[Outgoing]:
+        """Poll what is due."""
+        requests = self._requests.draw(now, probes=self._peer.is_gone)
+        if requests:
+            self._peer.ask(now)
+        return requests
+
+    def _deadlines(self, now: float) -> Iterable[float | None]:
+        if self._peer.state is _OFF:
+            return ()
+        return (
+            *self._requests.deadlines(probes=self._peer.is_gone), self._motion.deadline,
+            None if self._peer.silence else self._taken.deadline,
+            self._leave_at if self.leaving else None)

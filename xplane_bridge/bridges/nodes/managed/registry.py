@@ -1,0 +1,69 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The nodes of this package, and where each declares its parameters; imported on demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEntry:
+    """A node: its module in nodes/, and an example of a parameter."""
+
+    module: str
+    example: str
+
+    def table(self) -> type[Any]:
+        """Return the dataclass that declares its parameters, XplaneUdpParameters of xplane_udp."""
+        name = ''.join(word.capitalize() for word in self.module.split('_')) + 'Parameters'
+        table: type[Any] = getattr(import_module(f'xplane_bridge.nodes.{self.module}'), name)
+        return table
+
+
+def nodes() -> dict[str, NodeEntry]:
+    """Return all nodes by executable: those of the protocols, and those without a peer."""
+    # It imports all protocols, and a node has one: that is a tenth of its start.
+    from xplane_bridge.bridges.protocols.registry import PROTOCOLS
+    return {
+        'autopilot_node': NodeEntry('autopilot', 'engage:=true'),
+        'policy_node': NodeEntry('policy', 'policy:=mine.onnx'),
+        'sensors_node': NodeEntry('sensors', 'sensors:=tactical'),
+        'simulator_node': NodeEntry('simulator', 'sim:=xplane12'),
+        'view_node': NodeEntry('view', 'rate:=10.0'),
+        **{protocol.node: NodeEntry(protocol.name, protocol.example)
+           for protocol in PROTOCOLS.values()},
+    }
+
+
+def parameter_table(executable: str) -> type[Any]:
+    """Return the dataclass that declares the parameters of a node."""
+    return nodes()[executable].table()
+
+
+def declared_elsewhere(name: str) -> list[str]:
+    """Return the executables of this package whose node has a parameter of that name."""
+    found = []
+    for executable, entry in sorted(nodes().items()):
+        try:
+            table = entry.table()
+        except ImportError:
+            # A node whose dependencies are not installed does not count.
+            continue
+        if any(name == (item.metadata['name'] or item.name) for item in fields(table)):
+            found.append(executable)
+    return found

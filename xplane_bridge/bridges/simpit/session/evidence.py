@@ -1,0 +1,113 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What in the telemetry shows that a command was carried out. Time is passed in, in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from xplane_bridge.bridges.sessions.base import CommandDone
+from xplane_bridge.bridges.simpit import protocol as simpit
+
+SHOWN_WITHIN = 3.0
+"""Seconds in which telemetry must show a command."""
+
+Shows: TypeAlias = Literal['stage', 'resent', 'nothing']
+"""What shows a command: another stage, a packet of what is sent on change, or nothing."""
+
+_WHY = {
+    'stage': ': the stage is still {0}; was it the last one, or is staging locked?',
+    'resent': ': nothing has arrived on the channels that are sent on change'}
+
+
+class _Expected(NamedTuple):
+    """A command that was sent, or waits to be (``until`` None), and what it was before."""
+
+    what: str
+    shows: Shows
+    before: int | None
+    until: float | None = None
+
+
+class Evidence:
+    """
+    Commands that are over when telemetry shows them.
+
+    The stage is known from the flight status, if that is requested and says it.
+    """
+
+    def __init__(self) -> None:
+        self._stage: int | None = None
+        self._expected: dict[int, _Expected] = {}
+
+    def expect(self, ticket: int, what: str, shows: Shows, *, requested: bool) -> None:
+        """Expect that a command with this ticket shows; ``requested``: what is sent on change."""
+        if (shows == 'stage' and self._stage is not None) or (shows == 'resent' and requested):
+            self._expected[ticket] = _Expected(what, shows, self._stage)
+
+    def sent(self, ended: Iterable[CommandDone], now: float) -> list[CommandDone]:
+        """Return which of the commands that have left, or have not, are over."""
+        over = []
+        for done in ended:
+            item = self._expected.get(done.ticket)
+            if item is None or done.error:
+                self._expected.pop(done.ticket, None)
+                over.append(done)
+            else:
+                self._expected[done.ticket] = item._replace(until=now + SHOWN_WITHIN)
+        return over
+
+    def hear(self, message: Any, lasting: bool) -> list[CommandDone]:
+        """Return the commands that a message shows; ``lasting``: its channel is sent on change."""
+        if isinstance(message, simpit.FlightStatus):
+            self._stage = message.stage
+        return [
+            self._end(ticket, item, f'the stage is now {self._stage}' if item.shows == 'stage'
+                      else 'values arrive again')
+            for ticket, item in tuple(self._expected.items())
+            if item.until is not None and (
+                lasting if item.shows == 'resent'
+                else self._stage is not None and self._stage != item.before)]
+
+    def expire(self, now: float) -> list[CommandDone]:
+        """Return the commands that were not shown in time."""
+        return [
+            self._end(ticket, item, '', (
+                f'{item.what}: sent; not shown within {SHOWN_WITHIN:g} s'
+                + _WHY[item.shows].format(item.before)))
+            for ticket, item in tuple(self._expected.items())
+            if item.until is not None and now >= item.until]
+
+    def abandon(self, reason: str) -> list[CommandDone]:
+        """End the commands that were sent and are not shown yet, with the reason."""
+        return [
+            self._end(ticket, item, '', f'{item.what}: sent; not shown: {reason}')
+            for ticket, item in tuple(self._expected.items()) if item.until is not None]
+
+    def forget(self) -> None:
+        """Forget the stage: the flight, the vessel or the plugin may be another one."""
+        self._stage = None
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when expire() has something."""
+        return min(
+            (item.until for item in self._expected.values() if item.until is not None),
+            default=None)
+
+    def _end(self, ticket: int, item: _Expected, message: str, error: str = '') -> CommandDone:
+        del self._expected[ticket]
+        return CommandDone(ticket, item.what, error, message)

@@ -1,0 +1,677 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Ledger of what commands have taken from the user of X-Plane, and how to give it back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+import math
+from typing import Any
+
+from xplane_bridge.bridges.sessions.base import RELEASE_TIMEOUT
+from xplane_bridge.bridges.sessions.ledger import Entry, Held, Ledger, name_of
+from xplane_bridge.bridges.xpc import protocol as xpc
+from xplane_bridge.bridges.xpc.protocol import SimulationOp
+from xplane_bridge.bridges.xpc.session.items import (
+    aims_of,
+    BRAKES,
+    CONTROLS,
+    HANDLES,
+    HELD,
+    JOYSTICK,
+    Key,
+    MOVED,
+    NAMED,
+    names_of,
+    NO_OVERRIDE,
+    OVERRIDE,
+    PAUSE,
+    place_of,
+    REPORTED,
+    TEXT,
+    text_of,
+    THROTTLE,
+    TOE_BRAKES,
+    Values,
+)
+from xplane_bridge.bridges.xpc.session.wishes import last_wish, same, Wish
+from xplane_bridge.bridges.xpc.session.written import Written
+from xplane_bridge.common.controls import SURFACES
+
+
+@dataclass(frozen=True, slots=True)
+class _Returned:
+    """How an item was given back, what it was before, and after how many commands."""
+
+    values: Values
+    before: Values | None
+    serial: int
+
+
+class Taken:
+    """
+    What is taken, by aircraft and by value, what it was before, and what it shall be.
+
+    Each deflected surface is given back centred; overrides and pauses as they were before. What
+    X-Plane reports counts: each value is a Wish until a report shows it, and what was given back
+    is owed until then. A value that was seen as we left it and has changed since, in two reports,
+    now belongs to another client. Without ``repeats`` what is taken is sent once.
+
+    A datagram that comes late or again may undo what was shown: see Written. What it has written
+    is set right, also long after it was given back; other values are others'.
+
+    An X-Plane that was started again may have read what was sent to the one before: that counts
+    as taken from it until its report shows that it was not.
+    """
+
+    def __init__(self, *, repeats: bool = True) -> None:
+        self._repeats = repeats
+        self._ledger: Ledger[Values] = Ledger()
+        # The last reports: of REPORTED, and of what was asked for because of a wish.
+        self._reported: dict[str, Values] = {}
+        self._checked: dict[str, Values] = {}
+        # What X-Plane shall have in the end, and does not show.
+        self.wishes: dict[Key, Wish] = {}
+        # What was last commanded of what is taken, and which of it was seen in a report; what was
+        # not shown in time, since when.
+        self._wanted: dict[Key, Values] = {}
+        self._seen: set[Key] = set()
+        self._unshown: dict[Key, float] = {}
+        # What was seen to be otherwise, since when: another client has it if it is so again.
+        self._otherwise: dict[Key, float] = {}
+        # Values that were sent, and what was given back and is shown, while they may still come.
+        self._written = Written()
+        self._returned: dict[Key, _Returned] = {}
+        # Up to which command each was taken, and what may have been taken of another X-Plane.
+        self._taken_at: dict[Key, int] = {}
+        self._doubtful: dict[Key, int] = {}
+        # Original values of unpolled overrides, read just before they are written.
+        self._before: dict[str, Values] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._ledger)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return what is taken, for people."""
+        return names_of(self._ledger.entries())
+
+    @property
+    def owed(self) -> tuple[str, ...]:
+        """Return what was given back and is not yet shown, for people."""
+        return names_of(self._ledger.entries(held=Held.OWED))
+
+    @property
+    def foreign(self) -> tuple[Key, ...]:
+        """Return what X-Plane reports as taken, but not by us."""
+        keys = [
+            (0, value) for value, name in (
+                ('joystick', JOYSTICK), ('throttle', THROTTLE), (TOE_BRAKES, TOE_BRAKES))
+            if self._reported.get(name, ()) and self._reported[name][0] > 0.0]
+        keys += [(number, PAUSE) for number, value in enumerate(self._reported.get(HELD, ()))
+                 if value]
+        known = {(entry.vehicle, entry.value) for held in Held
+                 for entry in self._ledger.entries(held=held)}
+        return tuple(key for key in keys if key not in known and key not in self.wishes)
+
+    @property
+    def foreign_names(self) -> tuple[str, ...]:
+        """Return what is held, but not by us, for people."""
+        return names_of([Entry(*key) for key in self.foreign])
+
+    def clear(self) -> None:
+        """Forget everything: nothing is taken any more."""
+        for part in (
+                self._ledger, self._reported, self._checked, self.wishes, self._wanted,
+                self._seen, self._unshown, self._otherwise, self._returned, self._taken_at,
+                self._doubtful, self._before):
+            part.clear()
+        self._written.keep(())
+
+    def disown(self, serial: int, now: float) -> None:
+        """
+        Forget what was taken: this is another X-Plane.
+
+        It may have read the commands after number ``serial``, up to which the one before has read
+        them: what these take is taken from this one, which had just been started.
+        """
+        entries = [
+            entry for held in Held for entry in self._ledger.entries(held=held)
+            if self._taken_at[entry.vehicle, entry.value] > serial]
+        taken_at, wanted, written = self._taken_at.copy(), self._wanted.copy(), self._written
+        self._written = Written()
+        self.clear()
+        self._written = written
+        written.keep([(entry.vehicle, entry.value) for entry in entries])
+        for entry in entries:
+            key = (entry.vehicle, entry.value)
+            self._ledger.take(*key, _fresh(entry))
+            self._taken_at[key] = taken_at[key]
+            if key in wanted:
+                self._wanted[key] = wanted[key]
+                self._doubtful[key] = taken_at[key]
+            else:
+                self.give_back(now, key[0], (key[1],))
+
+    def lose(self) -> None:
+        """
+        Forget the wishes of commands, sent into silence; what is owed stays so.
+
+        They may still be read: what is taken then, or not, is seen when X-Plane reports again.
+        """
+        owed = {(entry.vehicle, entry.value) for entry in self._ledger.entries(held=Held.OWED)}
+        for key in list(self.wishes):
+            if key in owed:
+                self.wishes[key].times = 0
+                self.wishes[key].again_at = 0.0
+            else:
+                self._give_up(key)
+
+    # Taking.
+
+    def resolve(self, message: xpc.Request) -> xpc.Request:
+        """Return a message with absolute values instead of one that inverts pauses."""
+        held = self._reported.get(HELD, ())
+        if not isinstance(message, xpc.Simulation) or message.op != SimulationOp.TOGGLE or (
+                len(held) < xpc.AIRCRAFT_COUNT):
+            return message
+        if not any(held):
+            return xpc.Simulation(SimulationOp.PAUSE)
+        if all(held):
+            return xpc.Simulation(SimulationOp.RUN)
+        return xpc.SetDatarefs(((HELD, tuple(float(not value) for value in held)),))
+
+    def can_write(self, message: xpc.Request) -> bool:
+        """Return whether written() gives a message the form that any version understands."""
+        return isinstance(message, xpc.Simulation) and (
+            message.op >= SimulationOp.PAUSE_AIRCRAFT
+            and len(self._reported.get(HELD, ())) >= xpc.AIRCRAFT_COUNT)
+
+    def written(self, message: xpc.Request, *, pauses_one: bool) -> xpc.Request:
+        """Return a message as it is sent; ``pauses_one`` if SIMU can pause a single aircraft."""
+        if pauses_one or not self.can_write(message):
+            return message
+        written, = self._pause({
+            key[0]: values[0] for key, values, _ in aims_of(message)}, pauses_one=False)
+        return written
+
+    def note(
+        self, message: xpc.Request, now: float, serial: int = 0, patience: float = 0.0
+    ) -> dict[Key, float]:
+        """
+        Record what a command sent now takes or gives back; return the pauses that it leads to.
+
+        ``serial`` is the number of commands sent, ``patience`` how long a reply takes.
+        """
+        pauses: dict[Key, float] = {}
+        if isinstance(message, xpc.Simulation) and message.op == SimulationOp.TOGGLE:
+            self._invert(now, serial)
+        for key, values, takes in aims_of(message):
+            if key[1] == PAUSE:
+                pauses[key] = values[0]
+            if takes:
+                self._take(key, values, now, serial, repeats=self._repeats)
+            else:
+                self._ledger.owe(key[0], (key[1],))
+                self._wanted.pop(key, None)
+                is_owed = self._is_owed(key)
+                if is_owed:
+                    self._written.note(key, values, now)
+                if is_owed or key[1] == PAUSE:
+                    self._wish(key, values, now)
+            if key in self.wishes:
+                self.wishes[key].sent(now, serial, patience)
+        return pauses
+
+    def wants_joystick(self) -> bool:
+        """Return whether to send the joystick's override: X-Plane may not have it."""
+        wish = self.wishes.get((0, 'joystick'))
+        if wish is not None:
+            return not wish.values[0]
+        reported = self._reported.get(JOYSTICK)
+        return not reported[0] if reported else (0, 'joystick') not in self._ledger
+
+    def released_for(
+        self, datarefs: Mapping[str, Values]
+    ) -> Mapping[str, Values]:
+        """Return datarefs to write, with the release of forced throttles if levers move."""
+        if HANDLES in datarefs and (0, 'throttle') in self._ledger:
+            return {THROTTLE: NO_OVERRIDE, **datarefs}
+        return datarefs
+
+    def unread(self, message: xpc.Request) -> tuple[str, ...]:
+        """Return the overrides that a command takes and whose values are not known."""
+        if not isinstance(message, xpc.SetDatarefs):
+            return ()
+        return tuple(
+            name for name, values in message.items
+            if name.startswith(OVERRIDE) and any(values) and name not in (JOYSTICK, HELD)
+            and name not in self._reported and name not in self._before
+            and (0, name) not in self._ledger
+            and not self._is_owed((0, name)))
+
+    def read_before(self, values: Mapping[str, Values]) -> None:
+        """Record the values of overrides just before they are written."""
+        self._before.update(values)
+
+    def _invert(self, now: float, serial: int) -> None:
+        """Record that each pause was inverted, of which X-Plane has reported none."""
+        ours = [entry for entry in self._ledger.entries() if entry.value == PAUSE]
+        for number in range(xpc.AIRCRAFT_COUNT):
+            if ours:
+                self._forget((number, PAUSE))
+            else:
+                self._take((number, PAUSE), (1.0,), now, serial, repeats=False)
+
+    def _take(
+        self, key: Key, values: Values, now: float, serial: int, *, repeats: bool
+    ) -> None:
+        name, place = place_of(key)
+        row = self._reported.get(name, ()) if name else ()
+        before: Values | None = row[place:place + len(values)] or self._before.pop(name, None)
+        if not self._is_known(key) and key[1] not in MOVED and before and (
+                len(before) == len(values) and all(map(same, before, values))):
+            # Already so before, set by another client.
+            return
+        self._ledger.take(*key, before)
+        self._taken_at[key] = serial
+        self._wanted[key] = values
+        self._seen.discard(key)
+        # A text has no value.
+        self._written.note(key, values or (1.0,), now)
+        for part in (self._doubtful, self._returned, self._otherwise):
+            if part:
+                part.pop(key, None)
+        if repeats and values:
+            self._wish(key, values, now)
+        else:
+            self.wishes.pop(key, None)
+
+    def _wish(self, key: Key, values: Values, now: float) -> None:
+        wish = self.wishes.get(key)
+        if wish is None or wish.values != values:
+            since = now if wish is None or key[1] not in MOVED else wish.since
+            self.wishes[key] = Wish(
+                values, since, key in self._ledger and key[1] in CONTROLS, again_at=now)
+
+    def _is_owed(self, key: Key) -> bool:
+        return any(entry.value == key[1]
+                   for entry in self._ledger.entries(key[0], held=Held.OWED))
+
+    def _is_known(self, key: Key) -> bool:
+        return key in self._ledger or self._is_owed(key)
+
+    # Giving back.
+
+    def give_back(
+        self, now: float, aircraft: int | None = None, values: Collection[str] | None = None
+    ) -> None:
+        """
+        Give back what is taken; it is owed from now on.
+
+        ``aircraft`` None means all of them, ``values`` None everything that was taken.
+        """
+        for entry in self._ledger.owe(aircraft, values):
+            key = (entry.vehicle, entry.value)
+            self._wanted.pop(key, None)
+            self._unshown.pop(key, None)
+            neutral = self._neutral(entry)
+            if neutral is None:
+                self._forget(key)
+            else:
+                self.wishes[key] = Wish(neutral, now, again_at=now)
+
+    def free(self, now: float) -> None:
+        """Give back everything, also what is held by nobody known."""
+        foreign = list(self.foreign)
+        if (0, 'joystick') in foreign:
+            foreign += [(0, surface) for surface in SURFACES if not self._is_known((0, surface))]
+        if (0, TOE_BRAKES) in foreign:
+            foreign += [(0, brake) for brake in BRAKES if not self._is_known((0, brake))]
+        for key in foreign:
+            self._ledger.take(*key)
+            self._taken_at[key] = 0
+        self._ledger.take(0, TEXT)
+        self._taken_at.setdefault((0, TEXT), 0)
+        self.give_back(now)
+
+    def _neutral(self, entry: Entry[Values]) -> Values | None:
+        """Return the values to give an item back with, None if it cannot be."""
+        before = entry.before or ()
+        if entry.value == 'throttle':
+            # 0 would close the throttle permanently; a reported 0 need not mean that it was taken.
+            return before if before and before[0] > 0.0 else NO_OVERRIDE
+        if entry.value == TEXT:
+            return ()
+        if not entry.value.startswith(OVERRIDE) or entry.value == TOE_BRAKES:
+            return (0.0,)
+        # Without its value from before nobody knows what it should be.
+        return before or None
+
+    # Sending what X-Plane does not show.
+
+    def due(self, now: float, *, urgent: bool) -> list[Key]:
+        """Return what is to be sent now: what is ``urgent``, or what may wait for the budget."""
+        return [
+            key for key, wish in self.wishes.items()
+            if not wish.is_waiting and now >= wish.again_at and wish.is_stream != urgent]
+
+    @property
+    def next_at(self) -> float | None:
+        """Return when due() has something to send, None if all is shown."""
+        return min((
+            wish.again_at for wish in self.wishes.values() if not wish.is_waiting), default=None)
+
+    def messages(
+        self, keys: Collection[Key], *, pauses_one: bool = True
+    ) -> list[xpc.Request]:
+        """
+        Return the messages that lead to what is wished of these items: a few in all.
+
+        ``pauses_one`` if SIMU is known to pause a single aircraft.
+        """
+        wishes = {key: self.wishes[key].values for key in keys}
+        messages: list[xpc.Request] = []
+        # Before the joystick is given back: a surface that no joystick moves would stay deflected.
+        own: dict[str, Any] = {
+            value: values[0] for (number, value), values in wishes.items()
+            if number == 0 and value in SURFACES}
+        if (0, 'throttle') in wishes and (0, 'throttle') in self._ledger:
+            own['throttle'] = wishes[0, 'throttle'][0]
+        if own:
+            messages.append(xpc.Controls(**own))
+        datarefs: list[tuple[str, Values]] = []
+        overrides: list[tuple[str, Values]] = []
+        for key, values in wishes.items():
+            name, _ = place_of(key)
+            if key[1] in MOVED and (key[0] or key[1] in BRAKES):
+                datarefs.append((name, values))
+            elif key[1] == 'throttle' and key not in self._ledger or (
+                    name.startswith(OVERRIDE) and key[1] != PAUSE):
+                overrides.append((name, values))
+        if datarefs or overrides:
+            messages.append(xpc.SetDatarefs((*datarefs, *overrides)))
+        if (0, TEXT) in wishes:
+            messages.append(xpc.Text(0, 0, ''))
+        return messages + self._pause({
+            key[0]: values[0] for key, values in wishes.items() if key[1] == PAUSE},
+            pauses_one=pauses_one)
+
+    def _pause(self, pauses: Mapping[int, float], *, pauses_one: bool) -> list[xpc.Request]:
+        """Return the message that pauses aircraft, or lets them go on."""
+        if not pauses:
+            return []
+        reported = self._reported.get(HELD, ())
+        held = [float(bool(value)) for value in reported[:xpc.AIRCRAFT_COUNT]]
+        held += [0.0] * (xpc.AIRCRAFT_COUNT - len(held))
+        for key, wish in self.wishes.items():
+            if key[1] == PAUSE:
+                held[key[0]] = wish.values[0]
+        for number, value in pauses.items():
+            held[number] = value
+        if len(pauses) == 1 and pauses_one or len(pauses) <= NAMED and not reported:
+            return [
+                xpc.Simulation(number + (
+                    SimulationOp.PAUSE_AIRCRAFT if value else SimulationOp.RUN_AIRCRAFT))
+                for number, value in pauses.items()]
+        # Those frozen by other clients stay frozen.
+        if not any(held):
+            return [xpc.Simulation(SimulationOp.RUN)]
+        if all(held):
+            return [xpc.Simulation(SimulationOp.PAUSE)]
+        return [xpc.SetDatarefs(((HELD, tuple(held)),))]
+
+    def sent(self, keys: Iterable[Key], now: float, serial: int, patience: float) -> None:
+        """Record that messages() of these items were sent."""
+        for key in keys:
+            self.wishes[key].sent(now, serial, patience)
+            self._written.note(key, self.wishes[key].values, now)
+            if key in self._ledger:
+                self._taken_at[key] = serial
+
+    def datarefs_of(self, keys: Iterable[Key]) -> tuple[str, ...]:
+        """Return the datarefs that show these items."""
+        return tuple(dict.fromkeys(place_of(key)[0] for key in keys if key[1] != TEXT))
+
+    def expire(self, now: float, timeout: float) -> None:
+        """Give up what was taken and is not shown for that long; what is owed never is."""
+        for key, wish in list(self.wishes.items()):
+            if now >= wish.since + timeout and not self._is_owed(key):
+                self._give_up(key)
+
+    def _give_up(self, key: Key) -> None:
+        """Send something no more, though it is not shown."""
+        wish = self.wishes.pop(key)
+        if key in self._ledger:
+            self._unshown[key] = wish.since
+
+    # Reports.
+
+    def report(
+        self, values: Mapping[str, Values], now: float = 0.0, serial: int | None = None,
+        asked_at: float | None = None, timeout: float = RELEASE_TIMEOUT,
+    ) -> None:
+        """
+        Compare what was taken, and what was given back, with what X-Plane reports.
+
+        ``serial`` is how many commands were sent before it was asked for, None for all of them,
+        and ``asked_at`` when that was, None for now. A datagram may take ``timeout`` seconds.
+        """
+        asked_at = now if asked_at is None else asked_at
+        for name, row in values.items():
+            if row:
+                (self._reported if name in REPORTED else self._checked)[name] = row
+        for key, wish in list(self.wishes.items()):
+            if wish.times and (serial is None or serial >= wish.serial):
+                self._compare(key, wish, values, now, asked_at, timeout)
+        for key in [*self._wanted] if self._wanted else ():
+            if key not in self.wishes:
+                self._watch(key, values, serial, now, asked_at, timeout)
+        for key in [*self._returned] if self._returned else ():
+            self._guard(key, values, serial, now, asked_at, timeout)
+
+    def _compare(
+        self, key: Key, wish: Wish, values: Mapping[str, Values], now: float, asked_at: float,
+        timeout: float,
+    ) -> None:
+        """Compare what an item shall be with what is reported of it."""
+        name, place = place_of(key)
+        if key[1] == TEXT:
+            if wish.is_waiting:
+                self._end(key, wish, asked_at)
+                # Once more when no other text can come any more.
+                until = self._written.until(key, (), timeout)
+                if now < until:
+                    self.wishes[key] = last_wish(now, until)
+            return
+        if name not in values:
+            return
+        row = values[name][place:]
+        if not row:
+            # This X-Plane has no such value, so nothing was taken.
+            self._end(key, wish, asked_at)
+            self._returned.pop(key, None)
+        elif wish.shown_by(row):
+            self._end(key, wish, asked_at)
+        elif key[1] in MOVED:
+            is_ours = self._written.may_be_ours(key, row, wish.values)
+            if not self._is_owed(key):
+                # The newest was not shown yet, but an earlier one: X-Plane follows.
+                wish.since = now if is_ours else wish.since
+            elif not is_ours:
+                # Somebody else moves it: the user's joystick.
+                self._end(key, wish, asked_at)
+
+    def _end(self, key: Key, wish: Wish, asked_at: float) -> None:
+        """End a wish: X-Plane, asked at that time, shows it."""
+        self.wishes.pop(key, None)
+        self._unshown.pop(key, None)
+        owed = [entry for entry in self._ledger.entries(key[0], held=Held.OWED)
+                if entry.value == key[1]]
+        if owed:
+            self._strike(key)
+            if wish.values:
+                self._returned[key] = _Returned(wish.values, owed[0].before, wish.serial)
+        elif key in self._wanted:
+            self._seen.add(key)
+        self._written.show(key, asked_at)
+
+    def _watch(
+        self, key: Key, values: Mapping[str, Values], serial: int | None, now: float,
+        asked_at: float, timeout: float,
+    ) -> None:
+        """Notice that what is taken was taken by somebody else, or is shown at last."""
+        name, place = place_of(key)
+        row = values.get(name, ())[place:]
+        if not row or serial is not None and serial < self._doubtful.get(key, 0):
+            return
+        wanted = self._wanted[key]
+        if key in self._doubtful:
+            del self._doubtful[key]
+            if not self._is_ours(key, row):
+                self._forget(key)
+        elif all(map(same, row, wanted)):
+            self._seen.add(key)
+            self._unshown.pop(key, None)
+            self._otherwise.pop(key, None)
+            self._written.show(key, asked_at)
+        elif serial is not None and serial < self._taken_at[key]:
+            return
+        elif self._repeats and self._written.is_late(key, row, wanted, timeout):
+            self._wish(key, wanted, now)
+        elif key in self._seen and key[1] not in MOVED:
+            if asked_at >= self._otherwise.get(key, math.inf):
+                self._forget(key)
+            else:
+                self._otherwise.setdefault(key, now)
+
+    def _guard(
+        self, key: Key, values: Mapping[str, Values], serial: int | None, now: float,
+        asked_at: float, timeout: float,
+    ) -> None:
+        """Notice that what was given back was taken again by a datagram that came late."""
+        name, place = place_of(key)
+        row = values.get(name, ())[place:]
+        given = self._returned[key]
+        if not row or serial is not None and serial < given.serial:
+            return
+        if self._written.is_late(key, row, given.values, timeout):
+            del self._returned[key]
+            self._ledger.take(*key, given.before)
+            self._ledger.owe(key[0], (key[1],))
+            self._taken_at[key] = given.serial
+            self.wishes[key] = Wish(given.values, now, again_at=now)
+            return
+        self._written.show(key, asked_at)
+        if self._written.is_settled(key, given.values, timeout) and (
+                not self._written.may_come(key)):
+            self._forget(key)
+
+    def unsettled(self, timeout: float) -> list[Key]:
+        """Return what was given back, and may be taken again by a datagram that comes late."""
+        keys = [key for key, given in self._returned.items()
+                if not self._written.is_settled(key, given.values, timeout)]
+        return keys + [key for key in self.wishes if key[1] == TEXT]
+
+    @property
+    def has_returned(self) -> bool:
+        """Return whether anything may be unsettled."""
+        return bool(self._returned or self.wishes)
+
+    def names_of_unsettled(self, timeout: float) -> tuple[str, ...]:
+        """Return the names of what is unsettled, for people."""
+        return names_of([Entry(*key) for key in self.unsettled(timeout)])
+
+    def late_until(self, timeout: float) -> float:
+        """Return until when something of this may be taken again, at the latest."""
+        return max((
+            self._written.until(key, given.values, timeout)
+            for key, given in self._returned.items()), default=0.0)
+
+    def _is_ours(self, key: Key, row: Values) -> bool:
+        """Return whether an X-Plane that was just started has this because of us."""
+        wanted = self._wanted[key]
+        if key[1] in MOVED:
+            return self._written.was_sent(key, row[:1])
+        # Of several commands it may have read the first ones only.
+        return any(value > 0.0 for value in row[:len(wanted)]) or all(map(same, row, wanted))
+
+    def _forget(self, key: Key) -> None:
+        self._strike(key)
+        self._written.forget(key)
+
+    def _strike(self, key: Key) -> None:
+        """Count an item as neither taken nor owed."""
+        self._ledger.forget(*key)
+        self._taken_at.pop(key, None)
+        self._doubtful.pop(key, None)
+        self.wishes.pop(key, None)
+        self._wanted.pop(key, None)
+        self._unshown.pop(key, None)
+        self._seen.discard(key)
+        self._otherwise.pop(key, None)
+        self._returned.pop(key, None)
+
+    def shown_in(self, values: Mapping[str, float]) -> dict[str, Values]:
+        """Return what some values say of the surfaces of other aircraft that are commanded."""
+        names = (place_of(key)[0] for key in (*self._wanted, *self.wishes)
+                 if key[0] and key[1] in SURFACES)
+        return {name: (values[name],) for name in names if name in values}
+
+    def shows(self, pauses: Mapping[Key, float] | None) -> bool | None:
+        """
+        Return whether the last report has these pauses; or with None, all that is owed.
+
+        None if X-Plane reports no pauses.
+        """
+        if pauses is None:
+            return not self.owed
+        held = self._reported.get(HELD)
+        if not held:
+            return None
+        return all(
+            key[0] < len(held) and bool(held[key[0]]) == bool(value)
+            for key, value in pauses.items())
+
+    def contradictions(self, now: float, timeout: float) -> tuple[str, ...]:
+        """Return sentences where what is commanded or given back is not what is reported."""
+        sentences = []
+        for key in self._unshown:
+            commanded, reported = text_of(self._wanted.get(key, ())), self._now(key)
+            if commanded != reported:
+                sentences.append(
+                    f'{name_of(Entry(*key))} was commanded {commanded}, '
+                    f'X-Plane reports {reported}')
+        late: list[Entry[Values]] = [Entry(*key) for key, wish in self.wishes.items()
+                if now >= wish.since + timeout and self._is_owed(key)]
+        if late:
+            sentences.append(f'given back, but not shown by X-Plane: {", ".join(names_of(late))}')
+        if self.foreign:
+            sentences.append(
+                f'held, but not by this node: {", ".join(self.foreign_names)}; '
+                'the service release_all frees it')
+        return tuple(sentences)
+
+    def _now(self, key: Key) -> str:
+        name, place = place_of(key)
+        row = self._reported.get(name) or self._checked.get(name, ())
+        return text_of(row[place:place + 1]) or 'nothing'
+
+
+def _fresh(entry: Entry[Values]) -> Values | None:
+    """Return what an item is in an X-Plane that was just started, None if it is not known."""
+    return entry.before and (0.0,) * len(entry.before) if (
+        entry.value.startswith(OVERRIDE)) else None

@@ -1,0 +1,281 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Values that X-Plane must have in the end: written again until its reports show them.
+
+And again if a late copy of what was written before has undone them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+import math
+
+from xplane_bridge.bridges.protocols.base import Message
+from xplane_bridge.bridges.sessions.base import Outgoing
+from xplane_bridge.bridges.xplane_udp.protocol import encode, Layout
+from xplane_bridge.bridges.xplane_udp.session.commands import (
+    COMMAND_CHANNEL,
+    DATA_CHANNEL,
+    stick_and_trim_rows,
+    TRIMS,
+)
+from xplane_bridge.bridges.xplane_udp.session.reports import is_close, SETTLING
+
+# A lost datagram is followed by the next one after so many seconds: in a loading X-Plane's socket,
+# which keeps about 150 of them, there is room for what was given back in any release_timeout.
+PERIOD = 0.5
+
+# How long the next report may take, in seconds; and the one after it, which confirms it.
+_REPORT = 0.15
+_CONFIRMED = 0.3
+
+# How long what no copy can show any more is kept, in seconds: so it is seldom dropped.
+_KEPT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """
+    One value that X-Plane must have in the end.
+
+    ``report`` names the value among the reports, ``message`` writes it; None: it is in a row.
+    ``item`` is what is given back by it, vehicle and name, None for nothing. ``ours`` is the value
+    that we wrote before: if its ``group`` of controls is free, any third value is another hand's.
+    ``ticket`` is that of who waits for it, ``what`` its name for people.
+    """
+
+    report: str
+    value: float
+    message: Message | None = None
+    item: tuple[int, str] | None = None
+    ours: float | None = None
+    group: str = ''
+    ticket: int | None = None
+    what: str = ''
+
+
+@dataclass(slots=True)
+class _Pursuit:
+    goal: Goal
+    until: float
+    settled_at: float
+    send_at: float
+
+
+class Sent:
+    """
+    What was sent lately, by report and value, and until when a copy of it may show.
+
+    A datagram may arrive ``latest()`` seconds after it was sent.
+    """
+
+    def __init__(self, latest: Callable[[], float]) -> None:
+        self._latest = latest
+        # By the time of the last one.
+        self._until: defaultdict[str, dict[float, float]] = defaultdict(dict)
+        self._stopped_at = math.inf
+
+    def note(self, values: Mapping[str, float], now: float) -> None:
+        """Record that these are sent."""
+        until = now + self._latest() + _CONFIRMED
+        for report, value in values.items():
+            sent = self._until[report]
+            if value in sent:
+                del sent[value]
+            sent[value] = until
+            for oldest in sent:
+                if sent[oldest] < now - _KEPT:
+                    self._until[report] = {
+                        each: at for each, at in sent.items() if at >= now}
+                break
+
+    def holds(self, report: str, value: float, now: float) -> bool:
+        """Return whether a copy may show this value."""
+        return any(
+            now < until and is_close(value, sent)
+            for sent, until in self._until.get(report, {}).items())
+
+    def until(self, report: str, value: float) -> float:
+        """Return until when a copy may show another value than this."""
+        return max((
+            until for sent, until in self._until.get(report, {}).items()
+            if not is_close(value, sent)), default=0.0)
+
+    def stop(self, at: float) -> None:
+        """Record that X-Plane has read nothing since then; go_on() that it does again."""
+        self._stopped_at = min(self._stopped_at, at)
+
+    def go_on(self, now: float) -> None:
+        """Let copies show as long after a silence as they could have without it."""
+        silence, self._stopped_at = now - self._stopped_at, math.inf
+        for sent in self._until.values():
+            sent.update([(value, until + silence) for value, until in sent.items()])
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._until.clear()
+        self._stopped_at = math.inf
+
+
+class Goals:
+    """
+    The goals that no report has shown yet, each until it was shown, or for a limited time.
+
+    Those that were reached are watched as long as copies of other values may arrive (``sent``).
+
+    A report that was on its way when we wrote proves nothing: one of the same value counts once
+    X-Plane had time to read ours, unless it has reported another value until then.
+    """
+
+    def __init__(self, latest: Callable[[], float]) -> None:
+        # By report; looked at with each datagram, and mostly empty.
+        self.pursuits: dict[str, _Pursuit] = {}
+        self.reached: dict[str, Goal] = {}
+        self.sent = Sent(latest)
+
+    def __bool__(self) -> bool:
+        return bool(self.pursuits)
+
+    def __contains__(self, report: object) -> bool:
+        return report in self.pursuits
+
+    def __iter__(self) -> Iterator[Goal]:
+        return iter([pursuit.goal for pursuit in self.pursuits.values()])
+
+    def put(
+        self, goal: Goal, reported: float | None, now: float, until: float, *, sent: bool = False
+    ) -> Goal | None:
+        """
+        Pursue a goal until a time; return the one that it replaces.
+
+        ``reported`` is the present value, None if it is not known. ``sent``: the goal is being
+        written by the caller.
+        """
+        replaced = self.drop(goal.report)
+        changes = reported is not None and not is_close(reported, goal.value)
+        settled_at = now if changes else now + SETTLING
+        pursuit = _Pursuit(goal, until, settled_at, now)
+        if sent:
+            pursuit.send_at = _next(pursuit, now)
+            self.sent.note({goal.report: goal.value}, now)
+        self.pursuits[goal.report] = pursuit
+        return replaced
+
+    def drop(self, report: str) -> Goal | None:
+        """Pursue it no more, nor watch it; return it if it was not reached."""
+        self.reached.pop(report, None)
+        pursuit = self.pursuits.pop(report, None)
+        return pursuit.goal if pursuit else None
+
+    def forget(self) -> list[Goal]:
+        """Forget everything, as it is another run of X-Plane; return those that were pursued."""
+        self.reached.clear()
+        self.sent.clear()
+        return self.clear()
+
+    def clear(self) -> list[Goal]:
+        """Pursue none any more; return them."""
+        goals = list(self)
+        self.pursuits.clear()
+        return goals
+
+    def hear(
+        self, values: Mapping[str, float], free: Collection[str], now: float
+    ) -> list[tuple[Goal, float]]:
+        """
+        Handle reports; return the goals that they show to be reached, each with its report.
+
+        ``free`` are the groups of controls that nothing of ours overrides.
+        """
+        reached = []
+        for report, pursuit in list(self.pursuits.items()):
+            value, goal = values.get(report), pursuit.goal
+            if value is None or now < pursuit.settled_at:
+                continue
+            if is_close(value, goal.value) or (
+                    goal.ours is not None and not is_close(value, goal.ours)
+                    and math.isfinite(value) and goal.group in free):
+                del self.pursuits[report]
+                reached.append((goal, value))
+                if is_close(value, goal.value):
+                    self.reached[report] = goal
+        return reached
+
+    def undone(self, values: Mapping[str, float], now: float) -> list[Goal]:
+        """Return the goals that were reached, and that late copies of ours have undone."""
+        undone = []
+        for report, goal in list(self.reached.items()):
+            value = values.get(report)
+            if now >= self.sent.until(report, goal.value):
+                del self.reached[report]
+            elif value is not None and not is_close(value, goal.value):
+                # Any other value is another hand's.
+                del self.reached[report]
+                if self.sent.holds(report, value, now):
+                    undone.append(goal)
+        return undone
+
+    @property
+    def watched_until(self) -> float:
+        """Return until when late copies may undo what was reached."""
+        return max((
+            self.sent.until(report, goal.value) for report, goal in self.reached.items()),
+            default=0.0)
+
+    def due(self, now: float) -> list[Goal]:
+        """Return what to write now."""
+        due = []
+        for pursuit in self.pursuits.values():
+            if now >= pursuit.send_at:
+                pursuit.send_at = _next(pursuit, now)
+                self.sent.note({pursuit.goal.report: pursuit.goal.value}, now)
+                due.append(pursuit.goal)
+        return due
+
+    def expire(self, now: float) -> list[Goal]:
+        """Return those that were not shown in time, and pursue them no more."""
+        late = [pursuit.goal for pursuit in self.pursuits.values() if now >= pursuit.until]
+        for goal in late:
+            del self.pursuits[goal.report]
+        return late
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when due() or expire() have something."""
+        return min(
+            (min(pursuit.send_at, pursuit.until) for pursuit in self.pursuits.values()),
+            default=None)
+
+
+def _next(pursuit: _Pursuit, now: float) -> float:
+    """Return when to write again: not before a report could show it."""
+    return max(now + PERIOD, pursuit.settled_at + _REPORT)
+
+
+def to_datagrams(goals: Collection[Goal], version: int, layout: Layout) -> list[Outgoing]:
+    """Return what writes the values of goals: commands, and a row for the sticks and the trims."""
+    outgoing: list[Outgoing] = [
+        (COMMAND_CHANNEL, encode(goal.message, version))
+        for goal in goals if goal.message is not None]
+    for of_trims in (False, True):
+        row = {goal.report: goal.value for goal in goals
+               if goal.message is None and (goal.report in TRIMS) is of_trims}
+        if row:
+            outgoing.append((
+                DATA_CHANNEL, encode(stick_and_trim_rows(version, row, layout), version)))
+    return outgoing

@@ -1,0 +1,239 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""X-Plane as seen from here: whether it is there, which run it is, and what it speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import math
+
+from xplane_bridge.bridges.sessions import machine
+from xplane_bridge.bridges.sessions.base import Address
+from xplane_bridge.bridges.sessions.machine import Do, State, What
+from xplane_bridge.bridges.xplane_udp.protocol import Becn
+from xplane_bridge.bridges.xplane_udp.session.dialect import Dialect
+from xplane_bridge.bridges.xplane_udp.session.discovery import Discovery
+from xplane_bridge.bridges.xplane_udp.session.identity import Identity, Sign
+from xplane_bridge.bridges.xplane_udp.session.states import TABLE
+
+# Without any data for this long, or for some periods of a slow rate, X-Plane counts as away.
+_SILENCE = 1.0
+_SILENT_PERIODS = 2.5
+
+# Seconds between two probes, by how long X-Plane has been silent. What waits unread in a loading
+# X-Plane's socket stays so little that what is given back is among what it reads: of the about 150
+# datagrams that fit in, probes take a third within ten minutes.
+_PROBE_PERIODS = ((20.0, 1.0), (120.0, 5.0), (600.0, 30.0))
+_LONGEST_PROBE_PERIOD = 60.0
+
+# Tuples, as each datagram looks at them: a state has a slow hash.
+_HEARD = (State.ANSWERING, State.DOUBTED)
+_SILENT = (State.LOADING, State.AWAY)
+_LEAVING = (State.LEAVING, State.LEAVING_LOADING, State.LEAVING_AWAY)
+_MOVING = (State.MOVING, State.MOVING_LOADING, State.MOVING_AWAY)
+
+
+class Peer(machine.Peer):
+    """
+    One X-Plane, at ``address``, None if that is not known yet.
+
+    ``has_peer``: since it was last silent, it has sent something that was requested. ``had_peer``:
+    it has answered requests before. ``heard_at`` is when anything of it arrived last. ``was`` is
+    the state before the present one.
+    """
+
+    def __init__(self, address: Address | None, dialect: Dialect, rate: int) -> None:
+        super().__init__(TABLE)
+        self.discovery = Discovery(address)
+        self.identity = Identity()
+        self.dialect = dialect
+        self.address = address
+        self.has_peer = self.had_peer = False
+        self.was = State.OFF
+        self._rate = rate
+        self.heard_at = 0.0
+        self._probe_at = 0.0
+        self._silent_since = 0.0
+        self.leaves_at = math.inf
+        self._sort()
+
+    # Where it stands.
+
+    def _sort(self) -> None:
+        """
+        Note what kind of state this is: read with each datagram, and seldom another.
+
+        ``answers``: it is heard. ``silent``: it is not, although it was or should have been.
+        ``talks``: requests are made. ``leaves``: it is being left, also for another address.
+        ``listens``: it is heard while it is being left. ``unheard``: the first datagram changes
+        where it stands.
+        """
+        self.answers = self.state in _HEARD
+        self.silent = self.state in _SILENT
+        self.talks = self.answers or self.silent or self.state is State.WAITING
+        self.leaves = self.state in _LEAVING or self.state in _MOVING
+        self.listens = self.state in (State.LEAVING, State.MOVING)
+        self.unheard = not (self.answers or self.listens)
+
+    @property
+    def doubted(self) -> bool:
+        """Return whether it may be another run than the one that is known."""
+        return self.state in _SILENT or self.state is State.DOUBTED
+
+    @property
+    def leaving(self) -> bool:
+        """Return whether it is being left after the owner's stop."""
+        return self.state in _LEAVING
+
+    @property
+    def absence(self) -> str:
+        """Return why it accepts no commands now; empty if it does."""
+        if self.state is State.OFF or self.leaving:
+            return 'not sent, the node is not active'
+        if self.address is None or self.leaves:
+            return 'no X-Plane was discovered yet'
+        address = f'{self.address[0]}:{self.address[1]}'
+        if self.state is State.AWAY:
+            return f'nothing answers at {address}'
+        if self.state is State.LOADING:
+            return f'X-Plane at {address} is loading, or its data output is not set'
+        if self.dialect.version is None:
+            return (f'the version of X-Plane at {address} is not known yet; set the parameter '
+                    'version if it is not detected')
+        if self.state is State.WAITING:
+            return f'waiting for the first reply from X-Plane at {address}'
+        return ''
+
+    # What happens.
+
+    def hear(self, now: float) -> Iterator[What]:
+        """Yield what it means that something of X-Plane's arrived."""
+        if self.unheard:
+            yield What.HEARD
+            if self.state is State.DOUBTED and not self.identity.is_known:
+                # Who cannot tell counts as another run.
+                yield What.OTHER
+
+    def expect(self, at: float) -> None:
+        """Record that something arrived, or that nothing is expected before this time."""
+        if at > self.heard_at:
+            self.heard_at = at
+
+    def answer(self) -> None:
+        """Record that what arrived answers a request."""
+        self.has_peer = self.had_peer = True
+
+    def identify(self, sign: Sign) -> Iterator[What]:
+        """Yield what the running time of a report shows: whether it is the same run."""
+        if sign is Sign.OTHER:
+            yield What.OTHER
+        elif self.state is State.DOUBTED and sign in (Sign.NEWER, Sign.AGAIN):
+            yield What.SAME
+
+    def recognize(self, version: int | None) -> Iterator[What]:
+        """Adopt the version that was detected or reported; yield what that changes."""
+        before = self.dialect.version
+        if version in (None, before) or self.dialect.given is not None or not self.answers:
+            return
+        self.dialect.version = version
+        self.had_peer &= self.dialect.has_datarefs
+        if before is None:
+            yield What.UNDERSTOOD
+            return
+        self.identity.forget()
+        yield What.CHANGED
+
+    def hear_beacon(self, beacon: Becn, sender: Address, now: float) -> Iterator[What]:
+        """Yield what a beacon changes; ValueError if it cannot be X-Plane's."""
+        if self.discovery.hear(beacon, sender, now, self.answers):
+            yield What.FOUND if self.address is None else What.MOVED
+
+    def look(self, now: float) -> Iterator[What]:
+        """Yield what has happened because time passed."""
+        if self.leaves:
+            if now >= self.leaves_at:
+                yield What.EXPIRED
+        elif self.talks:
+            quiet = What.MUTE if self.discovery.is_heard(now) else What.GONE
+            if not self.silent:
+                if now >= self.overdue_at:
+                    yield quiet
+            elif (quiet is What.MUTE) != (self.state is State.LOADING):
+                yield quiet
+
+    def forget(self) -> None:
+        """Forget which run and which version it was: another one may be started."""
+        self.identity.forget()
+        self.dialect.forget()
+
+    def leave_until(self, at: float) -> None:
+        """Record how long it may take to leave."""
+        self.leaves_at = at
+
+    def must_probe(self, now: float) -> bool:
+        """Count a probe of a silent one, if it is time; return whether it is."""
+        if not self.silent or now < self._probe_at:
+            return False
+        silence = now - self._silent_since
+        self._probe_at = now + next(
+            (period for until, period in _PROBE_PERIODS if silence < until),
+            _LONGEST_PROBE_PERIOD)
+        return True
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when look() has something at the latest."""
+        if self.leaves:
+            return self.leaves_at
+        if not self.talks:
+            return None
+        return self._probe_at if self.silent else self.overdue_at
+
+    def process(self, what: What, now: float) -> tuple[Do, ...]:
+        """Let something happen; return what to do."""
+        before = self.state
+        actions = super().process(what, now)
+        if self.state is before:
+            if before is State.OFF and what in (What.FOUND, What.MOVED):
+                self.address = self.discovery.peer
+            return actions
+        self._sort()
+        self.was = before
+        if self.state in (State.OFF, State.SEARCHING, State.WAITING):
+            # A new conversation begins, or none is held.
+            self.has_peer = self.had_peer = False
+        if self.state is State.WAITING:
+            self.address = self.discovery.peer
+            self.heard_at = now
+        elif self.state is State.LOADING or (
+                self.state is State.AWAY and before is not State.LOADING):
+            # Also if its beacon shows that it is there again.
+            self.has_peer = False
+            self._probe_at = self._silent_since = now
+        elif self.state is State.SEARCHING and self.discovery.peer is not None:
+            found = self.address in (None, self.discovery.peer)
+            actions += self.process(What.FOUND if found else What.MOVED, now)
+        elif self.state is State.OFF and self.address != self.discovery.peer:
+            # It has moved while it was left.
+            actions += self.process(What.MOVED, now)
+        return actions
+
+    @property
+    def overdue_at(self) -> float:
+        """Return when it counts as silent if nothing arrives."""
+        patience = _SILENT_PERIODS / self._rate
+        if patience <= _SILENCE or not self.dialect.sends_datarefs:
+            patience = _SILENCE
+        return self.heard_at + patience

@@ -1,0 +1,77 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What controls have written to X-Plane last, compared with what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xplane_bridge.bridges.xplane_udp.session.reports import is_close
+
+# How long what is commanded and what is reported may differ: a report, and what was lost.
+_CONTRADICTED = 1.5
+
+
+class Written:
+    """The last value of each control, by the name of its report, and since when it is that."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[float, float]] = {}
+        # Those that were reported as written.
+        self._seen: set[str] = set()
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """Return the last values."""
+        return {report: value for report, (value, _) in self._last.items()}
+
+    def note(self, written: Mapping[str, float], now: float) -> dict[str, float]:
+        """Record what is written; return what of it is new."""
+        new = {report: value for report, value in written.items()
+               if self._last.get(report, (None, 0.0))[0] != value}
+        self._last.update((report, (value, now)) for report, value in new.items())
+        self._seen -= new.keys()
+        return new
+
+    def hear(self, report: str, reported: float | None) -> bool:
+        """
+        Handle a report; return whether others have taken it back.
+
+        That is so if it was reported as written, and then differently.
+        """
+        if report not in self._last or reported is None:
+            return False
+        value, _ = self._last[report]
+        if is_close(reported, value):
+            self._seen.add(report)
+            return False
+        taken_back = report in self._seen
+        self._seen.discard(report)
+        return taken_back
+
+    def contradictions(self, reports: Mapping[str, float | None], now: float) -> list[str]:
+        """Return for which of these reports X-Plane has other values for longer than it may."""
+        found = []
+        for report, reported in reports.items():
+            written, since = self._last.get(report, (None, now))
+            if (written is not None and reported is not None and now >= since + _CONTRADICTED
+                    and not is_close(reported, written)):
+                found.append(f'{report}: {written:g} was sent, X-Plane reports {reported:g}')
+        return found
+
+    def clear(self) -> None:
+        """Forget everything: it is another run of X-Plane."""
+        self._last.clear()
+        self._seen.clear()

@@ -1,0 +1,315 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The gains of the cascade, and the files of aircraft that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+import math
+from pathlib import Path
+from typing import Any
+
+from xplane_bridge.common import plain_files, plain_yaml
+from xplane_bridge.common.data import folder
+from xplane_bridge.laboratory.control.schedule import AXES, Schedule
+
+ALL = '/**'
+"""The section of a parameter file that is for all nodes."""
+
+GROUPS = ('gains', 'envelope', 'performance')
+"""Groups of parameters of autopilot_node that belong to the aircraft, and are numbers."""
+
+SCHEDULE = 'schedule'
+"""The group with lists of numbers: gains over airspeed and altitude."""
+
+Parameters = dict[str, float | list[float]]
+"""Parameters of autopilot_node by their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gains:
+    """
+    Gains of the four levels, valid at ``airspeed`` (m/s, indicated); tune.py finds them.
+
+    Angles in rad, speeds in m/s, controls as ratios; a gain's name states level, input and
+    output. Those of the rates, which move surfaces, are scaled with the inverse of the dynamic
+    pressure. Without ``airspeed_to_throttle`` the aircraft has no engine, and its airspeed is held
+    with pitch. The defaults are those of the Cessna 172P (c172p).
+    """
+
+    airspeed: float = 51.4
+    roll_rate_to_aileron: float = 0.91
+    roll_rate_to_aileron_integral: float = 0.73
+    pitch_rate_to_elevator: float = 0.87
+    pitch_rate_to_elevator_integral: float = 0.69
+    yaw_rate_to_rudder: float = 1.0
+    roll_to_roll_rate: float = 1.6
+    pitch_to_pitch_rate: float = 1.4
+    roll_rate_limit: float = 0.6
+    pitch_rate_limit: float = 0.3
+    path_angle_to_pitch: float = 0.6
+    path_angle_to_pitch_integral: float = 0.5
+    altitude_to_climb: float = 0.3
+    climb_limit: float = 3.5
+    sink_limit: float = 3.5
+    course_to_turn_rate: float = 0.4
+    heading_to_turn_rate: float = 0.4
+    airspeed_to_throttle: float = 0.15
+    airspeed_to_throttle_integral: float = 0.01
+    path_angle_to_throttle: float = 5.0
+    airspeed_to_pitch: float = 0.0
+    airspeed_to_pitch_integral: float = 0.0
+    airspeed_rate_limit: float = 0.6
+    climb_filter: float = 0.5
+    cruise_throttle: float = 0.7
+
+    @property
+    def has_engine(self) -> bool:
+        """Return whether the airspeed is held with a throttle."""
+        return self.airspeed_to_throttle != 0.0
+
+    def at(self, airspeed: float, altitude: float) -> Gains:
+        """Return the gains at an airspeed (m/s, indicated) and an altitude (m): these."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledGains(Gains):
+    """
+    Gains some of which are scheduled; the others hold everywhere.
+
+    Their ``airspeed`` is that of flight within the schedule's airspeeds, so that nothing is scaled
+    with the dynamic pressure there; beyond them it is the nearest, and that scaling goes on.
+    """
+
+    schedule: Schedule | None = None
+
+    def at(self, airspeed: float, altitude: float) -> Gains:
+        """Return the gains at an airspeed (m/s, indicated) and an altitude (m)."""
+        schedule = self.schedule
+        assert schedule is not None
+        there = min(max(airspeed, schedule.airspeeds[0]), schedule.airspeeds[-1])
+        return Gains(**{name: getattr(self, name) for name in NAMES}
+                     | schedule.at(airspeed, altitude) | {'airspeed': there})
+
+
+NAMES = tuple(item.name for item in fields(Gains))
+"""The names of gains."""
+
+
+def scheduled(gains: Gains, given: Mapping[str, Sequence[float]]) -> Gains:
+    """
+    Return gains with a schedule: lists by name, see Schedule.of(); those given if it is empty.
+
+    Raises ValueError for what is no schedule of gains.
+    """
+    if not given:
+        return gains
+    try:
+        schedule = Schedule.of(given)
+        for name in schedule.names:
+            if name not in NAMES:
+                raise ValueError(f'{name} is unknown: expected one of {", ".join(NAMES)}')
+        throttle = given.get('airspeed_to_throttle', ())
+        if any(throttle) and not all(throttle):
+            raise ValueError('airspeed_to_throttle is 0 at some points only: an aircraft has an '
+                             'engine everywhere or nowhere')
+    except ValueError as error:
+        raise ValueError(f'{SCHEDULE}: {error}') from None
+    return ScheduledGains(**{name: getattr(gains, name) for name in NAMES}, schedule=schedule)
+
+
+def load(model: str | Path) -> Gains:
+    """
+    Return the gains of an aircraft by its name, such as c310, or of a parameter file.
+
+    Gains that it does not set keep their default. Raises ValueError if there is no such file, or
+    it is not one.
+    """
+    content = read(model)
+    return scheduled(Gains(**numbers(content, 'gains', NAMES)), lists(content))
+
+
+def read(model: str | Path) -> Mapping[str, Any]:
+    """
+    Return the parameters (gains, schedule, envelope, performance) in the file of an aircraft.
+
+    Raises ValueError if there is no such file, or it is not one.
+    """
+    path = Path(model)
+    if path.suffix != '.yaml':
+        path = _folder() / f'{model}.yaml'
+        if not path.is_file():
+            raise ValueError(
+                f'no gains are known for {model}: find its own (tune --model {model}), or name a '
+                f'file or one of {_known()}')
+    try:
+        content = plain_yaml.load_file(str(path))
+    except OSError as error:
+        raise ValueError(f'{path}: {error.strerror}') from None
+    except ValueError as error:
+        raise ValueError(f'{path}: {error}') from None
+    try:
+        found = content[ALL]['ros__parameters']
+    except (KeyError, TypeError):
+        found = None
+    if not isinstance(found, Mapping):
+        raise ValueError(f'{path}: expected the parameters below {ALL} and ros__parameters')
+    return found
+
+
+def file_of(model: str, aircraft_path: str = '') -> Path | None:
+    """
+    Return the file for an aircraft of that name, or None if there is none.
+
+    For one's own aircraft it is <model>.yaml beside its <model>.xml; else that of this package.
+    """
+    own = plain_files.expanded(aircraft_path)
+    places = [own, own / 'aircraft'] if aircraft_path else []
+    files = [place / model / f'{model}.yaml' for place in places]
+    return next(filter(Path.is_file, (*files, _folder() / f'{model}.yaml')), None)
+
+
+def chosen(model: str, aircraft_path: str = '', named: str = '') -> Path:
+    """
+    Return the file whose gains fly an aircraft: what is ``named``, or else its own.
+
+    ``named`` is a file (.yaml), or the name of an aircraft of this package. Raises ValueError if
+    that is neither, or if nothing is named and the aircraft has none: it is never flown with
+    those of another one that nobody named.
+    """
+    if named:
+        file = (plain_files.expanded(named) if named.endswith('.yaml')
+                else _folder() / f'{named}.yaml')
+        if file.is_file():
+            return file
+        raise ValueError(f'there are no gains {named}: expected a file (.yaml), or one of '
+                         f'{_known()}')
+    own = file_of(model, aircraft_path)
+    if own is None:
+        raise ValueError(
+            f'no gains are known for {model}, and the autopilot flies no aircraft with those of '
+            f'another one unless they are named: find its own (tune --model {model}), or name a '
+            f'file or one of {_known()} with --gains, or gains in "initial"')
+    return own
+
+
+def scaled(given: Gains, factors: Sequence[tuple[str, float]]) -> Gains:
+    """Return gains, also scheduled ones, times factors; ValueError for a name that is none."""
+    for name, factor in factors:
+        if name not in NAMES:
+            near = get_close_matches(name, NAMES, cutoff=0.5)
+            raise ValueError(
+                f'gains.{name} is unknown' + (
+                    f'; did you mean {" or ".join(near)}?' if near else '')
+                + f': expected one of {", ".join(NAMES)}')
+        given = replace(given, **{name: factor * getattr(given, name)})
+        if isinstance(given, ScheduledGains) and given.schedule is not None:
+            given = replace(given, schedule=given.schedule.scaled(name, factor))
+    return given
+
+
+def parameters_of(model: str | Path) -> Parameters:
+    """
+    Return what an aircraft's file has for autopilot_node, by the names of its parameters.
+
+    Raises ValueError as load() does.
+    """
+    content = read(model)
+    return {
+        **{f'{group}.{name}': value for group in GROUPS
+           for name, value in numbers(content, group, list(content.get(group, ()))).items()},
+        **{f'{SCHEDULE}.{name}': values for name, values in lists(content).items()}}
+
+
+def scaled_parameters(model: str | Path, factors: Sequence[tuple[str, float]]) -> Parameters:
+    """Return parameters_of() with its gains times factors; ValueError as both say."""
+    changed = scaled(load(model), factors)
+    found = parameters_of(model) | {
+        f'gains.{name}': getattr(changed, name) for name, _ in factors}
+    if isinstance(changed, ScheduledGains) and changed.schedule is not None:
+        found |= {f'{SCHEDULE}.{name}': values
+                  for name, values in changed.schedule.lists().items()}
+    return found
+
+
+def of_simulated(params_file: str) -> Parameters:
+    """
+    Return parameters_of the aircraft that a ROS parameter file lets simulator_node fly.
+
+    {} if it names none, or has gains for autopilot_node itself. Raises ValueError if nobody knows
+    gains of that aircraft, or the file cannot be read.
+    """
+    nodes = plain_yaml.load_file(params_file)
+
+    def given(node: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, content in nodes.items() if isinstance(nodes, Mapping) else ():
+            values = content.get('ros__parameters') if isinstance(content, Mapping) else None
+            if str(name).rpartition('/')[2] in ('**', node) and isinstance(values, Mapping):
+                found.update(values)
+        return found
+
+    simulated, flying = given('simulator_node'), given('autopilot_node')
+    if not simulated.get('model') or any(
+            str(name).partition('.')[0] == 'gains' for name in flying):
+        return {}
+    model = str(simulated['model'])
+    file = file_of(model, str(simulated.get('aircraft_path', '')))
+    return parameters_of(model if file is None else file)
+
+
+def numbers(content: Mapping[str, Any], group: str, known: Collection[str]) -> dict[str, float]:
+    """Return the numbers of a group of parameters; ValueError for names that are not known."""
+    given = content.get(group, {})
+    if not isinstance(given, Mapping):
+        raise ValueError(f'{group}: expected names with numbers')
+    found = {}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f'{group}.{name} is unknown: expected one of {", ".join(known)}')
+        if isinstance(value, bool) or not isinstance(value, int | float) or math.isinf(value):
+            raise ValueError(f'{group}.{name}: expected a number, got {plain_yaml.shown(value)}')
+        found[name] = float(value)
+    return found
+
+
+def lists(content: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Return the lists of the schedule in a file; ValueError for what is none of its names."""
+    given = content.get(SCHEDULE, {})
+    if not isinstance(given, Mapping):
+        raise ValueError(f'{SCHEDULE}: expected names with lists of numbers')
+    found = {}
+    for name, values in given.items():
+        if name not in (*AXES, *NAMES):
+            raise ValueError(
+                f'{SCHEDULE}.{name} is unknown: expected one of {", ".join((*AXES, *NAMES[1:]))}')
+        if not isinstance(values, list) or any(
+                isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+            raise ValueError(f'{SCHEDULE}.{name}: expected a list of numbers, got '
+                             f'{plain_yaml.shown(values)}')
+        found[name] = [float(value) for value in values]
+    return found
+
+
+def _known() -> str:
+    return ', '.join(sorted(file.stem for file in _folder().glob('*.yaml')))
+
+
+def _folder() -> Path:
+    """Return the folder of the aircraft's files."""
+    return folder('gains')

@@ -1,0 +1,222 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Recordings to tables: MCAP files and rosbag2 folders, also damaged ones. No ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from xplane_bridge.common import optional
+from xplane_bridge.common.text import counted, printable
+from xplane_bridge.common.timing import SECOND_NS
+from xplane_bridge.laboratory.export.fields import Layout, layout
+from xplane_bridge.laboratory.export.parameters import NAMES, PACKET, Parameters, SAMPLES
+from xplane_bridge.laboratory.export.tables import Batch, is_named, Rows, Warn
+from xplane_bridge.laboratory.flights.recordings.files import beginning, Recording
+from xplane_bridge.laboratory.flights.recordings.message_types import MessageType, MessageTypes
+from xplane_bridge.laboratory.flights.recordings.topics import Recorded, RecordingError, Topic
+
+# The start is looked for in so many messages.
+_LOOKED_AT = 10_000
+_IMU = 'imu/data'
+# Stamps further than this from each other are of different clocks (ns).
+_SAME_CLOCK = 3_600_000_000_000
+# Bytes in memory for one of a message: of texts, and of lists whose elements are objects.
+_OF_TEXT, _OF_OBJECTS = 4, 40
+# Sentences about topics that are skipped, and topics named in one sentence.
+_SENTENCES = 20
+_LISTED = 20
+
+
+def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[Batch]:
+    """
+    Yield the tables of a recording, one per topic, in batches.
+
+    ``topics`` limits them: full names, or without the namespace. Of a damaged or truncated file
+    everything before the fault is read, and ``warn`` gets a sentence; so does it for topics that
+    cannot be read. Raises RecordingError if nothing can be read, and ImportError.
+    """
+    optional.require('reading a recording', 'rosbags', 'mcap', extra='export')
+    begin = beginning(path.with_suffix('.json'))
+    yield from _Reading(topics, warn, begin).tables(Recording(path))
+
+
+class _Reading:
+    """One pass through a recording: its types, its clock, and its rows."""
+
+    def __init__(self, topics: Collection[str], warn: Warn, begin: float | None) -> None:
+        self._wanted = tuple(topics)
+        self._warn = warn
+        self._given_start = None if begin is None else round(begin * 1e9)
+        self._start_ns = 0
+        self._newest_ns = 0
+        self._rows = Rows()
+        self._parameters = Parameters()
+        self._types = MessageTypes()
+        # By topic: None if it cannot be read; and by type.
+        self._known: dict[Topic, tuple[MessageType, Layout] | None] = {}
+        self._layouts: dict[int, tuple[MessageType, Layout] | str] = {}
+        self._skipped: dict[str, str] = {}
+        self._faults: dict[str, tuple[int, str]] = {}
+
+    def tables(self, recording: Recording) -> Iterator[Batch]:
+        """Yield the tables, in batches."""
+        self._find_start(recording)
+        seen: set[str] = set()
+        broken: list[str] = []
+
+        def tell(file: Path, fault: str) -> None:
+            broken.append(fault)
+            if seen:
+                self._warn(f'{file}: {fault}; what is before it is exported')
+
+        for message in recording.messages(tell):
+            seen.add(message.topic.name)
+            if self._wants(message.topic) or message.topic.kind == NAMES:
+                yield from self._take(message)
+        if broken and not seen:
+            raise RecordingError(f'{recording.path} is not read as a recording: {broken[0]}')
+        yield from self._rows.rest()
+        if recording.cut:
+            self._warn(recording.cut)
+        self._tell_what_is_missing(seen)
+
+    def _tell_what_is_missing(self, seen: set[str]) -> None:
+        sentences = [f'{name} is skipped, {why}' for name, why in self._skipped.items()] + [
+            f'{topic}: not of its type: {counted(count, "message")}, the first: {text}'
+            for topic, (count, text) in self._faults.items()]
+        for name in self._wanted:
+            if not any(is_named(topic, name) for topic in seen):
+                sentences.insert(0, f'{name}: there is no such topic; recorded are '
+                                 f'{", ".join(sorted(seen)[:_LISTED]) or "none"}')
+        for sentence in islice(sentences, _SENTENCES):
+            self._warn(sentence)
+        if len(sentences) > _SENTENCES:
+            self._warn(f'skipped besides: {counted(len(sentences) - _SENTENCES, "topic")}')
+
+    def _find_start(self, recording: Recording) -> None:
+        """Find the time that times are relative to, and the names of parameters."""
+        stamps: dict[str, int] = {}
+        imu: list[int] = []
+        first_log = 0
+        wants_names = False
+        for number, message in enumerate(recording.messages(lambda file, fault: None)):
+            first_log = first_log or message.log_ns
+            if message.topic.kind == NAMES:
+                self._decoded(message)
+                wants_names = False
+            elif message.topic.kind == PACKET:
+                wants_names = wants_names or not self._parameters.has_names(message.topic.name)
+            if message.topic.name not in stamps and (found := self._decoded(message)):
+                stamps[message.topic.name] = found[1] or 0
+                if found[1] and message.topic.name.endswith(f'/{_IMU}'):
+                    imu.append(found[1])
+            if number >= _LOOKED_AT or (imu and not wants_names):
+                break
+        self._faults.clear()
+        first = next(chain(imu, filter(None, stamps.values())), first_log)
+        self._newest_ns = first
+        self._start_ns = first if self._given_start is None else self._given_start
+
+    def _wants(self, topic: Topic) -> bool:
+        return not self._wanted or any(is_named(topic.name, name) for name in self._wanted)
+
+    def _take(self, message: Recorded) -> Iterator[Batch]:
+        found = self._decoded(message)
+        if found is None:
+            return
+        name, kind = message.topic.name, message.topic.kind
+        try:
+            columns, rows = self._of_message(message, *found)
+        except Exception as error:
+            # What fits its type may still be no number, or no packet.
+            self._fault(name, error)
+            return
+        size = len(message.data) * (_OF_OBJECTS if found[3] else _OF_TEXT)
+        for row in rows:
+            yield from self._rows.add(
+                name.strip('/'), kind, columns, row, size // len(rows))
+
+    def _of_message(
+        self, message: Recorded, decoded: Any, stamp_ns: int | None, shape: Layout, _: bool
+    ) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+        """Return the columns and rows of a message."""
+        name, kind = message.topic.name, message.topic.kind
+        time_ns = self._time(stamp_ns, message.log_ns)
+        times = ((time_ns - self._start_ns) / SECOND_NS,
+                 None if stamp_ns is None else stamp_ns / SECOND_NS, message.log_ns / SECOND_NS)
+        if kind == PACKET:
+            return self._parameters.of_packet(name, decoded, self._start_ns, times)
+        if kind == SAMPLES:
+            return self._parameters.of_samples(decoded, self._start_ns, times)
+        if self._wants(message.topic):
+            return shape.columns, [(*times, *shape.values(decoded))]
+        return (), []
+
+    def _time(self, stamp_ns: int | None, log_ns: int) -> int:
+        """Return a message's time on the clock of the start."""
+        if stamp_ns is not None and abs(stamp_ns - self._newest_ns) < _SAME_CLOCK:
+            self._newest_ns = max(self._newest_ns, stamp_ns)
+            return stamp_ns
+        if abs(log_ns - self._newest_ns) < _SAME_CLOCK:
+            return log_ns
+        return self._newest_ns
+
+    def _decoded(self, message: Recorded) -> tuple[Any, int | None, Layout, bool] | None:
+        """Return a message, its stamp, its layout and whether it has objects; None if none."""
+        topic = message.topic
+        if topic not in self._known:
+            self._known[topic] = self._type(topic)
+        known = self._known[topic]
+        if known is None:
+            return None
+        kind, shape = known
+        try:
+            decoded = kind.decode(message.data)
+            stamp_ns = shape.stamp_ns(decoded)
+            if topic.kind == NAMES:
+                self._parameters.learn(topic.name, decoded.names)
+        except Exception as error:
+            # rosbags leaves some damage to struct and NumPy.
+            self._fault(topic.name, error)
+            return None
+        return decoded, stamp_ns, shape, kind.has_objects
+
+    def _fault(self, topic: str, error: Exception) -> None:
+        count, text = self._faults.get(
+            topic, (0, printable(str(error) or type(error).__name__)))
+        self._faults[topic] = count + 1, text
+
+    def _type(self, topic: Topic) -> tuple[MessageType, Layout] | None:
+        try:
+            kind = self._types.of(topic)
+            key = id(kind)
+            if key not in self._layouts:
+                try:
+                    self._layouts[key] = kind, layout(kind.store, kind.kind, topic.definition)
+                except Exception as error:
+                    self._layouts[key] = str(error) or type(error).__name__
+            found = self._layouts[key]
+            if not isinstance(found, str):
+                return found
+            raise ValueError(found)
+        except ValueError as error:
+            if self._wants(topic):
+                self._skipped[topic.name] = f'type {topic.kind}: {printable(str(error))}'
+            return None

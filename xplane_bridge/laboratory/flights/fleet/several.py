@@ -1,0 +1,205 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Several aircraft on one clock: their results, and what binds them while they fly.
+
+Where they fly is a subclass's: in this process (flight.py), or through ROS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
+from xplane_bridge.laboratory.flights.analysis import verdict
+from xplane_bridge.laboratory.flights.analysis.series import History
+from xplane_bridge.laboratory.flights.analysis.together import Tracks
+from xplane_bridge.laboratory.flights.analysis.verdict import Judgement
+from xplane_bridge.laboratory.flights.fleet.formation import Formation
+from xplane_bridge.laboratory.flights.fleet.members import Member
+from xplane_bridge.laboratory.flights.fleet.midair import Meeting, Watch
+from xplane_bridge.laboratory.flights.flight import Display, Flight
+from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.result import Result
+
+One = TypeVar('One', bound=Flight)
+
+
+class Several(Flight, Generic[One]):
+    """
+    A flight of several aircraft: ``flights`` has one for each, by its name.
+
+    ``meetings`` are the mid-airs so far. ``script`` and ``telemetry`` are those of the first.
+    """
+
+    flights: dict[str, One]
+
+    def __init__(self, order: Order, display: Display) -> None:
+        super().__init__(order, display)
+        self._news = News(display, len(order.scenario.vehicles))
+        self.meetings: list[Meeting] = []
+        self._whose = ''
+
+    @property
+    def why(self) -> str:
+        """Return the sentence why it FAILED, and which aircraft, '' if it has not."""
+        said = super().why
+        return f'vehicle {self._whose}: {said}' if said and self._whose else said
+
+    @property
+    def crash(self) -> AirframeEvent | None:
+        """Return the first crash of all, None if there is none."""
+        return self.flights[who].crash if (who := self.crashed) else None
+
+    @property
+    def crashed(self) -> str:
+        """Return who crashed first, '' if nobody has."""
+        crashes = [(one.crash.at, name) for name, one in self.flights.items()
+                   if one.crash is not None]
+        return min(crashes)[1] if crashes else ''
+
+    @property
+    def crash_verdict(self) -> str:
+        """Return the sentence of a crash that nobody expects of that aircraft, or ''."""
+        who = self.crashed
+        said = self.flights[who].crash_verdict if who else ''
+        return said.replace(' s: ', f' s: vehicle {who}: ', 1)
+
+    def histories(self) -> dict[str, History]:
+        """Return the history of each aircraft by its name, until one of them crashed."""
+        found = {name: one.history() for name, one in self.flights.items()}
+        if (crash := self.crash) is None:
+            return found
+        return {name: history.until(crash.at) for name, history in found.items()}
+
+    def results(self) -> dict[str, Result]:
+        """Return the result of each aircraft by its name; KeyError for unknown figures."""
+        return {name: one.result() for name, one in self.flights.items()}
+
+    def tracks(self) -> Tracks:
+        """Return where all have been."""
+        fleet = self.order.scenario.fleet
+        assert fleet is not None
+        return Tracks(self.histories(), fleet)
+
+    def history(self) -> History:
+        """Return the histories as one: series, topics and counts are NAME.QUANTITY and so on."""
+        self._check_began()
+        found = self.histories()
+
+        def named(part: Callable[[History], Mapping[str, Any]]) -> dict[str, Any]:
+            return {f'{name}.{key}': value for name, history in found.items()
+                    for key, value in part(history).items()}
+
+        return replace(
+            next(iter(found.values())), namespace='/', series=named(lambda one: one.series),
+            topics=named(lambda one: one.topics), counts=named(lambda one: one.counts))
+
+    def result(self) -> Result:
+        """Return figures and judgements of all, and over two; KeyError for unknown figures."""
+        self._check_began()
+        scenario, tracks, results = self.order.scenario, self.tracks(), self.results()
+        over_two = replace(self.history(), series=tracks.series(scenario.criteria))
+        judgements = [
+            replace(judgement, criterion=f'{name}: {judgement.criterion}')
+            for name, result in results.items() for judgement in result.judgements]
+        figures = {
+            'duration': self.flown, 'midairs': len(self.meetings),
+            **tracks.figures(self.flown),
+            'vehicles': {name: result.figures for name, result in results.items()}}
+        return Result(
+            [step for result in results.values() for step in result.steps],
+            [window for result in results.values() for window in result.windows], figures,
+            judgements + self._over_two(over_two, figures))
+
+    def _over_two(self, history: History, figures: Mapping[str, Any]) -> list[Judgement]:
+        # That it ends by a crash is expected of one of them.
+        scenario = replace(self.order.scenario, events=(), expect_crash=False)
+        return verdict.judge(
+            scenario, history, figures, self.flown, (), is_cut=bool(self.crash_verdict))
+
+    @property
+    def _first(self) -> One:
+        return next(iter(self.flights.values()))
+
+    def _bind(self, members: Mapping[str, Member]) -> None:
+        """Let these be led, and be watched."""
+        fleet = self.order.scenario.fleet
+        assert fleet is not None
+        self._formation = Formation(fleet.stations, members)
+        self._watch = Watch(members, fleet.midair)
+
+    def _look(self, is_over: bool) -> bool:
+        """See who crashed or meets, and lead followers; return whether it goes on."""
+        if (crash := self.crash) is not None:
+            # Others have flown on meanwhile, each by itself.
+            for one in self.flights.values():
+                one.script.cut(crash.at)
+            return False
+        for meeting in self._watch.look(self.time):
+            self.meetings.append(meeting)
+            self._display.say(str(meeting))
+        if is_over or (self.meetings and self._watch.ends):
+            return False
+        self._formation.lead(self.time)
+        return True
+
+
+class News:
+    """What the aircraft say in a frame: once, with the names of those who say it."""
+
+    def __init__(self, display: Display, count: int) -> None:
+        self._display, self._count = display, count
+        self._said: dict[str, list[str]] = {}
+
+    def of(self, name: str, leads: bool) -> Display:
+        """Return where an aircraft is shown; the progress is that of the one which ``leads``."""
+        return _Shown(self, name, self._display if leads else None)
+
+    def hear(self, name: str, text: str) -> None:
+        """Keep what one says."""
+        self._said.setdefault(text, []).append(name)
+
+    def tell(self) -> None:
+        """Say what was said in a frame."""
+        if self._said:
+            for text, names in self._said.items():
+                self._display.say(
+                    text if len(names) == self._count else f'{", ".join(names)}: {text}')
+            self._said.clear()
+
+
+class _Shown:
+    """Where one aircraft of several is shown."""
+
+    def __init__(self, news: News, name: str, display: Display | None) -> None:
+        self._news, self._name, self._display = news, name, display
+
+    def begin(self, flight: Flight) -> None:
+        """Do nothing: the fleet is shown."""
+
+    def end(self) -> None:
+        """Do nothing."""
+
+    def say(self, text: str) -> None:
+        """Pass it on with the name."""
+        self._news.hear(self._name, text)
+
+    def update(self, phase: str, progress: float) -> None:
+        """Show the phase of the aircraft that leads."""
+        if self._display is not None:
+            self._display.update(phase, progress)

@@ -1,0 +1,210 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What the common topics would have of an aircraft in this process. No ROS.
+
+Of the simulated aircraft's own state, or of what a wire left of it: bridges/nodes/vehicle/publisher.py
+publishes the same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from xplane_bridge.bridges.conversions import frames, simulated
+from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions.message_numbers import TARGET_BITS
+from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
+from xplane_bridge.bridges.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.laboratory.control.measurement import Measurement
+from xplane_bridge.laboratory.control.policy.observation import known, Numbers
+from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
+from xplane_bridge.laboratory.control.targets import Target
+from xplane_bridge.laboratory.sensors.imu import Motion
+from xplane_bridge.simulation.aircraft.sample import Sample, SampleRow, Surroundings
+from xplane_bridge.simulation.aircraft.state import AircraftState
+
+_ZERO = (0.0, 0.0, 0.0)
+_NOT_TURNED = (0.0, 0.0, 0.0, 0.0)
+_ALTITUDE, _HEADING, _AIRSPEED, _COURSE, _CLIMB = TARGET_BITS.values()
+
+
+class Observed(NamedTuple):
+    """
+    The numbers of imu/data, fix, odom and air_data; None is unknown.
+
+    ``fix`` is latitude and longitude (deg) and height above the ellipsoid (m). ``position`` and
+    ``turned``, the orientation there, are in the axes at the datum, ``velocity`` in body axes.
+    """
+
+    motion: Motion
+    fix: Vector
+    position: Vector | None
+    turned: Quaternion | None
+    velocity: Vector | None
+    air: Air | None
+
+    @classmethod
+    def of(
+        cls, motion: Motion, velocity_enu: Vector | None, air: Air | None, fix: Vector,
+        position: Vector, frame: OdomFrame,
+    ) -> Observed:
+        """Return what is published of a state: without an orientation there is no odom."""
+        orientation = motion.orientation
+        if orientation is None:
+            return cls(motion, fix, None, None, None, air)
+        return cls(
+            motion, fix, position, frame.turned(fix[0], fix[1], orientation),
+            None if velocity_enu is None else frames.rotate_inverse(orientation, velocity_enu),
+            air)
+
+    def vector(self, target: tuple[float, ...]) -> Observation:
+        """Return the observation with a target's numbers (control.observation.FIELDS)."""
+        orientation, rates, force = self.motion
+        w, x, y, z = orientation or _NOT_TURNED
+        turned_w, *turned = self.turned or _NOT_TURNED
+        rates = rates or _ZERO
+        return known(np.array((
+            x, y, z, w, *rates, *(force or _ZERO), *self.fix,
+            *(self.position or _ZERO), *turned, turned_w, *(self.velocity or _ZERO),
+            *(rates if self.turned else _ZERO), *_air_numbers(self.air), *target),
+            dtype=np.float64))
+
+
+def _air_numbers(air: Air | None) -> tuple[float | None, ...]:
+    if air is None:
+        return (0.0,) * 11
+    return (
+        air.indicated_airspeed, air.true_airspeed, air.angle_of_attack, air.sideslip,
+        air.static_pressure, air.dynamic_pressure, air.temperature, air.density,
+        *(air.wind or _ZERO))
+
+
+def target_numbers(target: Target) -> tuple[float, ...]:
+    """Return the mask of what is set, and its values."""
+    altitude, heading, airspeed = target.altitude, target.heading, target.airspeed
+    course, climb = target.course, target.climb_rate
+    return (
+        _ALTITUDE * (altitude == altitude) + _HEADING * (heading == heading)
+        + _AIRSPEED * (airspeed == airspeed) + _COURSE * (course == course)
+        + _CLIMB * (climb == climb), altitude, heading, airspeed, course, climb)
+
+
+def known_target(target: Target) -> tuple[float, ...]:
+    """Return the same, 0 where there is nothing to hold."""
+    return tuple(0.0 if math.isnan(value) else value for value in target_numbers(target))
+
+
+# Of the simulated aircraft's own state.
+
+
+def numbers_of_truth(
+    sample: SampleRow, more: SampleRow, fix: Vector, position: Vector, frame: OdomFrame,
+    target: tuple[float, ...],
+) -> Numbers:
+    """Return the observation of a state of which all is known: as Observed has it, but faster."""
+    v_north, v_east, v_down, _, mass, f_x, f_y, f_z, tas, static, qbar, temperature, density, (
+        north), east, down = more
+    phi, theta, psi, p, q, r, cas, alpha, beta = sample[3:12]
+    orientation = w, x, y, z = frames.ned_frd_to_enu_flu(
+        frames.euler_to_quaternion(phi, theta, psi))
+    turned_w, turned_x, turned_y, turned_z = frame.turned(fix[0], fix[1], orientation)
+    values = (
+        x, y, z, w, p, -q, -r, f_x / mass, -(f_y / mass), -(f_z / mass), *fix, *position,
+        turned_x, turned_y, turned_z, turned_w,
+        *frames.rotate((w, -x, -y, -z), (v_east, v_north, -v_down)), p, -q, -r,
+        cas, tas, alpha, beta, static, qbar, temperature, density, east, north, -down, *target)
+    # The sum of an aircraft that has broken is NaN.
+    if math.isfinite(sum(values)):
+        return values
+    return tuple(0.0 if math.isnan(value) else value for value in values)
+
+
+def parts_of_truth(
+    sample_row: SampleRow, more_row: SampleRow
+) -> tuple[Motion, Vector, Air]:
+    """Return motion, velocity over ground (ENU, m/s), and air data: all is known."""
+    sample, more = Sample._make(sample_row), Surroundings._make(more_row)
+    mass = more.mass
+    return (
+        Motion(
+            simulated.orientation(sample), simulated.angular_velocity(sample),
+            frames.frd_to_flu((more.force_x / mass, more.force_y / mass, more.force_z / mass))),
+        simulated.velocity(more),
+        Air(sample.cas, more.tas, sample.alpha, sample.beta, more.static_pressure, more.qbar,
+            more.temperature, more.density,
+            (more.wind_east, more.wind_north, -more.wind_down)))
+
+
+def measurement_of_truth(
+    sample: SampleRow, more: SampleRow, altitude: float, east: float, north: float
+) -> Measurement:
+    """Return what a control law knows without anything in between."""
+    phi, theta, psi, p, q, r, cas = sample[3:10]
+    v_north, v_east, v_down, ground_speed, _, _, _, _, tas = more[:9]
+    return Measurement(
+        phi, theta, psi, p, q, r, altitude, cas, tas, -v_down,
+        math.atan2(v_east, v_north), ground_speed, east, north)
+
+
+def reported_controls(state: AircraftState) -> Controls:
+    """Return the controls that a bridge reports at once."""
+    return Controls(
+        state.elevator, state.aileron, state.rudder,
+        state.engines[0].throttle if state.engines else 0.0, state.flaps, state.gear,
+        state.speedbrake)
+
+
+# Of what a protocol left of it.
+
+
+def parts_of(state: VehicleState) -> tuple[Motion, Vector | None, Air]:
+    """Return motion, velocity over ground (ENU, m/s), and air data; None is unknown."""
+    return (
+        Motion(state.orientation, state.angular_velocity, state.specific_force), state.velocity,
+        state.air or Air())
+
+
+def flow_and_controls(state: VehicleState) -> tuple[float, ...]:
+    """Return angle of attack, sideslip, elevator, aileron, rudder and throttle; NaN: unknown."""
+    air, controls = state.air or Air(), state.controls or Controls()
+    return tuple(math.nan if value is None else value for value in (
+        air.angle_of_attack, air.sideslip, controls.elevator, controls.aileron, controls.rudder,
+        controls.throttle))
+
+
+def measurement_of(
+    state: VehicleState, altitude: float, east: float, north: float
+) -> Measurement:
+    """Return what autopilot_node knows of what was published; NaN is unknown."""
+    roll = pitch = yaw = math.nan
+    orientation, velocity = state.orientation, state.velocity
+    v_east = v_north = v_up = math.nan
+    if orientation is not None:
+        roll, pitch, yaw = frames.quaternion_to_euler(orientation)
+        if velocity is not None:
+            # By odom, which has it in body axes.
+            v_east, v_north, v_up = frames.rotate(
+                orientation, frames.rotate_inverse(orientation, velocity))
+    rates = state.angular_velocity or (math.nan,) * 3
+    air = state.air or Air()
+    true = math.nan if air.true_airspeed is None else air.true_airspeed
+    return Measurement(
+        roll, -pitch, frames.yaw_to_heading(yaw), *frames.flu_to_frd(rates), altitude,
+        true if air.indicated_airspeed is None else air.indicated_airspeed, true, v_up,
+        math.atan2(v_east, v_north), math.hypot(v_east, v_north), east, north)

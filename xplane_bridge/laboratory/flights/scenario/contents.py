@@ -1,0 +1,76 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The files that a flight depends on besides its scenario and its controller.
+
+Of an aircraft its folder, with engines, propellers and systems; gains; sensors.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+import re
+
+from xplane_bridge.laboratory.control import gains
+from xplane_bridge.laboratory.control.policy.contents import Files
+from xplane_bridge.laboratory.sensors import specification
+from xplane_bridge.simulation.aircraft.loading import files as aircraft_files
+
+# An engine, a thruster or a system in another file.
+_NAMED = re.compile(r'<\w+\s[^>]*?\bfile\s*=\s*"([^"]+)"')
+_OWN_FOLDERS = ('Engines', 'engines', 'Systems', 'systems')
+
+
+def of_aircraft(model: str, aircraft_path: str = '') -> Files:
+    """Return the files of an aircraft; {} if there is none, which its flight says."""
+    spec = find_spec('jsbsim')
+    if spec is None or spec.origin is None:
+        return {}
+    try:
+        where = aircraft_files.find(model, aircraft_path, Path(spec.origin).parent)
+    except ValueError:
+        return {}
+    folder = where.file.parent
+    # Gains may be there too: they are asked for on their own.
+    found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob('*'))
+             if path.is_file() and path.suffix != '.yaml'}
+    places = (*(folder / name for name in _OWN_FOLDERS), where.engine, where.systems)
+    waiting = [where.file]
+    while waiting:
+        text = waiting.pop().read_text(errors='replace')
+        for name in _NAMED.findall(text):
+            for place in places:
+                path = place / f'{name.removesuffix(".xml")}.xml'
+                key = f'{place.name}/{path.name}'
+                if path.is_file() and key not in found:
+                    found[key] = path
+                    waiting.append(path)
+    return found
+
+
+def of_gains(model: str, aircraft_path: str = '', named: str = '') -> Files:
+    """Return the file of the autopilot's gains; {} if there are none, which its flight says."""
+    try:
+        path = gains.chosen(model, aircraft_path, named)
+    except ValueError:
+        return {}
+    return {path.name: path}
+
+
+def of_sensors(name: str) -> Files:
+    """Return the file of sensors; {} for none."""
+    path = Path(specification.file_of(name))
+    return {path.name: path} if path.is_file() else {}

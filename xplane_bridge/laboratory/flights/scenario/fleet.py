@@ -1,0 +1,234 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Several aircraft in one scenario: their names, places and slots. No ROS, no file.
+
+docs/reference/fleets.md describes the format. What is made of it here is the content of a
+scenario for each aircraft, and what binds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+import math
+import re
+from typing import Any
+
+from xplane_bridge.bridges.conversions.geodesy import LocalFrame
+from xplane_bridge.common import fields
+from xplane_bridge.common.fields import ScenarioError
+from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.units import DEGREE
+from xplane_bridge.laboratory.control.formation import Slot
+from xplane_bridge.simulation.aircraft import terrain
+from xplane_bridge.simulation.aircraft.initial import Initial
+
+MOST_VEHICLES = 100
+"""More have not been measured."""
+
+MIDAIR_RADIUS = 10.0
+"""Two aircraft nearer than this (m) have met, unless the scenario says otherwise."""
+
+ANY_TWO = 'any two'
+
+SEPARATION, FORMATION = 'separation', 'formation'
+"""The criteria over two."""
+
+_OFFSETS = ('forward', 'right', 'up')
+_PLACE = ('latitude_deg', 'longitude_deg', 'altitude')
+# Of the first aircraft, as far as an aircraft beside it says nothing else.
+_SHARED = (*_PLACE, 'heading_deg', 'airspeed', 'parked')
+# As a namespace of ROS.
+_NAME = re.compile(r'[a-z][a-z0-9_]{0,31}')
+
+
+@dataclass(frozen=True, slots=True)
+class Midair:
+    """Two aircraft within ``radius`` (m) have met; it ``ends`` the flight, or is recorded."""
+
+    radius: float = MIDAIR_RADIUS
+    ends: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """A slot beside the aircraft ``leader``, held from ``begin`` (s) on."""
+
+    leader: str
+    slot: Slot
+    begin: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What binds the aircraft of a scenario: ``stations`` by the name of who holds them."""
+
+    stations: Mapping[str, Station]
+    midair: Midair
+
+
+def names_of(items: Sequence[Any]) -> list[str]:
+    """Return the names of a file's vehicles; ScenarioError for none, a bad one, or two equal."""
+    if not 1 <= len(items) <= MOST_VEHICLES:
+        raise ScenarioError(f'vehicles: it has {len(items)}, expected 1 to {MOST_VEHICLES}')
+    names: list[str] = []
+    for number, item in enumerate(items):
+        where = f'vehicles[{number}]'
+        if not isinstance(item, Mapping) or 'name' not in item:
+            raise ScenarioError(f'{where}: expected a name with what belongs to it, got '
+                                f'{shown(item)}')
+        name = item['name']
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ScenarioError(
+                f'{where}.name: expected a lower-case letter, then letters, digits or _, 32 in '
+                f'all at most, as in a namespace of ROS; got {shown(name)}')
+        if name in names:
+            raise ScenarioError(
+                f'{where}.name: {name} is the name of vehicles[{names.index(name)}] already')
+        names.append(name)
+    return names
+
+
+def contents_of(items: Sequence[Any], initial: Any, duration: float) -> list[dict[str, Any]]:
+    """
+    Return the content of a scenario's file for each of a file's vehicles.
+
+    ``initial`` is that of the file, for all that a vehicle does not say itself.
+    """
+    if not isinstance(initial, Mapping):
+        raise ScenarioError(f'initial: expected names with values, got {shown(initial)}')
+    found: list[dict[str, Any]] = []
+    for number, item in enumerate(items):
+        where = f'vehicles[{number}]'
+        given = dict(fields.mapping(item, where, required=('name',), optional=(
+            'initial', 'events', 'criteria', 'route', 'sensors', 'formation',
+            'expect_crash')))
+        own = given.get('initial', {})
+        if not isinstance(own, Mapping):
+            raise ScenarioError(f'{where}.initial: expected names with values, got {shown(own)}')
+        if any(name in own for name in _OFFSETS):
+            if not found:
+                raise ScenarioError(
+                    f'{where}.initial: {", ".join(_OFFSETS)} are from the first vehicle, and this '
+                    'is the first')
+            own = _beside(found[0]['initial'], own, f'{where}.initial')
+        for name in ('name', 'formation'):
+            given.pop(name, None)
+        found.append({
+            'events': [], 'criteria': [], **given, 'duration': duration,
+            'initial': {**initial, **own}})
+    return found
+
+
+def _beside(first: Mapping[str, Any], own: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return an initial state with its place, which is given from that of the first vehicle."""
+    if twice := [name for name in _PLACE if name in own]:
+        raise ScenarioError(
+            f'{where}: {", ".join(twice)} and {", ".join(_OFFSETS)} exclude each other')
+    forward, right, up = (
+        fields.number(own.get(name, 0.0), f'{where}.{name}') for name in _OFFSETS)
+    usual = Initial()
+    is_parked = bool(first.get('parked', False))
+    if 'altitude' not in first and not is_parked:
+        raise ScenarioError(
+            f'{where}: {", ".join(_OFFSETS)} are from the first vehicle, whose initial state has '
+            'no altitude; give it one')
+    lat_deg, lon_deg, altitude, heading_deg = (
+        fields.number(first.get(name, default), f'initial.{name}', at_least=-limit, at_most=limit)
+        for name, default, limit in (
+            ('latitude_deg', terrain.HOME_LAT_DEG, 90.0),
+            ('longitude_deg', terrain.HOME_LON_DEG, 180.0), ('altitude', 0.0, fields.LARGEST),
+            ('heading_deg', usual.heading_deg, fields.LARGEST)))
+    ahead_east, ahead_north = math.sin(heading_deg * DEGREE), math.cos(heading_deg * DEGREE)
+    lat_deg, lon_deg, _ = LocalFrame(lat_deg, lon_deg, altitude).enu_to_geodetic((
+        forward * ahead_east + right * ahead_north, forward * ahead_north - right * ahead_east,
+        up))
+    rest = {name: value for name, value in own.items() if name not in _OFFSETS}
+    return {
+        **{name: first[name] for name in _SHARED if name in first},
+        'latitude_deg': lat_deg, 'longitude_deg': lon_deg,
+        **({} if is_parked else {'altitude': altitude + up}), **rest}
+
+
+def fleet_of(
+    items: Sequence[Any], names: Sequence[str], midair: Any, duration: float
+) -> Fleet:
+    """Return what binds the vehicles of a file."""
+    stations: dict[str, Station] = {}
+    for number, (item, name) in enumerate(zip(items, names, strict=True)):
+        if 'formation' in item:
+            stations[name] = _station(
+                item['formation'], f'vehicles[{number}].formation', name, names, duration)
+    for name in stations:
+        _check_leads(name, stations)
+    given = fields.mapping(midair, 'midair', optional=('radius', 'ends'))
+    return Fleet(stations, Midair(
+        fields.number(given.get('radius', MIDAIR_RADIUS), 'midair.radius', above=0.0),
+        fields.boolean(given.get('ends', True), 'midair.ends')))
+
+
+def _station(
+    item: Any, where: str, own: str, names: Sequence[str], duration: float
+) -> Station:
+    given = fields.mapping(item, where, required=('leader', 'begin'), optional=_OFFSETS)
+    leader = given['leader']
+    if leader not in names:
+        raise ScenarioError(
+            f'{where}.leader: there is no vehicle {shown(leader)}: expected one of '
+            f'{", ".join(name for name in names if name != own)}')
+    if leader == own:
+        raise ScenarioError(f'{where}.leader: {own} cannot follow itself')
+    return Station(
+        leader,
+        Slot(*(fields.number(given.get(name, 0.0), f'{where}.{name}') for name in _OFFSETS)),
+        fields.number(given['begin'], f'{where}.begin', at_least=0.0, at_most=duration))
+
+
+def _check_leads(name: str, stations: Mapping[str, Station]) -> None:
+    """Refuse vehicles that follow one another in a circle."""
+    met = [name]
+    while met[-1] in stations:
+        leader = stations[met[-1]].leader
+        if leader in met:
+            raise ScenarioError(
+                f'formation: {", ".join(met)} follow one another in a circle, and none leads')
+        met.append(leader)
+
+
+def subject_of(item: Mapping[str, Any], where: str, names: Sequence[str], fleet: Fleet) -> str:
+    """Return the name of the quantity that a criterion over two is about."""
+    if SEPARATION in item:
+        pair = item[SEPARATION]
+        if pair == 'all':
+            return f'{SEPARATION} of {ANY_TWO}'
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ScenarioError(
+                f'{where}.{SEPARATION}: expected the names of two vehicles, or all, got '
+                f'{shown(pair)}')
+        for name in pair:
+            if name not in names:
+                raise ScenarioError(
+                    f'{where}.{SEPARATION}: there is no vehicle {shown(name)}: expected two of '
+                    f'{", ".join(names)}')
+        if pair[0] == pair[1]:
+            raise ScenarioError(f'{where}.{SEPARATION}: {pair[0]} is named twice')
+        return f'{SEPARATION} of {pair[0]} and {pair[1]}'
+    name = fields.text(item[FORMATION], f'{where}.{FORMATION}')
+    if name not in fleet.stations:
+        raise ScenarioError(
+            f'{where}.{FORMATION}: {shown(name)} holds no slot: expected one of '
+            f'{", ".join(fleet.stations) or "those with a formation, of which there is none"}')
+    return f'{FORMATION}_error of {name}'

@@ -1,0 +1,197 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Which controller is flown, and the command line that starts it.
+
+One of the autopilot, a command, the nodes of a launch file, or one that is started elsewhere. The
+contract that each fulfils is docs/reference/controllers.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+from typing import Any
+
+from xplane_bridge.common import fields
+from xplane_bridge.common.fields import ScenarioError
+from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.laboratory.flights.scenario.ament import prefix_of
+
+AUTOPILOT, EXTERNAL = 'autopilot', 'external'
+GUIDANCE = ('course', 'heading')
+"""By what a route is given to a controller; the first is the default."""
+TIMEOUT = 5.0
+"""Seconds of silence that end a flight, by default."""
+ROS_ARGUMENTS = '{ros_arguments}'
+"""Where a command has it, the ROS arguments are put there, else at its end."""
+_LONGEST = 3600.0
+
+
+def parse(item: Any) -> dict[str, Any]:
+    """
+    Return the controller of a scenario file, by the names of Settings.
+
+    It is a command, ``autopilot`` or ``external``; or a mapping with ``command`` or ``launch``
+    ([package, file]), and perhaps ``guidance``, ``timeout``, and ``target: false``.
+    """
+    if isinstance(item, str):
+        item = {'command': item}
+    given = fields.mapping(
+        item, 'controller', optional=('command', 'launch', 'guidance', 'timeout', 'target'))
+    if ('command' in given) == ('launch' in given):
+        raise ScenarioError('controller: expected either command or launch')
+    found: dict[str, Any] = {}
+    if 'command' in given:
+        if not isinstance(given['command'], str) or not given['command'].strip():
+            raise ScenarioError(
+                f'controller.command: expected a command line, got {shown(given["command"])}')
+        found['controller'] = given['command']
+    else:
+        launch = given['launch']
+        if not isinstance(launch, list) or len(launch) != 2 or not all(
+                isinstance(part, str) for part in launch):
+            raise ScenarioError(
+                f'controller.launch: expected [package, file], got {shown(launch)}')
+        found['controller_launch'] = tuple(launch)
+    if 'guidance' in given:
+        found['guidance'] = fields.choice(given['guidance'], 'controller.guidance', GUIDANCE)
+    if 'timeout' in given:
+        found['controller_timeout'] = fields.number(
+            given['timeout'], 'controller.timeout', above=0.0, at_most=_LONGEST)
+    if 'target' in given:
+        found['controller_target'] = fields.boolean(given['target'], 'controller.target')
+    return found
+
+
+def ros_arguments(
+    namespace: str, simulated_time: bool, lockstep: bool, behind_sensors: bool = False
+) -> list[str]:
+    """Return the ROS arguments that put a controller's nodes beside the vehicle."""
+    return ['--ros-args', '-r', f'__ns:={namespace}',
+            *(('-p', 'use_sim_time:=true') if simulated_time else ()),
+            *(('-p', 'lockstep:=true') if lockstep else ()),
+            *(('-p', 'behind_sensors:=true') if behind_sensors else ())]
+
+
+def arguments_of(command: str, ros: Sequence[str]) -> list[str]:
+    """
+    Return a command line as a program's path and its arguments, with the ROS arguments.
+
+    ``ros2 run`` is resolved here, so that exit code and signals are the executable's own; a bare
+    name may be an executable of this package. Raises ScenarioError if there is no such program.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ScenarioError(f'controller {command!r}: {error}') from None
+    if not words:
+        raise ScenarioError('controller: expected a command line, got an empty one')
+    path, rest = program(words)
+    found: list[str] = []
+    for word in rest:
+        if word == ROS_ARGUMENTS:
+            found += ros
+        else:
+            found.append(word.replace(ROS_ARGUMENTS, shlex.join(ros)))
+    return [path, *found, *(() if any(ROS_ARGUMENTS in word for word in rest) else ros)]
+
+
+def program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the path of a program, and the words after it; ScenarioError if there is none."""
+    if len(words) > 2 and tuple(words[:2]) == ('ros2', 'run') and not any(
+            word.startswith('-') for word in words[2:4]):
+        if len(words) < 4:
+            raise ScenarioError(f'controller: expected ros2 run PACKAGE EXECUTABLE, got {words}')
+        return _executable(words[2], words[3]), words[4:]
+    path = shutil.which(words[0])
+    if path is None:
+        try:
+            path = _executable('xplane_bridge', words[0])
+        except ScenarioError:
+            raise ScenarioError(
+                f'controller: there is no program {words[0]!r}; for shell syntax, use '
+                f"bash -c '…'") from None
+    return os.path.abspath(path), words[1:]
+
+
+def _executable(package: str, name: str) -> str:
+    """Return the path of a package's executable."""
+    try:
+        folder = os.path.join(prefix_of(package), 'lib', package)
+    except LookupError:
+        raise ScenarioError(
+            f'controller: there is no package {package!r}: build it, and source its install '
+            'space') from None
+    path = os.path.join(folder, name)
+    if not os.access(path, os.X_OK) or os.path.isdir(path):
+        known = ', '.join(sorted(os.listdir(folder))) if os.path.isdir(folder) else 'none'
+        raise ScenarioError(
+            f'controller: package {package} has no executable {name!r}: expected one of {known}')
+    return path
+
+
+def launch_arguments(
+    found: Sequence[str], namespace: str, simulated_time: bool, lockstep: bool,
+    behind_sensors: bool = False,
+) -> list[str]:
+    """Return the command that launches a file's nodes; ScenarioError if launch is missing."""
+    package, file = found
+    ros2 = shutil.which('ros2')
+    if ros2 is None or importlib.util.find_spec('launch_ros') is None:
+        raise ScenarioError(
+            '--controller-launch needs ros2 launch (package ros2launch), which is not installed; '
+            'start the executable by --controller, or the nodes yourself with --controller '
+            f'{EXTERNAL}')
+    return [ros2, 'launch', 'xplane_bridge', 'controller.launch.py', f'package:={package}',
+            f'file:={file}', f'namespace:={namespace}',
+            f'use_sim_time:={str(simulated_time).lower()}', f'lockstep:={str(lockstep).lower()}',
+            *(('behind_sensors:=true',) if behind_sensors else ())]
+
+
+def short_name(given: Mapping[str, Any]) -> str:
+    """Return the controller of some settings as part of a file's name, such as my_controller."""
+    words = [*(given.get('controller_launch') or ())] or (
+        [given['policy']] if given.get('policy') else
+        shlex.split(given.get('controller') or '') or [AUTOPILOT])
+    named = [word for word in words if word.endswith(('.py', '.onnx'))]
+    # Of a program that ROS runs, package and executable; options say less.
+    plain = [word for word in words if not word.startswith('-')]
+    path = (named or plain or words)[-1]
+    return re.sub(r'\W+', '_', path.rpartition('/')[2].partition('.')[0]) or AUTOPILOT
+
+
+def without_folders(text: str) -> str:
+    """Return a controller's words, each file by its name alone: for titles and legends."""
+    def named(word: re.Match[str]) -> str:
+        folders, _, name = word[0].rpartition('/')
+        of_policy = word.start() == 0 and folders.startswith('policy:')
+        return 'policy:' * of_policy + name
+
+    # Words one by one: an expression for what is before a slash takes minutes for a long word.
+    return re.sub(r'\S+', named, text)
+
+
+def described(given: Mapping[str, Any]) -> str:
+    """Return the controller of some settings in words."""
+    if given.get('policy'):
+        return f'policy {given["policy"]}'
+    if given.get('controller_launch'):
+        return f'launch file {" ".join(given["controller_launch"])}'
+    return str(given.get('controller') or AUTOPILOT)

@@ -1,0 +1,182 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What reset() is told: checked, and put into the scenario that is flown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+import math
+from typing import Any
+
+from xplane_bridge.bridges.conversions.geoid import ellipsoid_to_msl, usual_undulation
+from xplane_bridge.common.fields import LARGEST_SEED, mapping, text
+from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
+from xplane_bridge.laboratory.flights.scenario.events import Event, FAILURES, parse
+from xplane_bridge.laboratory.flights.scenario.scenario import (
+    parse_initial,
+    Scenario,
+    ScenarioError,
+)
+from xplane_bridge.simulation.aircraft import terrain
+from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
+from xplane_bridge.simulation.aircraft.plant import Plant
+from xplane_bridge.simulation.peers.traffic import offset
+
+OPTIONS = ('initial', 'wind', 'turbulence', 'failures', 'aircraft', 'sensors')
+NO_SENSORS = 'none'
+"""Flown by the truth, whatever the scenario says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """
+    How an episode begins; what is not given is the scenario's.
+
+    ``initial`` as in a scenario's file. ``wind`` (east, north, up, m/s) and ``turbulence`` (wind
+    at 20 ft in m/s, severity) hold from time 0 on. ``failures`` are events, of engines and
+    sensors. ``aircraft`` is a model of JSBSim's, ``sensors`` a name or file, or 'none'.
+    """
+
+    seed: int = 0
+    initial: Mapping[str, Any] = field(default_factory=dict)
+    wind: tuple[float, ...] | None = None
+    turbulence: tuple[float, ...] | None = None
+    failures: tuple[Event, ...] | None = None
+    aircraft: str = ''
+    sensors: str = ''
+
+
+def start_of(seed: int, options: Mapping[str, Any], usual: Start, duration: float) -> Start:
+    """
+    Return the start by the options of a reset, and by ``usual`` where they say nothing.
+
+    ``duration`` is that of the scenario in s. Raises ValueError with a sentence.
+    """
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ValueError(f'seed is {seed}, expected 0..{LARGEST_SEED}')
+    given = mapping(options, 'options', optional=OPTIONS)
+    changes: dict[str, Any] = {'seed': seed}
+    for name, value in given.items():
+        where = f'options.{name}'
+        if name == 'initial':
+            changes[name] = {**usual.initial, **parse_initial(_plain(value))}
+        elif name in ('wind', 'turbulence'):
+            changes[name] = parse({'at': 0.0, name: _plain(value)}, 'options', duration).value
+        elif name == 'failures':
+            changes[name] = _failures(value, where, duration)
+        else:
+            changes[name] = text(value, where)
+    return replace(usual, **changes)
+
+
+def scenario_of(scenario: Scenario, start: Start) -> Scenario:
+    """Return a scenario with what a start changes of it. Raises ValueError with a sentence."""
+    first: list[Event] = []
+    replaced: set[str] = set()
+    for name in ('wind', 'turbulence'):
+        if (value := getattr(start, name)) is not None:
+            first.append(Event(0.0, name, value))
+            replaced.add(name)
+    failures = start.failures
+    if failures is not None:
+        replaced.update(FAILURES)
+    kept = [event for event in scenario.events if event.action not in replaced]
+    aircraft = {'model': start.aircraft} if start.aircraft else {}
+    flown = replace(
+        scenario,
+        events=tuple(sorted(
+            (*first, *(failures or ()), *kept), key=lambda event: event.at)),
+        initial={**scenario.initial, **start.initial, **aircraft},
+        sensors=start.sensors or scenario.sensors)
+    if flown.sensors in ('', NO_SENSORS) and (needed := flown.needs_sensors()):
+        raise ScenarioError(
+            f'{", ".join(needed)} needs sensors: name some, such as sensors consumer')
+    return flown
+
+
+def _failures(value: Any, where: str, duration: float) -> tuple[Event, ...]:
+    if not isinstance(value, list | tuple):
+        raise ScenarioError(
+            f'{where}: expected a list of events, such as {{"at": 5.0, "engine_failed": true}}, '
+            f'got {value!r}')
+    events = []
+    for number, item in enumerate(value):
+        event = parse(item, f'{where}[{number}]', duration)
+        if event.action not in FAILURES:
+            raise ScenarioError(
+                f'{where}[{number}]: {event.action} is no failure, expected one of '
+                f'{", ".join(FAILURES)}')
+        events.append(event)
+    return tuple(events)
+
+
+def _plain(value: Any) -> Any:
+    """Return plain numbers and lists of an array, or of a mapping of them."""
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return value.tolist() if hasattr(value, 'tolist') else value
+
+
+def simulated_start(
+    initial: Mapping[str, Any], runway: ChartedRunway | None = None
+) -> dict[str, Any]:
+    """
+    Return a flight's initial state for simulator_node, with the altitude above mean sea level.
+
+    The ground around its runway is as high as that, and it is told what touches it. Of a plant it
+    has what is the model's.
+
+    A scenario's altitudes are all above the ellipsoid, as in fix, so that a target may equal the
+    initial altitude.
+    """
+    # Gains are the controller's, not the aircraft's.
+    given = {name: value for name, value in initial.items() if name not in ('gains', 'plant')}
+    if plant := Plant.of(initial.get('plant', {})).of_model().values():
+        given['plant'] = [f'{name}={value!r}' for name, value in plant.items()]
+    if 'altitude' in given:
+        undulation = usual_undulation().height_m(
+            given.get('latitude_deg', terrain.HOME_LAT_DEG),
+            given.get('longitude_deg', terrain.HOME_LON_DEG))
+        given['altitude_msl'] = ellipsoid_to_msl(given.pop('altitude'), undulation)
+    if runway is not None:
+        given['airfield'] = [runway.latitude_deg, runway.longitude_deg, runway.elevation_msl]
+        given['contacts'] = True
+    return given
+
+
+def fleet_start(initials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """
+    Return the initial states of several aircraft for simulator_node; refusals says which it can.
+
+    All but the first are given from there: metres forward, right and up.
+    """
+    usual = Initial()
+    first, *others = (
+        {'model': DEFAULT_MODEL, 'latitude_deg': usual.lat_deg, 'longitude_deg': usual.lon_deg,
+         'altitude_msl': usual.altitude_msl, 'heading_deg': usual.heading_deg,
+         **simulated_start(one)} for one in initials)
+    if not others:
+        return first
+    return {
+        **first, 'fleet': [one['model'] for one in others],
+        'fleet_places': [float(metres) for one in others for metres in (
+            *offset((first['latitude_deg'], first['longitude_deg']),
+                    math.radians(first['heading_deg']),
+                    (one['latitude_deg'], one['longitude_deg'])),
+            one['altitude_msl'] - first['altitude_msl'])],
+        'fleet_headings_deg': [float(one['heading_deg']) for one in others],
+        **({'fleet_airspeeds': [float(one['airspeed']) for one in others]}
+           if 'airspeed' in first else {})}

@@ -1,0 +1,363 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+From flights to a model: manoeuvres, compatibility of the data, derivatives with their bounds.
+
+    found = identify([flight], airframe)
+    print(found.forms['longitudinal'].fit.derivatives)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.laboratory.identification.checks import (
+    check,
+    check_condition,
+    check_fit,
+    check_flow,
+    check_magnitudes,
+    check_manoeuvre,
+    check_regression,
+    check_size,
+    FEWEST_SAMPLES,
+)
+from xplane_bridge.laboratory.identification.compatibility import (
+    check_compatibility,
+    Compatibility,
+)
+from xplane_bridge.laboratory.identification.estimation.by_speed import by_speed, foretold_path
+from xplane_bridge.laboratory.identification.estimation.equation_error import (
+    equation_error,
+    Regression,
+)
+from xplane_bridge.laboratory.identification.estimation.frequency_domain import (
+    frequency_domain,
+    FrequencyFit,
+)
+from xplane_bridge.laboratory.identification.estimation.output_error import (
+    Fit,
+    foretold,
+    output_error,
+)
+from xplane_bridge.laboratory.identification.estimation.plausibility import (
+    check_derivatives,
+    check_sizes,
+    Condition,
+)
+from xplane_bridge.laboratory.identification.estimation.structure import needless
+from xplane_bridge.laboratory.identification.manoeuvres import excited, manoeuvres, moved
+from xplane_bridge.laboratory.identification.motion.airframe import Airframe
+from xplane_bridge.laboratory.identification.motion.equations import (
+    Derivative,
+    Form,
+    FORMS,
+    in_gusts,
+    LATERAL,
+    LONGITUDINAL,
+    MAGNITUDE,
+    Motion,
+    SPEED,
+    unit_of,
+)
+from xplane_bridge.laboratory.identification.motion.signals import Flight, IdentificationError
+from xplane_bridge.laboratory.identification.motion.surfaces import with_surfaces
+from xplane_bridge.laboratory.identification.validation import Agreement, agreement
+
+IDENTIFIABLE = 0.1
+"""A derivative whose standard deviation is a larger part of it is not identifiable."""
+
+# The effect of a control is not the same both ways if this many standard deviations say so, and it
+# differs by this part. It can be seen only if the control's magnitude is not the control itself.
+_CERTAIN = 4.0
+_DIFFERENT = 0.04
+_SIDED = 0.9
+# In a turn the angle of attack does not follow the pitch rate: from this bank (rad) on C_m_q is
+# not the sum that it is in level flight.
+_STEEPEST = 0.2
+# Signals are late against each other by these parts of a simulator's step, or of a sample's time.
+_PART_OF_STEP, _PART_OF_SAMPLE = 0.2, 0.2
+# Drag and thrust act on the airspeed within seconds: of fewer, a drift of a sensor looks as they.
+_SHORTEST_PATH = 8.0
+
+
+@dataclass(frozen=True)
+class Identified:
+    """
+    A form that was identified: its manoeuvres, the regression it began with, and the fit.
+
+    ``by_frequency`` is what chirps and multisines show in the frequency domain.
+    """
+
+    motions: Sequence[Motion]
+    regression: Regression
+    fit: Fit
+    by_frequency: FrequencyFit | None = None
+    validation: Mapping[str, Agreement] = field(default_factory=dict)
+
+    @property
+    def surfaces(self) -> frozenset[str]:
+        """Return the controls that are deflections, in rad."""
+        return self.motions[0].measured.surfaces
+
+    def unit_of(self, derivative: Derivative) -> str:
+        """Return the unit of a derivative."""
+        return unit_of(derivative, self.surfaces)
+
+    def is_identifiable(self, derivative: Derivative) -> bool:
+        """Return whether a derivative is known well enough to be given as a number."""
+        return self.fit.derivatives[derivative].bound <= IDENTIFIABLE
+
+
+@dataclass(frozen=True)
+class Identification:
+    """
+    What was found: ``forms`` by name, and ``refused`` why others, or manoeuvres, were not.
+
+    ``compatibility`` is of all manoeuvres of each flight.
+    """
+
+    airframe: Airframe
+    compatibility: Sequence[Compatibility]
+    forms: Mapping[str, Identified]
+    refused: Mapping[str, str]
+
+    @property
+    def surfaces(self) -> frozenset[str]:
+        """Return the controls that are the deflections of surfaces, in rad."""
+        return self.compatibility[0].raw[0].surfaces
+
+
+def identify(
+    flights: Sequence[Flight], airframe: Airframe, step: float = 0.0,
+    unseen: Sequence[Flight] = (), stepwise: bool = False,
+) -> Identification:
+    """
+    Return the models of one or more flights of an aircraft.
+
+    ``step`` is that of the simulator (s), 0 for a real aircraft; ``unseen`` are flights to
+    validate the models on. ``stepwise`` leaves out derivatives that they do not need. Raises
+    IdentificationError for flights of which nothing can be said.
+    """
+    check_sizes(airframe)
+    checked = [_checked(flight, airframe, step) for flight in flights]
+    check_size([raw for each in checked for raw in each.raw])
+    validated = [_checked(flight, airframe, step) for flight in unseen]
+    _refuse_mixed_controls([*checked, *validated])
+    forms: dict[str, Identified] = {}
+    refused: dict[str, str] = {
+        name: sentence for each in checked for name, sentence in each.left_out.items()}
+    for form in (*FORMS, SPEED):
+        motions, others = _of_form(form, checked)
+        if not motions and form is SPEED:
+            continue
+        if not motions:
+            controls = ' and '.join(form.controls)
+            refused[form.name] = (
+                f'{form.name}: {controls} hardly '
+                f'{"move" if len(form.controls) > 1 else "moves"} in any manoeuvre: no excitation')
+            continue
+        try:
+            check_condition(form, motions)
+            found = (_with_speed(motions, others, step) if form is SPEED else
+                     _identified(_moved_only(form, motions), motions, others, step, stepwise))
+        except IdentificationError as error:
+            refused[form.name] = str(error)
+            continue
+        # What is wrong about one form is wrong about the others: of none anything is said.
+        check_derivatives(found.fit.derivatives, airframe, Condition(
+            motions[0].measured.source, float(motions[0]['true_airspeed'].mean()),
+            float(motions[0]['density'].mean())))
+        other, _ = _of_form(form, validated)
+        forms[form.name] = Identified(
+            found.motions, found.regression, found.fit, found.by_frequency,
+            _validated(found.fit, other, step))
+    if not {*forms} & {form.name for form in FORMS}:
+        raise IdentificationError('; '.join(refused.values()))
+    return Identification(airframe, checked, forms, refused)
+
+
+def _checked(flight: Flight, airframe: Airframe, step: float) -> Compatibility:
+    flight = with_surfaces(flight)
+    check(flight)
+    found = manoeuvres(flight)
+    if not found:
+        raise IdentificationError(
+            f'{flight.source}: elevator, aileron and rudder hardly move from '
+            f'{flight.times[0]:.1f} s to {flight.times[-1]:.1f} s: no excitation, no estimate')
+    parts = [flight.part(one) for one in found]
+    check_size(parts)
+    flight = with_surfaces(flight, parts)
+    parts = [flight.part(one) for one in found]
+    parts, left_out = _whole(parts)
+    for part in parts:
+        check_manoeuvre(part)
+    return replace(check_compatibility(parts, airframe, step), left_out=left_out)
+
+
+def _whole(parts: Sequence[Flight]) -> tuple[list[Flight], dict[str, str]]:
+    """
+    Return the manoeuvres in which an aircraft flew, and why others are left out, by their names.
+
+    What all show is a unit, what one shows is a flight that broke. Raises IdentificationError if
+    none is left.
+    """
+    whole: list[Flight] = []
+    left_out: dict[str, str] = {}
+    for part in parts:
+        try:
+            check_magnitudes(part)
+        except IdentificationError as error:
+            if not whole and part is parts[-1]:
+                raise
+            left_out[part.manoeuvres[0].name] = (
+                f'{part.manoeuvres[0].name} is left out, unlike other manoeuvres: {error}')
+            continue
+        whole.append(part)
+    return whole, left_out
+
+
+def _refuse_mixed_controls(checked: Sequence[Compatibility]) -> None:
+    first = checked[0].raw[0]
+    for one in checked[1:]:
+        if other := one.raw[0].surfaces ^ first.surfaces:
+            raise IdentificationError(
+                f'{first.source} and {one.raw[0].source}: {" and ".join(sorted(other))} by '
+                'commands in one, and by deflections in the other: identify each by itself')
+
+
+def _of_form(
+    form: Form, checked: Sequence[Compatibility]
+) -> tuple[list[Motion], list[list[Motion]]]:
+    """Return the manoeuvres that excite a form, and each with other errors of its sensors."""
+    motions: list[Motion] = []
+    others = []
+    for found in checked:
+        ends = [_end(form, motion) for motion in found.motions]
+        own, *other = ([motion.before(end) for motion, end in zip(each, ends, strict=True)]
+                       for each in (found.motions, *found.other_motions))
+        chosen = [n for n, motion in enumerate(own) if len(motion.times) >= FEWEST_SAMPLES
+                  and excited(motion.measured, form) and not _is_too_short(form, motion)]
+        before = len(motions)
+        motions += [own[n] for n in chosen]
+        others.append((before, chosen, other))
+    # The sensors of one flight err together, and not with those of another one.
+    return motions, [
+        [*motions[:before], *(other[n] for n in chosen), *motions[before + len(chosen):]]
+        for before, chosen, every in others for other in (every if chosen else ())]
+
+
+def _is_too_short(form: Form, motion: Motion) -> bool:
+    return form is SPEED and motion.times[-1] - motion.times[0] < _SHORTEST_PATH
+
+
+def _end(form: Form, motion: Motion) -> float:
+    """Return until when a form describes a manoeuvre."""
+    steep = np.flatnonzero(np.abs(motion['roll']) > _STEEPEST)
+    if form.name == LATERAL.name or not len(steep):
+        return float('inf')
+    return float(motion.times[steep[0]])
+
+
+def _moved_only(form: Form, motions: Sequence[Motion]) -> Form:
+    """Return a form without the controls that no manoeuvre moves."""
+    return form._replace(controls=tuple(
+        name for name in form.controls if name not in FLOWN or any(
+            moved(motion.measured, name) for motion in motions)))
+
+
+def _identified(
+    form: Form, motions: Sequence[Motion], others: Sequence[Sequence[Motion]], step: float,
+    stepwise: bool,
+) -> Identified:
+    for motion in motions:
+        check_flow(form, motion)
+    if any(motion.has_gusts for motion in motions):
+        form = in_gusts(form)
+    start = equation_error(form, motions)
+    check_regression(form, motions, start)
+    # With the effect of controls that are not the same both ways, where that can be seen.
+    sided = [name for name in form.controls
+             if name in FLOWN and _is_two_sided(motions, name)]
+    wider = form._replace(
+        controls=(*form.controls, *(f'{name}{MAGNITUDE}' for name in sided)))
+    if sided:
+        again = equation_error(wider, motions)
+        if not again.collinearity.is_too_much:
+            fit = output_error(wider, motions, again, step)
+            kept = [name for name in sided if _acts_otherwise(fit, name)]
+            form = form._replace(
+                controls=(*form.controls, *(f'{name}{MAGNITUDE}' for name in kept)))
+            start = equation_error(form, motions)
+    if stepwise:
+        form = form._replace(omitted=needless(form, motions))
+    fit = output_error(form, motions, start, step, others, _late(form, motions, step))
+    check_fit(motions, fit)
+    return Identified(motions, start, fit, frequency_domain(form, motions))
+
+
+def _late(form: Form, motions: Sequence[Motion], step: float) -> float:
+    """
+    Return how late signals may be against each other (s): a standard deviation.
+
+    Of a simulator the rate of the angle of attack may be that of a step before. Otherwise signals
+    are measured at any time of a sample. What surfaces did within one is known otherwise: see
+    Motion.without_jumps.
+    """
+    if step:
+        return _PART_OF_STEP * step if form.name != LATERAL.name else 0.0
+    return _PART_OF_SAMPLE * float(np.median(np.diff(motions[0].times)))
+
+
+def _with_speed(
+    motions: Sequence[Motion], others: Sequence[Sequence[Motion]], step: float
+) -> Identified:
+    for motion in motions:
+        check_flow(LONGITUDINAL, motion)
+    regression, fit = by_speed(motions, others, _late(SPEED, motions, step))
+    check_regression(fit.form, motions, regression)
+    return Identified(motions, regression, fit)
+
+
+def _acts_otherwise(fit: Fit, name: str) -> bool:
+    """Return whether a control certainly does not act the same both ways."""
+    for derivative, one in fit.derivatives.items():
+        if derivative.regressor == f'{name}{MAGNITUDE}':
+            mean = fit.derivatives[derivative._replace(regressor=name)].value
+            if one.bound <= 1.0 / _CERTAIN and abs(one.value) > _DIFFERENT * abs(mean):
+                return True
+    return False
+
+
+def _is_two_sided(motions: Sequence[Motion], name: str) -> bool:
+    both = np.concatenate([motion[name] - motion[name][0] for motion in motions])
+    size = np.abs(both)
+    return bool(size.std()) and bool(abs(np.corrcoef(both, size)[0, 1]) < _SIDED)
+
+
+def _validated(
+    fit: Fit, motions: Sequence[Motion], step: float
+) -> dict[str, Agreement]:
+    if not motions:
+        return {}
+    measured, estimated = (foretold_path(fit, motions) if fit.form.name == SPEED.name
+                           else foretold(fit, motions, step))
+    return {
+        name: agreement([one[:, at] for one in measured], [one[:, at] for one in estimated])
+        for at, name in enumerate(fit.form.outputs)}

@@ -1,0 +1,130 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A flight from a CSV or Parquet file, with a map that says which column is which signal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from xplane_bridge.bridges.conversions.expressions.units import unit_of
+from xplane_bridge.common import optional, plain_yaml
+from xplane_bridge.common.tables.bounds import TableError
+from xplane_bridge.common.tables.csv_file import CsvFile
+from xplane_bridge.common.tables.parquet import Parquet
+from xplane_bridge.common.text import did_you_mean, printable
+from xplane_bridge.laboratory.identification.motion.signals import (
+    Flight,
+    IdentificationError,
+    OPTIONAL,
+    SIGNALS,
+)
+
+FORMATS = ('.csv', '.parquet')
+_MOST_VALUES = 20_000_000
+_OPTIONS = ('column', 'unit', 'scale', 'value')
+_TIME = 'time'
+
+
+class Entry(NamedTuple):
+    """Where a signal is: its column and what that is multiplied by, or one value for all times."""
+
+    column: str
+    scale: float = 1.0
+    value: float = np.nan
+
+
+def load_map(path: str) -> dict[str, Entry]:
+    """
+    Return a map of columns: a YAML file with ``time`` and the SIGNALS.
+
+    Each has ``column``, and if it differs from SI ``unit``, with ``scale`` for another sign; or
+    ``value`` where it was constant. Raises OSError, ValueError, and ImportError without pint.
+    """
+    content = plain_yaml.mapping(
+        plain_yaml.load_file(path), path, (_TIME,), tuple(SIGNALS))
+    found = {}
+    for name, item in content.items():
+        where = f'{path}: {name}'
+        given = plain_yaml.mapping(item, where, (), _OPTIONS)
+        if ('value' in given) == ('column' in given):
+            raise plain_yaml.FieldError(f'{where}: expected column, or value where it is constant')
+        scale = plain_yaml.number(given.get('scale', 1.0), f'{where}.scale')
+        if 'unit' in given:
+            scale *= _factor(plain_yaml.text(given['unit'], f'{where}.unit'), name, where)
+        if 'value' in given:
+            number = plain_yaml.number(given['value'], f'{where}.value')
+            found[name] = Entry('', value=number * scale)
+        else:
+            found[name] = Entry(plain_yaml.text(given['column'], f'{where}.column'), scale)
+    if found[_TIME].column == '':
+        raise plain_yaml.FieldError(f'{path}: time: expected a column')
+    return found
+
+
+def _factor(text: str, name: str, where: str) -> float:
+    wanted = 's' if name == _TIME else SIGNALS[name].unit
+    unit = unit_of(text, wanted or '1')
+    if unit is None or unit.offset:
+        raise plain_yaml.FieldError(
+            f'{where}.unit: {printable(text)} does not become {wanted or "a part of 1"}')
+    return unit.factor
+
+
+def of_table(path: Path, entries: Mapping[str, Entry] | None = None, model: str = '') -> Flight:
+    """
+    Return the flight of a CSV or Parquet file; without a map its columns have the signals' names.
+
+    Lines of a CSV file that begin with # are left out. Raises OSError, ImportError, and
+    IdentificationError for what is no such table.
+    """
+    optional.require('reading a table', 'pyarrow', extra='export')
+    if entries is None:
+        entries = {name: Entry(name) for name in (_TIME, *SIGNALS)}
+        needed = [name for name in entries if name not in OPTIONAL]
+    else:
+        needed = [*entries]
+        absent = [name for name in SIGNALS if name not in entries and name not in OPTIONAL]
+        if absent:
+            raise IdentificationError(f'{path}: the map has no {", ".join(absent)}')
+    try:
+        table = Parquet(path) if path.suffix == '.parquet' else CsvFile(path)
+        for name in needed:
+            _check_there(path, name, entries[name].column, table.names)
+        own = {name: entry for name, entry in entries.items()
+               if entry.column and entry.column in table.names}
+        found = table.numbers(
+            dict.fromkeys(entry.column for entry in own.values()), _MOST_VALUES // len(entries))
+    except TableError as error:
+        raise IdentificationError(f'{path} is not read as a table: {error}') from None
+    columns = {name: entry.scale * found[entry.column] for name, entry in own.items()}
+    times = columns.pop(_TIME)
+    if not len(times) or not np.isfinite(times).all():
+        raise IdentificationError(
+            f'{path}: a time is missing in line {int(np.argmin(np.isfinite(times))) + 1}'
+            if len(times) else f'{path}: there are no rows')
+    columns |= {name: np.full(len(times), entry.value) for name, entry in entries.items()
+                if not entry.column}
+    return Flight(str(path), times - times[0], columns, model=model)
+
+
+def _check_there(path: Path, name: str, column: str, names: Sequence[str]) -> None:
+    if column and column not in names:
+        raise IdentificationError(
+            f'{path}: there is no column {column!r} for {name}'
+            + did_you_mean(column, [printable(one, 60) for one in names]))

@@ -1,0 +1,86 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Loading a model by JSBSim, and what it says where it cannot."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from xplane_bridge.common.optional import missing
+from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles
+
+
+def load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
+    """Return a model loaded from its files. Raises ValueError with JSBSim's reason."""
+    said: list[str] = []
+
+    class Listener(jsbsim.FGLogger):  # type: ignore[misc]
+        """Keep what JSBSim prints: it states its reasons nowhere else."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._kept = True
+
+        def set_level(self, level: Any) -> None:
+            self._kept = level >= jsbsim.LogLevel.ERROR
+            said.append('')
+
+        def message(self, message: str) -> None:
+            if self._kept and said:
+                said[-1] += message
+
+        def file_location(self, filename: str, line: int) -> None:
+            self.message(f'{filename}:{line}: ')
+
+        def format(self, _: Any) -> None:
+            pass
+
+        def flush(self) -> None:
+            pass
+
+    quiet, listener = jsbsim.get_logger(), Listener()
+    jsbsim.set_logger(listener)
+    try:
+        fdm = jsbsim.FGFDMExec(None)
+        fdm.set_debug_level(0)
+        if fdm.load_model_with_paths(
+                files.model, str(files.aircraft), str(files.engine), str(files.systems)):
+            return fdm
+        reason = ' '.join(said)
+    except (jsbsim.BaseError, RuntimeError) as error:
+        # The second for names that cannot be properties.
+        reason = str(error)
+    finally:
+        jsbsim.set_logger(quiet)
+    raise ValueError(
+        f'JSBSim cannot load {named}: '
+        f'{one_line(reason) or "it does not say why"}')
+
+
+def one_line(text: str) -> str:
+    """Return a text in one line."""
+    return ' '.join(text.split())
+
+
+def import_jsbsim() -> Any:
+    """Return JSBSim, which prints nothing. Raises ImportError with a sentence if it is missing."""
+    try:
+        jsbsim: Any = import_module('jsbsim')
+    except ImportError as error:
+        raise missing('the simulated aircraft', 'jsbsim', extra='fly') from error
+    # Otherwise JSBSim prints a banner, reports and trim tables on standard output.
+    jsbsim.FGJSBBase().debug_lvl = 0
+    jsbsim.get_logger().set_min_level(jsbsim.LogLevel.FATAL)
+    return jsbsim

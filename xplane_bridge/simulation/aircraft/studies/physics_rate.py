@@ -1,0 +1,92 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+How many steps per second an aircraft of one's own needs: as many as its fastest mode.
+
+JSBSim integrates rates by Euler's rule: a mode of w rad/s decays without overshoot while a step is
+no longer than 1/w, and diverges from 2/w on. So steps are no longer than 1/w, in steady flight at
+the airspeed in which it begins; twice as fast it still does not diverge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import os
+
+import numpy as np
+
+from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent, Kind
+from xplane_bridge.common.timing import PHYSICS_RATE
+from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+from xplane_bridge.simulation.aircraft.initial import Initial
+from xplane_bridge.simulation.aircraft.loading.files import Origin
+from xplane_bridge.simulation.aircraft.studies.linearize import linearize
+from xplane_bridge.simulation.aircraft.studies.spare import spare_of
+
+HIGHEST = 960
+"""More than these per second are not chosen; an aircraft that needs them is told so."""
+
+_RATES = (PHYSICS_RATE, 240, 480, HIGHEST)
+# Flights that differ in their start may each need their own; each takes as long as to begin one.
+_MOST_KNOWN = 64
+_known: dict[tuple[str, str, Initial], tuple[Origin, float]] = {}
+
+
+def fastest_mode(model: str, initial: Initial, aircraft_path: str = '') -> float:
+    """
+    Return the fastest mode (rad/s) of an aircraft in steady flight, 0 if it has none.
+
+    Raises ValueError for a model that cannot be loaded, ImportError without JSBSim.
+    """
+    key = model, aircraft_path and os.path.abspath(aircraft_path), replace(initial, parked=False)
+    if (known := _known.get(key)) is not None and known[0].is_current:
+        return known[1]
+    try:
+        # So many steps that it does not matter: none is flown here.
+        aircraft = Aircraft(model, key[2], 1.0 / HIGHEST, aircraft_path=aircraft_path)
+        system = linearize(spare_of(aircraft), 'differences')
+    except ValueError:
+        # Whoever flies it says why it cannot; what only ever stands has no such mode.
+        return 0.0
+    fastest = float(np.abs(np.linalg.eigvals(np.array(system.a))).max())
+    while len(_known) >= _MOST_KNOWN:
+        del _known[next(iter(_known))]
+    _known[key] = aircraft.origin, fastest
+    return fastest
+
+
+def rate_for(mode: float) -> int:
+    """Return the steps per second for a fastest mode (rad/s)."""
+    return next((rate for rate in _RATES if rate >= mode), HIGHEST)
+
+
+def physics_rate(model: str, initial: Initial, aircraft_path: str = '') -> int:
+    """Return the steps per second of an aircraft; those of JSBSim have PHYSICS_RATE."""
+    if not aircraft_path:
+        return PHYSICS_RATE
+    return rate_for(fastest_mode(model, initial, aircraft_path))
+
+
+def explained(aircraft: Aircraft) -> AirframeEvent | None:
+    """Return its crash; where it diverged, with how many steps per second do, if more would."""
+    crash = aircraft.crash
+    if crash is None or crash.kind is not Kind.DIVERGED:
+        return crash
+    mode = fastest_mode(aircraft.model, aircraft.initial, aircraft.aircraft_path)
+    needed, given = rate_for(mode), round(1.0 / aircraft.dt)
+    return crash if needed <= given else replace(
+        crash, hint=f'its fastest mode of {mode:.0f} rad/s needs {needed} steps per second '
+        f'instead of {given}: physics_rate')

@@ -1,0 +1,136 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the simulated aircraft's own state has beside the common topics, as a topic."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+
+from xplane_bridge.bridges.conversions.geoid import msl_to_ellipsoid
+from xplane_bridge.bridges.nodes.common.base import BridgeNode
+from xplane_bridge.bridges.nodes.common.diagnostics import ERROR, OK, WARN
+from xplane_bridge.bridges.nodes.common.latched import LATCHED
+from xplane_bridge.bridges.nodes.common.stamps import write_stamp
+from xplane_bridge.bridges.nodes.vehicle.crash import EXCEEDANCES, status_of, TOPIC
+from xplane_bridge.bridges.nodes.vehicle.publisher import make_undulation, TopicParameters
+from xplane_bridge.common.units import STANDARD_GRAVITY
+from xplane_bridge.laboratory.flights.analysis.quantities import AIRFRAME_TOPIC
+from xplane_bridge.laboratory.flights.laws import airframe_limits_of
+from xplane_bridge.msg import Airframe as Message
+from xplane_bridge.simulation.aircraft.sample import Airframe, ENGINE
+from xplane_bridge.simulation.node.parameters import SimulatorParameters
+from xplane_bridge.simulation.peers.airframes import AirframeNews
+from xplane_bridge.simulation.peers.world import World
+
+
+class AirframeEventTopics:
+    """Publishes ``crash`` and ``exceedances`` of each aircraft when they change; latched."""
+
+    def __init__(self, node: BridgeNode[Any], names: Sequence[str]) -> None:
+        self._crash, self._exceedances = ([
+            node.make_publisher(kind, f'{name}/{topic}' if name else topic, LATCHED)
+            for name in names] for kind, topic in (
+                (DiagnosticStatus, TOPIC), (DiagnosticArray, EXCEEDANCES)))
+        self._news, self._watches = AirframeNews(), False
+
+    def publish(self, world: World) -> None:
+        """Publish what has changed; at first, that nothing is exceeded yet."""
+        if not self._watches:
+            self._watches = True
+            for publisher in self._exceedances:
+                publisher.publish(DiagnosticArray())
+        for number, crash in self._news.crashes(world):
+            if number < len(self._crash):
+                self._crash[number].publish(status_of(crash))
+        for number, worst in self._news.exceedances(world):
+            if number < len(self._exceedances):
+                self._exceedances[number].publish(
+                    DiagnosticArray(status=[status_of(event) for event in worst]))
+
+
+class AirframeTopic:
+    """
+    Publishes ``airframe`` for each new state of the first aircraft, stamped with its time.
+
+    Only while somebody subscribes. ``names`` are those of all aircraft, whose events it tells.
+    """
+
+    def __init__(
+        self, node: BridgeNode[Any], given: TopicParameters, names: Sequence[str],
+    ) -> None:
+        self._events = AirframeEventTopics(node, names)
+        self._publisher = node.make_publisher(Message, AIRFRAME_TOPIC, 10)
+        self._undulation = make_undulation(given)
+        self._message = Message()
+        self._message.header.frame_id = given.frame_prefix + given.base_frame
+        self._told_at = -1.0
+
+    def publish(self, world: World) -> None:
+        """Publish the state, unless no time has passed; and what has happened to whom."""
+        self._events.publish(world)
+        now = world.total_running_time
+        if now == self._told_at or not self._publisher.get_subscription_count():
+            return
+        self._told_at = now
+        sampler, message = world.aircraft.sampler, self._message
+        found = sampler.airframe()
+        plain, engines = Airframe._make(found[:len(Airframe._fields)]), found[
+            len(Airframe._fields):]
+        *_, mass, _, _, force_z = sampler.surroundings()[:8]
+        latitude, longitude = sampler.sample()[:2]
+        write_stamp(message, round(now * 1e9))
+        for name in Airframe._fields[:6]:
+            setattr(message, name, getattr(plain, name))
+        message.load_factor = -(force_z / mass) / STANDARD_GRAVITY
+        turning, gusts = message.angular_acceleration, message.turbulence
+        turning.x, turning.y, turning.z = plain.p_dot, -plain.q_dot, -plain.r_dot
+        gusts.x, gusts.y, gusts.z = (
+            plain.turbulence_east, plain.turbulence_north, -plain.turbulence_down)
+        message.mass, message.fuel = mass, plain.fuel
+        message.ground_elevation = msl_to_ellipsoid(
+            plain.terrain_msl, self._undulation.height_m(latitude, longitude))
+        message.height_above_ground = plain.altitude_agl
+        for number, name in enumerate(ENGINE):
+            setattr(message, name, array('d', engines[number::len(ENGINE)]))
+        self._publisher.publish(message)
+
+
+def take_limits(world: World, given: SimulatorParameters) -> None:
+    """Give its aircraft the limits that are in files of gains. Raises ValueError."""
+    for number, aircraft in enumerate(world.flown):
+        aircraft.bear(airframe_limits_of(
+            aircraft.model, given.aircraft_path, '' if number else given.gains))
+
+
+def with_airframes(
+    level: bytes, sentence: str, world: World, names: Sequence[str]
+) -> tuple[bytes, str]:
+    """Return level and sentence of a simulation, with what has happened to its airframes."""
+    crashed: list[str] = []
+    exceeded: list[str] = []
+    for aircraft, name in zip(world.flown, names, strict=False):
+        who = f'{name}: ' if name else ''
+        if aircraft.crash is not None:
+            crashed.append(f'{who}{aircraft.crash.outcome}')
+        exceeded += [f'{who}{event.outcome}' for event in aircraft.exceedances.values()]
+    if crashed and level != ERROR:
+        return ERROR, '; '.join(crashed)
+    if exceeded and level == OK:
+        return WARN, '; '.join((sentence, *exceeded))
+    return level, sentence

@@ -1,0 +1,204 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+X-Plane's commands (sim/flight_controls/flaps_down and so on) for the simulated aircraft.
+
+A command is run once, or begun and ended like a button press. Some act when pressed, some as long
+as they are held; run once, these are held for _STEP_TIME. A name that is not in the table is
+unknown, as a misspelt one is to X-Plane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from xplane_bridge.simulation.peers.world import World
+
+Phase: TypeAlias = Literal['once', 'begin', 'end']
+
+# Seconds of holding that a command run once stands for.
+_STEP_TIME = 0.1
+_THROTTLE_RATE = 0.5
+_TRIM_RATE = 0.1
+_FLAP_NOTCHES = 3
+_BRAKE_REGULAR = 0.5
+_ENGINE_COMMANDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """What a button does when pressed, while held (given the seconds), and when released."""
+
+    press: Callable[[], None] = lambda: None
+    hold: Callable[[float], None] = lambda _: None
+    release: Callable[[], None] = lambda: None
+
+
+class Commands:
+    """The commands of a world, which keeps track of those that are held."""
+
+    def __init__(self, world: World) -> None:
+        """Build the table."""
+        self._world = world
+        self._table = self._make_table()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the known names."""
+        return frozenset(self._table)
+
+    def run(self, name: str, phase: Phase = 'once') -> bool:
+        """
+        Run a command once, or begin or end it; return False for an unknown name.
+
+        An end without a begin still releases it.
+        """
+        command = self._table.get(name)
+        if command is None:
+            return False
+        held = self._world.held
+        if phase != 'end' and name not in held:
+            command.press()
+            command.hold(_STEP_TIME)
+        if phase == 'begin':
+            held[name] = command.hold
+        else:
+            held.pop(name, None)
+            command.release()
+        return True
+
+    def _make_table(self) -> dict[str, _Command]:
+        table = {'sim/none/none': _Command()}
+        table.update(self._flight_controls())
+        table.update(self._engines())
+        table.update(self._lights())
+        table.update(self._operation())
+        return table
+
+    def _flight_controls(self) -> dict[str, _Command]:
+        world = self._world
+        set_controls = world.aircraft.set_controls
+
+        def flaps(change: int) -> None:
+            notch = round(world.aircraft.state.flaps * _FLAP_NOTCHES) + change
+            set_controls(flaps=notch / _FLAP_NOTCHES)
+
+        def gear_toggle() -> None:
+            set_controls(gear=0.0 if world.aircraft.state.gear > 0.5 else 1.0)
+
+        def brakes_toggle(effort: float) -> None:
+            set_controls(parking_brake=0.0 if world.aircraft.state.parking_brake else effort)
+
+        def brakes(effort: float) -> _Command:
+            return _Command(press=lambda: set_controls(left_brake=effort, right_brake=effort),
+                            release=lambda: set_controls(left_brake=0.0, right_brake=0.0))
+
+        def speed_brakes(change: float) -> None:
+            set_controls(speedbrake=min(
+                max(world.aircraft.state.speedbrake + change, 0.0), 1.0))
+
+        def speed_brakes_toggle() -> None:
+            set_controls(speedbrake=0.0 if world.aircraft.state.speedbrake > 0.0 else 1.0)
+
+        def trim(name: str, rate: float) -> _Command:
+            def hold(seconds: float) -> None:
+                now: float = getattr(world.aircraft.state, name)
+                set_controls(**{name: now + rate * seconds})
+            return _Command(hold=hold)
+
+        commands = {
+            'flaps_up': _Command(lambda: flaps(-1)),
+            'flaps_down': _Command(lambda: flaps(1)),
+            'landing_gear_up': _Command(lambda: set_controls(gear=0.0)),
+            'landing_gear_down': _Command(lambda: set_controls(gear=1.0)),
+            'landing_gear_toggle': _Command(gear_toggle),
+            'brakes_toggle_regular': _Command(lambda: brakes_toggle(_BRAKE_REGULAR)),
+            'brakes_toggle_max': _Command(lambda: brakes_toggle(1.0)),
+            'brakes_regular': brakes(_BRAKE_REGULAR),
+            'brakes_max': brakes(1.0),
+            'speed_brakes_down_one': _Command(lambda: speed_brakes(0.5)),
+            'speed_brakes_up_one': _Command(lambda: speed_brakes(-0.5)),
+            'speed_brakes_down_all': _Command(lambda: speed_brakes(1.0)),
+            'speed_brakes_up_all': _Command(lambda: speed_brakes(-1.5)),
+            'speed_brakes_toggle': _Command(speed_brakes_toggle),
+            'pitch_trim_up': trim('elevator_trim', _TRIM_RATE),
+            'pitch_trim_down': trim('elevator_trim', -_TRIM_RATE),
+            'aileron_trim_left': trim('aileron_trim', -_TRIM_RATE),
+            'aileron_trim_right': trim('aileron_trim', _TRIM_RATE),
+            'aileron_trim_center': _Command(lambda: set_controls(aileron_trim=0.0)),
+            'rudder_trim_left': trim('rudder_trim', -_TRIM_RATE),
+            'rudder_trim_right': trim('rudder_trim', _TRIM_RATE),
+            'rudder_trim_center': _Command(lambda: set_controls(rudder_trim=0.0)),
+        }
+        return {f'sim/flight_controls/{name}': command for name, command in commands.items()}
+
+    def _engines(self) -> dict[str, _Command]:
+        world = self._world
+
+        def throttle(engine: int | None, rate: float) -> _Command:
+            def hold(seconds: float) -> None:
+                world.set_throttle_handles([
+                    now + rate * seconds if engine in (None, n) else None
+                    for n, now in enumerate(world.throttle_handles)])
+            return _Command(hold=hold)
+
+        def mixture(rate: float) -> _Command:
+            def hold(seconds: float) -> None:
+                world.aircraft.set_controls(mixture=[
+                    engine.mixture + rate * seconds for engine in world.aircraft.state.engines])
+            return _Command(hold=hold)
+
+        commands = {
+            'throttle_up': throttle(None, _THROTTLE_RATE),
+            'throttle_down': throttle(None, -_THROTTLE_RATE),
+            'mixture_up': mixture(_THROTTLE_RATE),
+            'mixture_down': mixture(-_THROTTLE_RATE),
+            'mixture_max': _Command(lambda: world.aircraft.set_controls(mixture=1.0)),
+            'mixture_min': _Command(lambda: world.aircraft.set_controls(mixture=0.0)),
+        }
+        for n in range(_ENGINE_COMMANDS):
+            commands[f'throttle_up_{n + 1}'] = throttle(n, _THROTTLE_RATE)
+            commands[f'throttle_down_{n + 1}'] = throttle(n, -_THROTTLE_RATE)
+        return {f'sim/engines/{name}': command for name, command in commands.items()}
+
+    def _lights(self) -> dict[str, _Command]:
+        lights = self._world.lights
+
+        def switch(light: str, on: bool | None) -> _Command:
+            def press() -> None:
+                lights[light] = int(not lights[light] if on is None else on)
+            return _Command(press)
+
+        return {f'sim/lights/{light}_lights_{what}': switch(light, on)
+                for light in lights
+                for what, on in (('on', True), ('off', False), ('toggle', None))}
+
+    def _operation(self) -> dict[str, _Command]:
+        world = self._world
+
+        def pause(on: bool | None) -> _Command:
+            def press() -> None:
+                world.paused = not world.paused if on is None else on
+            return _Command(press)
+
+        return {
+            'sim/operation/pause_toggle': pause(None),
+            'sim/operation/pause_on': pause(True),
+            'sim/operation/pause_off': pause(False),
+            'sim/operation/reset_flight': _Command(world.reset_flight),
+            'sim/operation/fix_all_systems': _Command(world.aircraft.restore_engine),
+        }

@@ -1,0 +1,253 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Datarefs of the flight: position, motion, air, weather and time, and how each is computed.
+
+Meanings, units and signs follow docs/wire/xplane_datarefs.md, whose rows are cited as "1.41";
+types and writability follow Laminar's lists for 9.55, 10.41, 11 and 12. Where that page leaves a
+choice: beta has the textbook sign, + with the wind from the right (2.6);
+P, Q, R are body rates (1.36); Qstatic is the dynamic pressure in psf (2.19); wind_now_* is the
+velocity of the air, downwind, in m/s (2.23). The constant 9.80665 converts specific force to g.
+
+Simplified: psi, theta, phi can be written while the aircraft is frozen (1.25), q while it is not
+(1.24); ground_speed is always 1, there is no replay.
+"""
+
+from functools import partial
+import math
+
+from xplane_bridge.common.fields import DAY
+from xplane_bridge.simulation.aircraft.geometry import matrix_of_quaternion
+from xplane_bridge.simulation.aircraft.state import AircraftState, FOOT, KNOT, STANDARD_GRAVITY
+from xplane_bridge.simulation.peers.world import World
+from xplane_bridge.simulation.peers.xplane.entries import (
+    DatarefType,
+    element,
+    padded,
+    Read,
+    replaced,
+    Table,
+)
+from xplane_bridge.simulation.peers.xplane.units import INCH_OF_MERCURY, KELVIN
+
+_PSF = 47.880258980
+_WHEELS = 10
+# Half a step of float32 below 360 degrees.
+_NORTH = 360.0 - 2.0 ** -16
+_INTERNAL_VERSION = {11: 115502, 12: 121001}
+_TAIL_NUMBER = b'N172XB'
+_ICAO_TYPES = {'c172p': 'C172'}
+
+P = 'sim/flightmodel/position/'
+P2 = 'sim/flightmodel2/position/'
+
+
+def aircraft_path(model: str) -> str:
+    """Return where X-Plane's file of an aircraft would be, below X-Plane's folder."""
+    return f'Aircraft/JSBSim/{model}/{model}.acf'
+
+
+def add_flight(t: Table, world: World) -> None:
+    """Add docs/wire/xplane_datarefs.md, sections 1 to 3."""
+    for add in (_place, _motion, _air, _weather, _time):
+        add(t, world)
+
+
+def _place(t: Table, world: World) -> None:
+    """Add position and attitude (1.1 to 1.25)."""
+    def s() -> AircraftState:
+        return world.state
+
+    def write_position(axis: int, value: float) -> None:
+        world.move_locally(position=replaced(world.local.position, axis, value))
+
+    local_angles: tuple[Read, ...] = (
+        lambda: world.local.phi, lambda: world.local.theta,
+        lambda: _below_360(world.local.psi))
+
+    def write_angle(which: int, value: float) -> None:
+        if world.frozen(0):
+            world.turn_locally(0, *replaced([read() for read in local_angles], which, value))
+
+    t.double(P + 'latitude', lambda: s().lat_deg)
+    t.double(P + 'longitude', lambda: s().lon_deg)
+    t.double(P + 'elevation', lambda: s().altitude_msl)
+    t.double(P2 + 'ellipsoid_height',
+             lambda: s().altitude_ellipsoid / FOOT, since=12)
+    t.double(P2 + 'pressure_altitude',
+             lambda: s().pressure_altitude / FOOT, since=12)
+    t.float_(P + 'y_agl', lambda: s().altitude_agl)
+    t.float_(P + 'lat_ref', lambda: world.frame.lat_ref_deg)
+    t.float_(P + 'lon_ref', lambda: world.frame.lon_ref_deg)
+    for i, axis in enumerate('xyz'):
+        t.double(P + f'local_{axis}', element(lambda: world.local.position, i),
+                 partial(write_position, i))
+
+    def write_q(q: list[float]) -> None:
+        if not world.frozen(0) and math.hypot(*q) > 0.1:
+            world.move_locally(attitude=matrix_of_quaternion((q[0], q[1], q[2], q[3])))
+
+    for i, name in enumerate(('phi', 'theta', 'psi')):
+        t.float_(P + name, local_angles[i], partial(write_angle, i))
+    t.floats(P + 'q', lambda: world.local.q, write_q)
+    for base, since in ((P, 10), (P2, 11)):
+        t.float_(base + 'true_psi', lambda: _below_360(math.degrees(s().psi)), since=since)
+        t.float_(base + 'true_theta', lambda: math.degrees(s().theta), since=since)
+        t.float_(base + 'true_phi', lambda: math.degrees(s().phi), since=since)
+        t.float_(base + 'mag_psi', lambda: (
+            _below_360((math.degrees(s().psi) + world.magnetic_variation_deg) % 360.0)),
+            since=since)
+    t.float_(P + 'magnetic_variation', lambda: world.magnetic_variation_deg)
+
+
+def _below_360(heading_deg: float) -> float:
+    """Return 0 for a heading that float32 would round to 360 degrees."""
+    return heading_deg if heading_deg < _NORTH else 0.0
+
+
+def _motion(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
+    """Add velocity, acceleration, rates and load (1.26 to 1.48)."""
+    def s() -> AircraftState:
+        return world.state
+
+    def write_velocity(axis: int, value: float) -> None:
+        world.move_locally(velocity=replaced(world.local.velocity, axis, value))
+
+    def rates() -> tuple[float, float, float]:
+        return (s().p, s().q, s().r)
+
+    def acceleration() -> tuple[float, float, float]:
+        return world.local.axes((s().a_north, s().a_east, s().a_down))
+
+    def write_rate(unit: float, which: int, value: float) -> None:
+        world.move_locally(rates=replaced(rates(), which, value * unit))
+
+    def of_state(field: str) -> Read:
+        return lambda: getattr(s(), field)
+
+    def in_degrees(field: str) -> Read:
+        return lambda: math.degrees(getattr(s(), field))
+
+    for i, axis in enumerate('xyz'):
+        t.float_(P + f'local_v{axis}', element(lambda: world.local.velocity, i),
+                 partial(write_velocity, i))
+        t.float_(P + f'local_a{axis}', element(acceleration, i))
+    for base, since in ((P, 9), (P2, 11)):
+        t.float_(base + 'groundspeed', lambda: s().ground_speed, since=since)
+        t.float_(base + 'hpath', lambda: math.degrees(s().track), since=since)
+        t.float_(base + 'vpath', lambda: math.degrees(
+            math.atan2(-s().v_down, s().ground_speed)), since=since)
+    t.float_(P + 'vh_ind', lambda: -s().v_down)
+    for name in ('vh_ind_fpm', 'vh_ind_fpm2'):
+        t.float_(P + name, lambda: -s().v_down / FOOT * 60.0)
+    for i, name in enumerate('PQR'):
+        t.float_(P + name + 'rad', of_state(name.lower()), partial(write_rate, 1.0, i))
+        t.float_(P + name, in_degrees(name.lower()), partial(write_rate, math.pi / 180.0, i))
+        t.float_(P + name + '_dot', in_degrees(name.lower() + '_dot'))
+    for name in ('phi_dot', 'theta_dot', 'psi_dot'):
+        t.float_(P + name, in_degrees(name), since=12)
+    for base, normal, axial, side in (
+            ('sim/flightmodel/forces/', 'g_nrml', 'g_axil', 'g_side'),
+            ('sim/flightmodel2/misc/', 'gforce_normal', 'gforce_axil', 'gforce_side')):
+        t.float_(base + normal, lambda: -s().f_z / STANDARD_GRAVITY)
+        # + toward the tail (1.42), whereas body x points forward.
+        t.float_(base + axial, lambda: -s().f_x / STANDARD_GRAVITY)
+        t.float_(base + side, lambda: s().f_y / STANDARD_GRAVITY)
+    t.int_('sim/flightmodel/failures/onground_any', lambda: int(any(s().wheels_on_ground)))
+    t.int_('sim/flightmodel/failures/onground_all', lambda: int(all(s().wheels_on_ground)))
+    t.ints('sim/flightmodel2/gear/on_ground',
+           lambda: padded(map(int, s().wheels_on_ground), _WHEELS, 0), since=11)
+
+
+def _air(t: Table, world: World) -> None:
+    """Add air data (2.1 to 2.8, 2.19)."""
+    def s() -> AircraftState:
+        return world.state
+
+    for name in ('indicated_airspeed', 'indicated_airspeed2'):
+        t.float_(P + name, lambda: s().cas / KNOT)
+    t.float_(P + 'true_airspeed', lambda: s().tas)
+    t.float_(P + 'equivalent_airspeed', lambda: s().eas / KNOT, since=12)
+    for base, since in ((P, 9), (P2, 11)):
+        t.float_(base + 'alpha', lambda: math.degrees(s().alpha), since=since)
+        t.float_(base + 'beta', lambda: math.degrees(s().beta), since=since)
+    t.float_('sim/flightmodel2/misc/AoA_angle_degrees', lambda: math.degrees(s().alpha))
+    t.float_('sim/flightmodel/misc/machno', lambda: s().mach)
+    t.float_('sim/flightmodel/misc/Qstatic', lambda: s().qbar / _PSF)
+
+
+def _weather(t: Table, world: World) -> None:
+    """Add weather at the aircraft (2.9 to 2.25): 12 adds new names and keeps the old ones."""
+    def s() -> AircraftState:
+        return world.state
+
+    def wind_from() -> float:
+        return math.degrees(math.atan2(-s().wind_east, -s().wind_north)) % 360.0
+
+    def wind_speed() -> float:
+        return math.hypot(s().wind_north, s().wind_east)
+
+    old, new = 'sim/weather/', 'sim/weather/aircraft/'
+    t.float_(old + 'temperature_ambient_c', lambda: s().temperature - KELVIN)
+    t.float_(new + 'temperature_ambient_deg_c', lambda: s().temperature - KELVIN, since=12)
+    t.float_(old + 'temperature_sealevel_c', lambda: s().sea_level_temperature - KELVIN)
+    t.float_(old + 'barometer_current_inhg', lambda: s().static_pressure / INCH_OF_MERCURY)
+    t.float_(new + 'barometer_current_pas', lambda: s().static_pressure, since=12)
+    t.float_(old + 'barometer_sealevel_inhg', lambda: s().sea_level_pressure / INCH_OF_MERCURY)
+    t.float_(new + 'qnh_pas', lambda: s().sea_level_pressure, since=12)
+    t.float_(old + 'rho', lambda: s().density)
+    t.float_(old + 'sigma', lambda: s().density_ratio)
+    t.float_(old + 'wind_direction_degt', wind_from)
+    t.float_(new + 'wind_now_direction_degt', wind_from, since=12)
+    # In m/s despite its name (2.24).
+    t.float_(old + 'wind_speed_kt', wind_speed)
+    t.float_(new + 'wind_now_speed_msc', wind_speed, since=12)
+    for base, since in ((old, 9), (new, 12)):
+        for i, axis in enumerate('xyz'):
+            t.float_(base + f'wind_now_{axis}_msc', element(lambda: world.local.wind, i),
+                     since=since)
+        t.float_(base + 'gravity_mss', lambda: s().gravity, since=since)
+        t.float_(base + 'speed_sound_ms', lambda: s().speed_of_sound, since=since)
+
+
+def _time(t: Table, world: World) -> None:
+    """Add time and crashes (section 3), the version and the aircraft's name."""
+    def set_zulu(value: float) -> None:
+        world.zulu_time = value % DAY
+
+    def actual_speed() -> float:
+        return 0.0 if world.paused else float(world.sim_speed)
+
+    t.float_('sim/time/total_running_time_sec', lambda: world.total_running_time)
+    t.float_('sim/time/total_flight_time_sec', lambda: world.flight_time)
+    t.float_('sim/network/misc/network_time_sec', lambda: world.network_time)
+    t.float_('sim/time/zulu_time_sec', lambda: world.zulu_time, set_zulu)
+    t.int_('sim/time/paused', lambda: int(world.paused))
+    t.int_('sim/time/sim_speed', lambda: world.sim_speed, world.set_sim_speed)
+    t.float_('sim/time/sim_speed_actual', actual_speed, since=10)
+    t.float_('sim/time/sim_speed_actual_ogl', actual_speed, since=11)
+    t.int_('sim/time/ground_speed', lambda: 1)
+    t.float_('sim/time/ground_speed_flt', lambda: 1.0, since=11)
+    t.int_('sim/time/is_in_replay', lambda: 0, since=11)
+    t.int_('sim/flightmodel2/misc/has_crashed', lambda: int(world.aircraft.crash is not None),
+           since=10)
+    t.float_('sim/operation/misc/frame_rate_period', lambda: world.frame_period)
+    t.int_('sim/version/xplane_internal_version', lambda: _INTERNAL_VERSION[t.version], since=11)
+    model = world.aircraft.model
+    tail_number = world.settings.setdefault('acf_tailnum', list(_TAIL_NUMBER.ljust(40, b'\0')))
+    t.setting(DatarefType.BYTES, 'sim/aircraft/view/acf_tailnum', tail_number)
+    t.text('sim/aircraft/view/acf_relative_path', aircraft_path(model), 512)
+    t.text('sim/aircraft/view/acf_ICAO', _ICAO_TYPES.get(model, model.upper()[:4]), 40)
+    t.text('sim/aircraft/view/acf_descrip', f'{model} (JSBSim)', 260)
