@@ -25,7 +25,7 @@ from pathlib import Path
 import sys
 
 ROOT = Path(__file__).resolve().parents[1]
-SESSIONS = ROOT / 'xplane_bridge/bridges/sessions'
+BRIDGES = ROOT / 'xplane_bridge/bridges'
 MARK = '<!-- Below, all is written by tools/draw_states.py: make states-page -->\n'
 # By name of the protocol; any other has its own name.
 TITLES = {
@@ -63,12 +63,13 @@ def cells(table):
 
 def section(protocol):
     """Return the part of the page about one protocol."""
-    source = SESSIONS / protocol / 'states.py'
+    file = f'bridges/{protocol}/session/states.py'
+    source = ROOT / 'xplane_bridge' / file
     said = ast.get_docstring(ast.parse(source.read_text(encoding='utf-8')))
     # The first line of the docstring is the file's title.
     about = said.partition('\n')[2].strip() if said else ''
-    table = import_module(f'xplane_bridge.bridges.sessions.{protocol}.states').TABLE
-    link = f'[`sessions/{protocol}/states.py`](../../xplane_bridge/bridges/sessions/{protocol}/states.py)'
+    table = import_module(f'xplane_bridge.bridges.{protocol}.session.states').TABLE
+    link = f'[`{file}`](../../xplane_bridge/{file})'
     return '\n\n'.join([
         f'## {TITLES.get(protocol, protocol)}', f'{link}. {about}'.strip(), diagram(table),
         '\n'.join(cells(table))])
@@ -76,7 +77,7 @@ def section(protocol):
 
 def page():
     """Return the part of the page that is made from the tables."""
-    protocols = sorted(path.parent.name for path in SESSIONS.glob('*/states.py'))
+    protocols = sorted(path.parts[-3] for path in BRIDGES.glob('*/session/states.py'))
     return '\n\n'.join(map(section, protocols)) + '\n'
 
 

@@ -19,9 +19,10 @@ Change the package in small ways, one at a time; show the changes that the folde
     tools/mutants.py WORK [PLACE ...] [--number N] [--seed N] [--only TEXT] [--tests TEST ...]
 
 PLACE is a folder, tested by the folder of the same name below test/, or a file, tested by that of
-its folder. N mutants are drawn of all places, each equally likely; a smaller N gives the first of
-a larger one. All is done in WORK, a copy of the tree. A run of tests ends at the first failure.
-WORK/killed.txt says which test each mutant fails, and what the tests reach is kept beside it.
+its name or of its folder. N mutants are drawn of all places, each equally likely; a smaller N
+gives the first of a larger one. All is done in WORK, a copy of the tree. A run of tests ends at
+the first failure. WORK/killed.txt says which test each mutant fails, and what the tests reach is
+kept beside it.
 """
 
 import argparse
@@ -44,10 +45,10 @@ HERE = Path(__file__).resolve().parents[1]
 # Where a mistake is believed: files, figures, what is given back, what a vehicle's topics say.
 PLACES = (
     'xplane_bridge/laboratory/flights/recordings', 'xplane_bridge/laboratory/campaigns/table',
-    'xplane_bridge/bridges/sessions/*/taken.py', 'xplane_bridge/bridges/sessions/*/written.py',
-    'xplane_bridge/bridges/sessions/*/held.py', 'xplane_bridge/bridges/sessions/*/hold.py',
+    'xplane_bridge/bridges/*/session/taken.py', 'xplane_bridge/bridges/*/session/written.py',
+    'xplane_bridge/bridges/*/web/held.py', 'xplane_bridge/bridges/*/web/hold.py',
     'xplane_bridge/bridges/nodes/vehicle', 'xplane_bridge/laboratory/identification/estimation',
-    'xplane_bridge/bridges/conversions')
+    'xplane_bridge/bridges/conversions', 'xplane_bridge/bridges/*/conversion*')
 # Seconds for all tests of a folder with one mutant, or so many times as long as without: whoever
 # takes longer is killed, as that is the mutant's doing.
 LIMIT, FAR = 180.0, 3.0
@@ -142,8 +143,9 @@ def files(places):
         if not found:
             sys.exit(f'{place}: there is no such file or folder')
         for one in found:
-            folder = one if one.is_dir() else one.parent
-            tests = Path('test', *folder.relative_to(HERE).parts[1:])
+            tests = Path('test', *one.with_suffix('').relative_to(HERE).parts[1:])
+            if not (HERE / tests).is_dir():
+                tests = tests.parent
             for path in sorted(one.rglob('*.py')) if one.is_dir() else [one]:
                 yield path.relative_to(HERE), tests
 

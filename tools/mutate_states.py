@@ -56,7 +56,7 @@ def mutants(table):
 
 def table_of(protocol):
     """Return the table of a protocol."""
-    return importlib.import_module(f'xplane_bridge.bridges.sessions.{protocol}.states').TABLE
+    return importlib.import_module(f'xplane_bridge.bridges.{protocol}.session.states').TABLE
 
 
 def mutate():

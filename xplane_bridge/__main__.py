@@ -41,11 +41,13 @@ _WITHOUT_ROS = {
 _WITH_ROS = {
     'demo': 'commands.demo',
     'check_controller': 'commands.check_controller',
-    'record': 'nodes.record.node',
-    'diagnose': 'nodes.diagnose.node',
-    **{f'{name}_node': f'nodes.{name}' for name in (
-        'xpc', 'xplane_udp', 'fdmdata', 'ulyssix', 'simpit', 'simulator', 'autopilot', 'policy',
-        'sensors', 'view')},
+    'record': 'laboratory.nodes.record.node',
+    'diagnose': 'bridges.nodes.diagnose.node',
+    **{f'{name}_node': f'bridges.{name}.node' for name in (
+        'xpc', 'xplane_udp', 'fdmdata', 'ulyssix', 'simpit')},
+    'simulator_node': 'simulation.node',
+    **{f'{name}_node': f'laboratory.nodes.{name}' for name in ('autopilot', 'policy', 'sensors')},
+    'view_node': 'bridges.nodes.view',
 }
 COMMANDS = {**_WITHOUT_ROS, **_WITH_ROS}
 # Nobody types it: a campaign does, for each flight through ROS.

@@ -63,7 +63,7 @@ FRAMES_PER_STEP, ROLLOUT = 6, 64
 
 
 class Arrays:
-    """What features() needs, for numpy's arrays; xplane_bridge.laboratory.episodes.training.graph's too."""
+    """What features() needs, for numpy's arrays; those of episodes.training.graph too."""
 
     sine, cosine, limited = staticmethod(np.sin), staticmethod(np.cos), staticmethod(np.clip)
 

@@ -111,7 +111,7 @@ print(*(name for name in sys.modules if name.endswith('.codec')))
 
 
 def test_every_node_is_registered():
-    found = {name: target.split(':')[0].rpartition('.')[2]
+    found = {name: target.split(':')[0].partition('.')[2]
              for name, target in entry_points().items() if name.endswith('_node')}
     assert {name: entry.module for name, entry in nodes().items()} == found
     for name in nodes():

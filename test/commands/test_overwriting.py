@@ -33,7 +33,8 @@ WRITES = re.compile(r'plain_files\.(output|write|growing|journal)\(')
 # Who writes, and by whom the rule is kept for it.
 WRITERS = {
     'commands/experiment.py': {
-        'laboratory/experiments/report.py', 'common/drawing.py', 'laboratory/flights/recordings/written.py'},
+        'laboratory/experiments/report.py', 'common/drawing.py',
+        'laboratory/flights/recordings/written.py'},
     'commands/demo.py': {'laboratory/nodes/flight/processes.py'},
     'commands/check_controller.py': set(),
     'commands/picture.py': {'common/drawing.py'},
@@ -43,7 +44,8 @@ WRITERS = {
         'laboratory/flights/recordings/completed.py'},
     'laboratory/export/ulyssix/map.py': {'laboratory/export/ulyssix/map.py'},
     # A capture is never written over.
-    'laboratory/export/ulyssix/record.py': {'bridges/links/captures/writing.py', 'laboratory/export/ulyssix/files.py'},
+    'laboratory/export/ulyssix/record.py': {
+        'bridges/links/captures/writing.py', 'laboratory/export/ulyssix/files.py'},
     'commands/linearize.py': {'laboratory/envelope/envelope_table.py', 'common/drawing.py'},
     'commands/tune.py': {'commands/tune.py'},
     'commands/identify.py': {'commands/identify.py', 'common/drawing.py'},
@@ -52,8 +54,9 @@ WRITERS = {
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of
 # what is in them. Copies of an aircraft and of a packed recording are temporary files.
 BY_DESIGN = {
-    'laboratory/campaigns/table/folder.py', 'laboratory/campaigns/table/look.py', 'laboratory/campaigns/report/report.py',
-    'laboratory/campaigns/report/paper.py', 'laboratory/campaigns/engines/cluster.py', 'laboratory/campaigns/engines/isolated.py',
+    'laboratory/campaigns/table/folder.py', 'laboratory/campaigns/table/look.py',
+    'laboratory/campaigns/report/report.py', 'laboratory/campaigns/report/paper.py',
+    'laboratory/campaigns/engines/cluster.py', 'laboratory/campaigns/engines/isolated.py',
     'laboratory/campaigns/engines/worker.py',
     'commands/fly_task.py', 'laboratory/campaigns/table/table.py',
     'laboratory/flights/recordings/files.py', 'simulation/aircraft/loading/inert.py'}

@@ -26,6 +26,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.laboratory.control import gains
 from xplane_bridge.laboratory.flights.scenario.scenario import load
+from xplane_bridge.simulation.aircraft.loading import parameter_file
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
 from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
 
@@ -65,9 +66,9 @@ def test_what_is_no_linear_model_is_refused(tmp_path, monkeypatch):
 
 def test_its_own_gains_fly_it_through_a_scenario():
     path = str(AIRCRAFT)
-    assert gains.file_of('navion', path) == AIRCRAFT / 'navion' / 'navion.yaml'
-    assert gains.file_of('navion') is None
-    assert gains.file_of('c172p', path).parent.name == 'gains'
+    assert parameter_file.file_of('navion', path) == AIRCRAFT / 'navion' / 'navion.yaml'
+    assert parameter_file.file_of('navion') is None
+    assert parameter_file.file_of('c172p', path).parent.name == 'gains'
     scenario = load(str(ROOT / 'xplane_bridge/data/scenarios/steps.yaml'))
     flight = flown(replace(scenario, initial={
         **scenario.initial, 'model': 'navion', 'aircraft_path': path}))

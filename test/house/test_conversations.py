@@ -29,7 +29,8 @@ import pytest
 from xplane_bridge.bridges.sessions.machine import Do, State, What
 
 ROOT = Path(__file__).resolve().parents[2]
-SESSIONS = ROOT / 'xplane_bridge/bridges/sessions'
+BRIDGES = ROOT / 'xplane_bridge/bridges'
+SESSIONS = BRIDGES / 'sessions'
 PROTOCOLS = ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')
 # Rules that a protocol does not obey yet, with the reason. What it obeys must not be here.
 # Rows of the table in docs/explanation/architecture.md; OTHERS stands for the files that are not
@@ -60,7 +61,7 @@ def parsed(path):
 
 def files(protocol):
     """Return the files of a conversation by their dotted names in it, without its face."""
-    folder = SESSIONS / protocol
+    folder = BRIDGES / protocol / 'session'
     found = {}
     for path in sorted(folder.rglob('*.py')):
         parts = path.relative_to(folder).with_suffix('').parts
@@ -97,7 +98,7 @@ def called(tree, name):
 
 def imports(protocol, tree):
     """Return the files of its conversation that a file imports, by name, with what."""
-    prefix = f'xplane_bridge.bridges.sessions.{protocol}'
+    prefix = f'xplane_bridge.bridges.{protocol}.session'
     known = files(protocol)
     found = {}
     for node in ast.walk(tree):
@@ -112,7 +113,7 @@ def imports(protocol, tree):
 
 def states(protocol):
     """Return the table of a conversation."""
-    return import_module(f'xplane_bridge.bridges.sessions.{protocol}.states').TABLE
+    return import_module(f'xplane_bridge.bridges.{protocol}.session.states').TABLE
 
 
 def values(tree):
@@ -128,7 +129,7 @@ def values(tree):
 
 def table(protocol):
     """Check that it has a table."""
-    return [] if (SESSIONS / protocol / 'states.py').exists() else ['no states.py']
+    return [] if (BRIDGES / protocol / 'session/states.py').exists() else ['no states.py']
 
 
 def state(protocol):
@@ -150,7 +151,7 @@ def actions(protocol):
         action.name for row in states(protocol).values() for cell in row.values()
         for action in cell.actions} - TOLD_BY_BASE
     done, has_default = set(), False
-    for node in ast.walk(parsed(SESSIONS / protocol / 'session.py')):
+    for node in ast.walk(parsed(BRIDGES / protocol / 'session/session.py')):
         if isinstance(node, ast.match_case):
             text = ast.unparse(node.pattern)
             has_default |= text == '_' and 'super()._do(' in ast.unparse(node)
@@ -215,7 +216,7 @@ def test_each_word_of_the_machine_is_in_a_table():
 
 def test_each_protocol_is_here():
     assert set(PROTOCOLS) == {
-        path.name for path in SESSIONS.iterdir() if (path / 'session.py').exists()}
+        path.name for path in BRIDGES.iterdir() if (path / 'session/session.py').exists()}
 
 
 def test_the_session_is_above_all_and_data_below_all():

@@ -19,7 +19,7 @@ import re
 
 import pytest
 
-from xplane_bridge.bridges.protocols.registry import PROTOCOLS
+from xplane_bridge.bridges.protocols.registry import PROTOCOLS, UNBRIDGED
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / 'docs'
@@ -48,7 +48,8 @@ def test_tests_lie_in_the_folder_of_what_they_test():
     strays = [
         str(folder) for folder in folders if folder.parts[:1] and folder.parts[0] not in OTHERS
         and not (ROOT / 'xplane_bridge' / folder).is_dir()
-        # Not each floor has a folder for each protocol: its tests have.
+        # What is one module of a protocol has a folder of tests.
+        and not (ROOT / 'xplane_bridge' / folder).with_suffix('.py').is_file()
         and not (folder.name in PROTOCOLS
                  and (ROOT / 'xplane_bridge' / folder.parent).is_dir())]
     assert not strays
@@ -68,20 +69,24 @@ def test_the_index_has_a_few_pages_for_each_way_in(way):
     assert len(re.findall(r'^\| \[', section, re.MULTILINE)) == 5
 
 
-def test_the_drawing_and_the_page_of_the_architecture_have_each_floor():
-    floors = {
-        f'{path.name}/' if path.is_dir() else path.name
-        for path in (ROOT / 'xplane_bridge').iterdir() if path.name[0] not in '._'}
+def test_the_drawing_and_the_page_of_the_architecture_have_each_room():
+    rooms = {
+        '/'.join(part.relative_to(ROOT / 'xplane_bridge').parts)
+        for wing in ('bridges', 'simulation', 'laboratory')
+        for part in (ROOT / 'xplane_bridge' / wing).iterdir()
+        if part.name[0] not in '._' and (part.is_dir() or part.suffix == '.py')}
+    protocols = {f'bridges/{name}' for name in (*PROTOCOLS, *UNBRIDGED)}
     page = (DOCS / 'explanation' / 'architecture.md').read_text(encoding='utf-8')
     drawing = (DOCS / 'images' / 'architecture.svg').read_text(encoding='utf-8')
-    table = page.partition('| floor | what it answers')[2].partition('\n\n')[0]
-    listed = re.findall(r'^\| `([\w./]+)` \|', table, re.MULTILINE)
-    assert set(listed) == floors
-    assert re.findall(r'class="name"[^>]*>([\w./]+)<', drawing) == ['xplane_bridge/', *listed]
-
-
-def test_each_page_that_a_file_names_exists():
-    absent = [
-        f'{path.relative_to(ROOT)}: {name}' for path in texts()
-        for name in _NAMED.findall(path.read_text(encoding='utf-8')) if not (ROOT / name).exists()]
-    assert not absent
+    table = page.partition('| room | what it answers')[2].partition('\n\n')[0]
+    listed = [
+        name.rstrip('/') for name in re.findall(r'^\| `([\w./<>]+)` \|', table, re.MULTILINE)]
+    assert {name for name in listed if '/' in name and '<p>' not in name} == rooms - protocols
+    assert {name.partition('/')[0] for name in listed} == {
+        path.name for path in (ROOT / 'xplane_bridge').iterdir()
+        if path.is_dir() and path.name[0] not in '._'
+        and path.name not in ('msg', 'srv', 'action')}
+    drawn = re.findall(r'class="(?:name|head)"[^>]*>([\w./]+)<', drawing)
+    assert {name.rstrip('/') for name in drawn} == {
+        'xplane_bridge', 'commands', 'common', 'data', 'bridges', 'simulation', 'laboratory',
+        *(name.rpartition('/')[2] for name in rooms)}

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Who imports whom: the layers of the package, and what needs ROS."""
+"""Who imports whom: the wings and rooms of the package, and what needs ROS."""
 
 import ast
 from functools import cache
@@ -25,58 +25,70 @@ import sys
 
 import pytest
 
-from xplane_bridge.bridges.protocols.registry import PROTOCOLS
+from xplane_bridge.bridges.protocols.registry import PROTOCOLS, UNBRIDGED
 
 PACKAGE = Path(__file__).resolve().parents[2] / 'xplane_bridge'
 
-# What each floor may import of the others, besides ``common``: the table of
-# docs/explanation/architecture.md.
-BELOW_NODES = {
-    'protocols': set(),
-    'links': set(),
-    'conversions': {'protocols'},
-    'sessions': {'protocols'},
-    'control': {'conversions'},
-    'sensors': {'conversions'},
-    'aircraft': {'control'},
-    'simulators': {'protocols', 'links', 'aircraft'},
-    'flights': {
-        'protocols', 'conversions', 'sessions', 'control', 'sensors', 'aircraft', 'simulators'},
+# The lowest first: each imports those below it.
+WINGS = ('common', 'bridges', 'simulation', 'laboratory', 'commands')
+# Any protocol's folder.
+PROTOCOL = '<protocol>'
+SHARED = {'links', 'protocols', 'conversions', 'sessions', 'nodes'}
+# What each room may import of its own wing: the table of docs/explanation/architecture.md.
+ROOMS = {
+    'bridges': {
+        'links': set(),
+        'protocols': set(),
+        'conversions': set(),
+        'sessions': {'protocols'},
+        'nodes': {'links', 'protocols', 'conversions', 'sessions'},
+        PROTOCOL: SHARED,
+    },
+    'simulation': {
+        'aircraft': set(),
+        'peers': {'aircraft'},
+        'node': {'aircraft', 'peers'},
+    },
+    'laboratory': {
+        'control': set(),
+        'sensors': set(),
+        'envelope': {'control'},
+        'flights': {'control', 'sensors'},
+        'nodes': {'control', 'sensors', 'flights'},
+        'places': {'control', 'flights'},
+        'identification': {'control', 'sensors', 'flights'},
+        'experiments': {'control', 'sensors', 'flights', 'places'},
+        'episodes': {'control', 'flights', 'places'},
+        'campaigns': {'control', 'flights', 'places', 'experiments'},
+        'export': {'flights'},
+    },
 }
-ALLOWED = {
-    'common': set(),
-    **BELOW_NODES,
-    'identification': {'conversions', 'control', 'sensors', 'aircraft', 'flights'},
-    'nodes': {*BELOW_NODES, 'action', 'msg', 'srv'},
-    'places': {'control', 'simulators', 'flights'},
-    'experiments': {'conversions', 'control', 'sensors', 'simulators', 'flights', 'places'},
-    'episodes': {'conversions', 'control', 'aircraft', 'flights', 'places'},
-    'campaigns': {'control', 'simulators', 'flights', 'places', 'experiments'},
-    'export': {'protocols', 'links', 'conversions', 'sessions', 'flights'},
-    'commands': {
-        *BELOW_NODES, 'nodes', 'places', 'experiments', 'episodes', 'campaigns', 'export',
-        'identification'},
-    # It imports a command by its name.
-    '__main__': set(),
+# The parts of a protocol, with those that each imports.
+PARTS = {
+    'protocol': set(),
+    'conversion': {'protocol'},
+    'session': {'protocol'},
+    'web': {'protocol'},
+    'node': {'protocol', 'conversion', 'session', 'web'},
 }
-WITH_ROS = {'nodes'}
-# Who needs ROS although it is on a floor without: it flies nothing but controllers through ROS.
+# The modules that each protocol has in each part, whatever else it adds.
+FILES = {
+    'protocol': {'messages', 'codec'},
+    'session': {'session', 'events'},
+    'node': {'parameters', 'node', 'messages'},
+}
+# Folders that may import ROS.
+WITH_ROS = {'nodes', 'node'}
+# Who needs ROS although it is in a folder without: it flies nothing but controllers through ROS.
 NEED_ROS = {'commands.check_controller'}
-# The folders within a floor, the lowest first; '' is the floor's own files, '*' any other folder:
+# The folders within a room, the lowest first; '' is the room's own files, '*' any other folder:
 # those do not import one another.
 RANKS = {
-    'flights': ('scenario', 'recordings', 'analysis', 'conduct', '', 'fleet'),
-    'campaigns': ('plan', 'table', 'engines', 'report', ''),
-    'nodes': ('managed', 'common', 'vehicle', '*', ''),
+    'laboratory/flights': ('scenario', 'recordings', 'analysis', 'conduct', '', 'fleet'),
+    'laboratory/campaigns': ('plan', 'table', 'engines', 'report', ''),
+    'bridges/nodes': ('managed', 'common', 'vehicle', '*', ''),
 }
 MOST_FILES = 17
-# The modules that each protocol has in each column, whatever else it adds.
-COLUMNS = {
-    'protocols': {'messages', 'codec'},
-    'sessions': {'session', 'events'},
-    'nodes': {'parameters', 'node', 'messages'},
-    'simulators': {'frontend'},
-}
 
 
 @cache
@@ -96,36 +108,108 @@ def imported(file):
 
 
 @cache
-def floors():
-    """Return each package with its files."""
+def files():
+    """Return each module of the package by its name there, with its file."""
+    return {
+        '.'.join(file.relative_to(PACKAGE).with_suffix('').parts).removesuffix('.__init__'): file
+        for file in sorted(PACKAGE.rglob('*.py')) if file.parent != PACKAGE}
+
+
+@cache
+def modules():
+    """Return each module of the package, by its name there, with those that it imports."""
     found = {}
-    for file in sorted(PACKAGE.rglob('*.py')):
-        name = file.relative_to(PACKAGE).with_suffix('').parts[0]
-        if name != '__init__':
-            found.setdefault(name, []).append(file)
+    for name, file in files().items():
+        whole = {one.removeprefix('xplane_bridge.') for one in imports(file)}
+        found[name] = {one if one in files() else one.rpartition('.')[0] for one in whole} & {
+            *files()} - {name}
     return found
 
 
-def test_each_room_has_its_rule():
-    assert floors().keys() == ALLOWED.keys()
+def place_of(name):
+    """Return wing and room of a module; the room is empty where the wing has none."""
+    wing, _, rest = name.partition('.')
+    return wing, rest.partition('.')[0] if wing in ROOMS else ''
+
+
+def is_protocol(room):
+    """Return whether a room of the bridges is a protocol's."""
+    return room in PROTOCOLS or room in UNBRIDGED
+
+
+def arrows():
+    """Yield each import between two places: the modules, and the places of both."""
+    for name, others in modules().items():
+        for other in others:
+            yield name, other, place_of(name), place_of(other)
+
+
+def test_there_are_these_wings_and_rooms():
+    assert {*WINGS, 'data'} == {path.name for path in PACKAGE.iterdir() if (
+        path.is_dir() and path.name not in ('__pycache__', 'msg', 'srv', 'action'))}
+    for wing, rooms in ROOMS.items():
+        found = {place_of(name)[1] for name in files() if name.startswith(f'{wing}.')}
+        assert {PROTOCOL if is_protocol(room) else room for room in found} == rooms.keys()
 
 
 def test_the_page_about_the_architecture_has_these_rules():
     text = (PACKAGE.parent / 'docs' / 'explanation' / 'architecture.md').read_text()
     rules = text.partition('## Who may import whom')[2].partition('\n## ')[0]
-    assert {floor: set(re.findall(r'`(\w+)`', others)) for floor, others in re.findall(
-        r'^\| `(\w+)` \|(.*)\|$', rules, re.MULTILINE)} == ALLOWED
+    found = {}
+    for wing, room, others in re.findall(r'^\| `(\w+)/` \| `([\w<>]+)` \|(.*)\|$', rules, re.M):
+        found.setdefault(wing, {})[room] = set(re.findall(r'`(\w+)`', others))
+    assert found == ROOMS
 
 
 def test_the_rules_have_no_circle():
-    assert {*TopologicalSorter(ALLOWED).static_order()} >= ALLOWED.keys()
+    for rooms in (*ROOMS.values(), PARTS):
+        assert {*TopologicalSorter(rooms).static_order()} >= rooms.keys()
 
 
-@pytest.mark.parametrize('column', COLUMNS)
+def test_a_wing_imports_only_wings_below_it():
+    above = {
+        (name, other) for name, other, (wing, _), (its, _) in arrows()
+        if wing in WINGS and its in WINGS and WINGS.index(its) > WINGS.index(wing)}
+    assert above == set()
+
+
+@pytest.mark.parametrize('wing', ROOMS)
+def test_a_room_imports_what_the_table_allows(wing):
+    others = {
+        (name, other) for name, other, (own, room), (its, another) in arrows()
+        if own == its == wing and room != another
+        and another not in ROOMS[wing][PROTOCOL if is_protocol(room) else room]}
+    assert others == set()
+
+
+def test_parts_of_a_protocol_import_lower_ones():
+    wrong = set()
+    for name, other, (_, room), (_, another) in arrows():
+        if is_protocol(room) and room == another:
+            own, its = name.split('.')[2:3], other.split('.')[2:3]
+            if own and its and own != its and its[0] not in PARTS[own[0]]:
+                wrong.add((name, other))
+    assert wrong == set()
+
+
+@pytest.mark.parametrize('part', FILES)
 @pytest.mark.parametrize('protocol', PROTOCOLS)
-def test_each_protocol_has_the_same_files_in_every_column(protocol, column):
-    files = {path.stem for path in (PACKAGE / column / protocol).glob('*.py')}
-    assert files >= COLUMNS[column]
+def test_each_protocol_has_the_same_files(protocol, part):
+    found = {path.stem for path in (PACKAGE / 'bridges' / protocol / part).glob('*.py')}
+    assert found >= FILES[part]
+
+
+@pytest.mark.parametrize('protocol', PROTOCOLS)
+def test_each_protocol_has_a_simulated_peer(protocol):
+    assert (PACKAGE / 'simulation' / 'peers' / protocol / 'frontend.py').is_file()
+
+
+def test_a_simulated_peer_knows_its_own_protocol_only():
+    peers = {
+        (name, other) for name, other, place, (its, another) in arrows()
+        if place == ('simulation', 'peers') and is_protocol(own := name.split('.')[2])
+        and its == 'bridges' and is_protocol(another) and another != own}
+    assert peers == set()
 
 
 def is_ros(name):
@@ -136,78 +220,58 @@ def is_ros(name):
         or package.endswith(('_msgs', '_interfaces')))
 
 
-@cache
-def modules():
-    """Return each module of the package, by its name there, with those that it imports."""
-    files = {
-        '.'.join(file.relative_to(PACKAGE).with_suffix('').parts).removesuffix('.__init__'): file
-        for of_floor in floors().values() for file in of_floor}
-    found = {}
-    for name, file in files.items():
-        whole = {one.removeprefix('xplane_bridge.') for one in imports(file)}
-        found[name] = {one if one in files else one.rpartition('.')[0] for one in whole} & {
-            *files} - {name}
-    return found
+GENERATED = {f'xplane_bridge.{name}' for name in ('action', 'msg', 'srv')}
 
 
-def folder_of(name):
-    """Return the floor of a module, and the folder in it; that of a protocol is not divided."""
-    floor, *inner = name.split('.')
-    is_folder = (PACKAGE / name.replace('.', '/')).is_dir()
-    return floor, '/'.join((inner if is_folder else inner[:-1])[:1])
+def may_import_ros(name):
+    """Return whether a module is in a folder that may import ROS."""
+    return not WITH_ROS.isdisjoint(name.split('.'))
 
 
-def strangers(file, floor):
-    """Return the floors that a file imports and its floor does not allow, and ROS."""
-    found = set()
-    for name in imports(file):
-        package, _, rest = name.partition('.')
-        if package == 'xplane_bridge':
-            found.add(rest.partition('.')[0])
-        elif is_ros(name) and floor not in WITH_ROS:
-            found.add('ROS')
-    return found - ALLOWED[floor] - {floor, 'common'}
-
-
-@pytest.mark.parametrize('floor', ALLOWED)
-def test_a_floor_imports_what_the_drawing_allows(floor):
+def test_ros_is_imported_in_its_folders_only():
     found = {
-        file.relative_to(PACKAGE).as_posix(): others
-        for file in floors()[floor] if (others := strangers(file, floor))}
-    assert found == {}
+        (name, one) for name, file in files().items() if not may_import_ros(name)
+        for one in imports(file)
+        if is_ros(one) or '.'.join(one.split('.')[:2]) in GENERATED}
+    assert found == set()
 
 
 def test_no_circle_between_files():
     TopologicalSorter(modules()).prepare()
 
 
-def test_no_circle_between_the_folders_of_a_floor():
-    graph = {}
-    for name, others in modules().items():
-        # The list of protocols has to import them.
-        for other in others if name != 'protocols.registry' else ():
-            if folder_of(name) != folder_of(other):
-                graph.setdefault(folder_of(name), set()).add(folder_of(other))
-    TopologicalSorter({
-        (floor, own): {other for other in others if other[0] == floor}
-        for (floor, own), others in graph.items()}).prepare()
+def room_and_folder(name):
+    """Return the room of a module, wing included, and the folder in it, if it is in one."""
+    wing, room, *inner = (*name.split('.'), '')[:3] if name.count('.') < 2 else name.split('.')
+    is_folder = (PACKAGE / name.replace('.', '/')).is_dir()
+    return f'{wing}/{room}', '/'.join((inner if is_folder else inner[:-1])[:1])
 
 
-@pytest.mark.parametrize('floor', RANKS)
-def test_a_folder_imports_only_lower_ones_of_its_floor(floor):
+@pytest.mark.parametrize('room', RANKS)
+def test_a_folder_imports_only_lower_ones_of_its_room(room):
     def rank(folder):
-        ranks = RANKS[floor]
+        ranks = RANKS[room]
         return ranks.index(folder if folder in ranks else '*')
 
     found = {
         (name, other) for name, others in modules().items() for other in others
-        if (own := folder_of(name)) != (its := folder_of(other))
-        and own[0] == its[0] == floor and rank(own[1]) <= rank(its[1])}
+        if (own := room_and_folder(name)) != (its := room_and_folder(other))
+        and own[0] == its[0] == room and rank(own[1]) <= rank(its[1])}
     assert found == set()
 
 
+def test_no_circle_between_the_folders_of_a_room():
+    graph = {}
+    for name, others in modules().items():
+        for other in others:
+            own, its = room_and_folder(name), room_and_folder(other)
+            if own != its and own[0] == its[0]:
+                graph.setdefault(own, set()).add(its)
+    TopologicalSorter(graph).prepare()
+
+
 def test_all_but_the_nodes_can_be_imported_without_ros():
-    names = [f'xplane_bridge.{name}' for name in modules() if folder_of(name)[0] not in WITH_ROS]
+    names = [f'xplane_bridge.{name}' for name in files() if not may_import_ros(name)]
     code = inspect.getsource(is_ros) + """
 import importlib
 import sys
@@ -240,24 +304,15 @@ def test_no_folder_is_a_hall():
     counts = {
         folder.relative_to(PACKAGE).as_posix(): sum(
             file.name != '__init__.py' for file in folder.glob('*.py'))
-        for folder in {file.parent for files in floors().values() for file in files}}
+        for folder in {file.parent for file in files().values()}}
     assert {name: count for name, count in counts.items() if count > MOST_FILES} == {}
 
 
-@pytest.mark.parametrize('floor', ['protocols', 'sessions'])
-def test_a_conversation_has_no_socket_and_no_clock(floor):
-    for file in floors()[floor]:
-        met = {name.partition('.')[0] for name in imports(file)} & {
-            'socket', 'time', 'threading', 'asyncio', 'select', 'serial', 'subprocess'}
-        assert not met, f'{file.name} imports {met}'
-
-
-@pytest.mark.parametrize('floor', COLUMNS)
-def test_no_protocol_knows_another(floor):
-    for file in floors()[floor]:
-        own = file.relative_to(PACKAGE / floor).with_suffix('').parts[0]
-        if own not in PROTOCOLS:
-            continue
-        for name in imports(file):
-            for part in name.split('.')[1:]:
-                assert part == own or part not in PROTOCOLS, f'{file} imports {name}'
+@pytest.mark.parametrize('part', ['protocol', 'session', 'protocols', 'sessions'])
+def test_a_conversation_has_no_socket_and_no_clock(part):
+    met = {
+        (name, one) for name, file in files().items()
+        if name.startswith('bridges.') and part in name.split('.')[1:3]
+        for one in imports(file) if one.partition('.')[0] in {
+            'socket', 'time', 'threading', 'asyncio', 'select', 'serial', 'subprocess'}}
+    assert met == set()

@@ -50,4 +50,4 @@ def test_a_cell_says_when_it_matters_and_what_is_done_in_this_order():
 def test_each_protocol_has_a_section():
     page = draw_states.page()
     for protocol in ('fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp'):
-        assert f'(../../xplane_bridge/bridges/sessions/{protocol}/states.py)' in page
+        assert f'(../../xplane_bridge/bridges/{protocol}/session/states.py)' in page

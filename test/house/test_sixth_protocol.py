@@ -15,9 +15,10 @@
 """
 A sixth protocol, built from the base classes and one line in the registry alone.
 
-Skylark is the smallest protocol that really works: a report, a request, a command. Its five
-folders (sixth_protocol/, beside this file) have the names and places that a new protocol has in
-the package; here they are overlaid on it. CONTRIBUTING.md, "A new protocol", walks through them.
+Skylark is the smallest protocol that really works: a report, a request, a command. Its folder
+and its simulated peer (sixth_protocol/, beside this file) have the names and places that a new
+protocol has in the package; here they are overlaid on it. CONTRIBUTING.md, "A new protocol",
+walks through them.
 """
 
 from importlib import import_module
@@ -46,9 +47,9 @@ VALUES = {'latitude': 47.5, 'longitude': -8.25, 'altitude': 1000.0,
 @pytest.fixture(autouse=True)
 def sixth(monkeypatch):
     """Overlay the folders on the package's, and add the line to the registry."""
-    for room in sorted(ROOMS.iterdir()):
-        package = import_module(f'xplane_bridge.{room.name}')
-        monkeypatch.setattr(package, '__path__', [*package.__path__, str(room)])
+    for name, room in (('bridges', 'bridges'), ('simulation.peers', 'peers')):
+        package = import_module(f'xplane_bridge.{name}')
+        monkeypatch.setattr(package, '__path__', [*package.__path__, str(ROOMS / room)])
     monkeypatch.setitem(PROTOCOLS, 'skylark', PeerProtocol('skylark', 'Skylark', 49100))
     yield
     for name in [name for name in sys.modules if '.skylark' in name]:
@@ -73,7 +74,7 @@ def dissected(monkeypatch, capsys, text, *arguments):
     return capsys.readouterr().out.splitlines()
 
 
-# protocols/
+# protocol/
 
 
 def test_messages_are_read_and_written(protocol):
@@ -105,7 +106,7 @@ def test_dissect_shows_it_and_makes_it(monkeypatch, capsys):
                                  'rudder': None, 'throttle': 1.0}
 
 
-# sessions/
+# session/
 
 
 def test_the_session_asks_hears_and_notices_silence(session):
@@ -172,7 +173,7 @@ def test_malformed_datagrams_are_counted(session):
     assert session.statistics.malformed == {'STAT': 1}
 
 
-# simulators/
+# its simulated peer
 
 
 def test_the_command_runs_its_simulator(capsys):
@@ -182,7 +183,7 @@ def test_the_command_runs_its_simulator(capsys):
     assert capsys.readouterr().out.startswith('Skylark of a c172p on 127.0.0.1:')
 
 
-# nodes/
+# node/
 
 
 def test_the_node_has_its_parameters_and_help(capsys):

@@ -25,12 +25,14 @@ pytest.importorskip('jsbsim', reason='simulator_node needs jsbsim')
 
 import topic_matrix
 
+from xplane_bridge.bridges.nodes.managed.registry import nodes
+
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'reference' / 'topics.md'
 
 
 @pytest.mark.parametrize('name', {name for name, _ in topic_matrix.SILENT})
 def test_topics_that_are_silent_by_default_are(name):
-    module = import_module(f'xplane_bridge.nodes.{name.removesuffix("_node")}.parameters')
+    module = import_module(f'xplane_bridge.{nodes()[name].module}.parameters')
     title = name.removesuffix('_node').title().replace('_', '')
     given = getattr(module, f'{title}Parameters')()
     for parameter in (found for (node, _), (found, _) in topic_matrix.SILENT.items()

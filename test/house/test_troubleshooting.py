@@ -28,9 +28,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = re.sub(r'\s+', ' ', (ROOT / 'docs' / 'how-to' / 'troubleshooting.md').read_text())
 # The method of a node that returns the problems of a responding peer.
 FAULT = 'peer_fault'
-NODES = ROOT / 'xplane_bridge' / 'nodes'
-FILES = sorted(path.relative_to(NODES).as_posix() for path in NODES.rglob('*.py')
-               if 'Status(' in path.read_text() or FAULT in path.read_text())
+PACKAGE = ROOT / 'xplane_bridge'
+FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob('*.py')
+               if {'node', 'nodes'} & {*path.parts}
+               and ('Status(' in path.read_text() or FAULT in path.read_text()))
 # Where a status text is assembled before use.
 NAMES = {'text', 'message', 'sentence'}
 BAD = {'WARN', 'ERROR', 'STALE'}
@@ -95,7 +96,7 @@ def sentences(path):
 
 def states(name):
     """Return the names of a session's peer states that mean a problem."""
-    module = import_module(f'xplane_bridge.bridges.sessions.{name}')
+    module = import_module(f'xplane_bridge.bridges.{name}.session')
     for found in vars(module).values():
         if isinstance(found, type) and issubclass(found, Session):
             yield from set(found.sentences.values()) - WELL
@@ -103,7 +104,7 @@ def states(name):
 
 @pytest.mark.parametrize('file', FILES)
 def test_each_sentence_of_a_node_is_there(file):
-    absent = {text for text in sentences(NODES / file)
+    absent = {text for text in sentences(PACKAGE / file)
               if text not in FINE and re.sub(r'\s+', ' ', text) not in PAGE}
     assert not absent, f'docs/how-to/troubleshooting.md does not say what to do about {absent}'
 

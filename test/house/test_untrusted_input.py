@@ -27,6 +27,8 @@ import socket
 
 import pytest
 
+from xplane_bridge.bridges.nodes.managed.registry import nodes
+
 PAGE = Path(__file__).parents[2] / 'docs' / 'explanation' / 'untrusted_input.md'
 
 
@@ -47,15 +49,15 @@ def said(kind, address):
 
 
 NODES = {
-    'xpc_node': ('xpc:XpcNode', {}),
-    'xplane_udp_node': ('xplane_udp:XplaneUdpNode', {}),
-    'fdmdata_node': ('fdmdata:FdmdataNode', {}),
-    'ulyssix_node': ('ulyssix:UlyssixNode', {'port': 5000}),
-    'simpit_node': ('simpit:SimpitNode', {'port': 'pty:'}),
-    'autopilot_node': ('autopilot.node:AutopilotNode', {}),
-    'sensors_node': ('sensors.node:SensorsNode', {}),
-    'view_node': ('view.node:ViewNode', {}),
-    'simulator_node': ('simulator:SimulatorNode', {}),
+    'xpc_node': ('XpcNode', {}),
+    'xplane_udp_node': ('XplaneUdpNode', {}),
+    'fdmdata_node': ('FdmdataNode', {}),
+    'ulyssix_node': ('UlyssixNode', {'port': 5000}),
+    'simpit_node': ('SimpitNode', {'port': 'pty:'}),
+    'autopilot_node': ('AutopilotNode', {}),
+    'sensors_node': ('SensorsNode', {}),
+    'view_node': ('ViewNode', {}),
+    'simulator_node': ('SimulatorNode', {}),
 }
 
 
@@ -79,9 +81,8 @@ def bound(monkeypatch):
 @pytest.mark.parametrize('name', NODES)
 def test_nodes_bind_what_the_page_says(name, ros, bound):
     pytest.importorskip('jsbsim', reason='simulator_node needs JSBSim')
-    path, parameters = NODES[name]
-    module, kind = path.split(':')
-    make = getattr(import_module(f'xplane_bridge.nodes.{module}'), kind)
+    kind, parameters = NODES[name]
+    make = getattr(import_module(f'xplane_bridge.{nodes()[name].module}'), kind)
     node = ros.start(make, **parameters)
     wanted = {one.replace('the port `port`', 'port 5000') for one in documented()[name]}
     ros.wait_for(lambda: set(bound) >= wanted or None, f'{wanted} bound by {node.get_name()}')

@@ -40,11 +40,14 @@ NAMED = re.compile(
     rf'\b(?:{"|".join({"open"} | WRITERS | OF_PATHS | set().union(*OF_MODULES.values()))})\(')
 # Modules by the names of what they call there, with reasons.
 EXCEPTIONS = {
-    ('simulation/aircraft/loading/inert.py', 'symlink_to'): 'links to an aircraft, in a folder of our own',
+    ('simulation/aircraft/loading/inert.py', 'symlink_to'):
+        'links to an aircraft, in a folder of our own',
     ('common/command_line.py', 'open'): 'the null device, where nobody reads any more',
-    ('laboratory/export/ulyssix/record.py', 'replace'): 'a journal that is whole gets the name of a capture',
+    ('laboratory/export/ulyssix/record.py', 'replace'):
+        'a journal that is whole gets the name of a capture',
     ('bridges/links/ports.py', 'open'): 'a serial port',
-    ('bridges/links/ports.py', 'symlink'): 'the name of a pseudo-terminal, which fails if it is there',
+    ('bridges/links/ports.py', 'symlink'):
+        'the name of a pseudo-terminal, which fails if it is there',
 }
 
 

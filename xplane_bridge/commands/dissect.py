@@ -56,7 +56,7 @@ from xplane_bridge.common.text import counted
 
 def _dialect(protocol: str) -> tuple[ModuleType, type[Dialect]]:
     """Return the module of a protocol, and its dialect."""
-    module = import_module(f'xplane_bridge.bridges.protocols.{protocol}')
+    module = import_module(f'xplane_bridge.bridges.{protocol}.protocol')
     return module, getattr(module, 'Dialect', Dialect)
 
 

@@ -50,6 +50,7 @@ from xplane_bridge.laboratory.envelope.envelope_picture import draw
 from xplane_bridge.laboratory.envelope.envelope_table import Envelope, where
 from xplane_bridge.laboratory.envelope.grid import AXES, Grid, parse
 from xplane_bridge.laboratory.experiments.settings import INTERRUPTED
+from xplane_bridge.simulation.aircraft.loading import parameter_file
 from xplane_bridge.simulation.aircraft.model import Model
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize, METHODS
 from xplane_bridge.simulation.aircraft.studies.modes import CATEGORIES, CLASSES
@@ -239,7 +240,7 @@ def _over_grid(given: Namespace) -> None:
     refuse_existing(files, given.force)
     found = survey(grid, Study(
         given.model, given.aircraft_path, given.aircraft_class, given.category,
-        gains.load(gains.chosen(given.model, given.aircraft_path, given.gains))
+        gains.load(parameter_file.chosen(given.model, given.aircraft_path, given.gains))
         if given.gains else None,
         limits=Limits(delay=given.delay, engine_lag=given.engine_lag)), given)
     if not given.output:

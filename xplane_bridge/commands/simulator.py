@@ -42,6 +42,7 @@ from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE, physics_rate
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
+from xplane_bridge.simulation.aircraft.loading.parameter_file import airframe_limits
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate as chosen_rate
 from xplane_bridge.simulation.peers import options
@@ -159,11 +160,9 @@ def _make_server(arguments: Namespace) -> Server:
 def _take_limits(world: World, aircraft_path: str) -> None:
     """Give aircraft of one's own the limits in the files of their gains. Raises ValueError."""
     if aircraft_path:
-        # Those of this package have none, and importing this takes as long as a start.
-        from xplane_bridge.laboratory.flights.laws import airframe_limits_of
-
+        # Those of this package have none.
         for aircraft in world.flown:
-            aircraft.bear(airframe_limits_of(aircraft.model, aircraft_path))
+            aircraft.bear(airframe_limits(aircraft.model, aircraft_path))
 
 
 def _flown(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Times that several floors share: the frame of simulated flight, and the resolution of stamps."""
+"""Times that several rooms share: the frame of simulated flight, and the resolution of stamps."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ import pytest
 from xplane_bridge.bridges.links.claim import as_typed, claim, domain
 from xplane_bridge.common.machine import MachineError
 
-HOLDER = ("import sys; from xplane_bridge.bridges.links.claim import claim; lock = claim('/held'); "
+HOLDER = ("import sys; from xplane_bridge.bridges.links.claim import claim; "
+          "lock = claim('/held'); "
           "print('held', flush=True); sys.stdin.read()")
 
 

@@ -88,8 +88,8 @@ def test_a_node_forgets_the_mistakes_of_its_last_session(ros, monkeypatch):
 ])
 def test_ten_mistakes_in_a_row_end_the_process_with_code_1(name, session, arguments, tmp_path):
     program = (
-        f'from xplane_bridge.nodes.{name} import main\n'
-        f'from xplane_bridge.bridges.sessions.{name} import {session}\n'
+        f'from xplane_bridge.bridges.{name}.node import main\n'
+        f'from xplane_bridge.bridges.{name}.session import {session}\n'
         'import sys\n'
         'def poll(self, now):\n'
         "    raise IndexError('no value 19 of 4')\n"

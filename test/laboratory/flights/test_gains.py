@@ -30,6 +30,7 @@ from xplane_bridge.laboratory.flights.laws import autopilot_of
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse, ScenarioError
 from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 SENTENCE = (
     'no gains are known for navion, and the autopilot flies no aircraft with those of another '
@@ -95,7 +96,7 @@ def test_an_episode_above_the_controls_refuses_it(untuned):
 def test_gains_that_are_named_fly_it(untuned):
     assert law(flight(untuned, gains='c310')).gains == gains.load('c310')
     own = untuned.parent / 'own.yaml'
-    shutil.copy(gains.file_of('c310'), own)
+    shutil.copy(parameter_file.file_of('c310'), own)
     assert law(flight(untuned, gains=str(own))).gains == gains.load('c310')
     for sim in ('core', 'xpc'):
         check(order_of(flight(untuned), sim=sim, gains='c172p'))
@@ -132,7 +133,7 @@ def test_a_parameter_file_for_bringup_brings_the_gains_of_its_aircraft(tmp_path,
     own = f'model: navion, aircraft_path: {untuned}'
     with pytest.raises(ValueError, match='no gains are known for navion'):
         given(f'simulator_node: {{ros__parameters: {{{own}}}}}')
-    shutil.copy(gains.file_of('c310'), untuned / 'navion' / 'navion.yaml')
+    shutil.copy(parameter_file.file_of('c310'), untuned / 'navion' / 'navion.yaml')
     assert given(f'simulator_node: {{ros__parameters: {{{own}}}}}') == gains.parameters_of('c310')
     # Nothing said, another node's, or gains that somebody gave.
     for text in ('', '{}', '[]', '/**: {ros__parameters: {rate: 20.0}}', '/**: 3',
@@ -153,7 +154,7 @@ def test_where_no_autopilot_flies_none_are_needed(untuned):
 
 def test_gains_that_were_changed_are_read_again(untuned):
     own = untuned / 'navion' / 'navion.yaml'
-    shutil.copy(gains.file_of('c310'), own)
+    shutil.copy(parameter_file.file_of('c310'), own)
     assert autopilot_of('navion', str(untuned)).gains == gains.load('c310')
-    shutil.copy(gains.file_of('f16'), own)
+    shutil.copy(parameter_file.file_of('f16'), own)
     assert autopilot_of('navion', str(untuned)).gains == gains.load('f16')

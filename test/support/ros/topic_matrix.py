@@ -78,9 +78,10 @@ def collect():
     from importlib import import_module
 
     from harness import free_port, Harness
+    from xplane_bridge.bridges.nodes.managed.registry import nodes
     topics = defaultdict(dict)
     for name, variants in NODES.items():
-        module = import_module(f'xplane_bridge.nodes.{name.removesuffix("_node")}')
+        module = import_module(f'xplane_bridge.{nodes()[name].module}')
         make_node = getattr(module, name.title().replace('_', ''))
         for variant, parameters in variants.items():
             number = free_port()

@@ -27,6 +27,10 @@ VEHICLE = (*STATE, 'controls', 'engines')
 AIR_TOPICS = ('temperature', 'static_pressure', 'dynamic_pressure', 'wind')
 """What air_data says too, as standard messages; published while somebody subscribes."""
 
+AIRFRAME_TOPIC = 'airframe'
+CONTACTS_TOPIC = 'contacts'
+"""Topics of a simulated aircraft alone."""
+
 AIR = (
     'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
     'dynamic_pressure', 'temperature', 'density',

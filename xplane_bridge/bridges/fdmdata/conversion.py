@@ -84,7 +84,8 @@ class Reading:
         return celsius_or_kelvin_to_kelvin(temperature)
 
 
-# The plausible range of each field, in its own unit (bridges/conversions/plausibility.py has the reasons).
+# The plausible range of each field, in its own unit; the reasons are in plausibility.py of
+# bridges/conversions.
 _ANGLE = (-720.0, 720.0)
 _SPEED = AIR_BOUNDS['true_airspeed']
 _FORCE = (-1e5, 1e5)

@@ -15,18 +15,16 @@
 """
 The one list of protocols: their names, peers and ports.
 
-The nodes, ``dissect``, exports and the list of simulators (simulators.registry) read it. What a
-protocol has on each floor is in the folder of its name there.
+The nodes, ``dissect``, exports and the list of simulators (simulation.peers.registry) read it.
+What a protocol has is in the folder of its name in bridges/.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xplane_bridge.bridges.ardupilot_json import protocol as ardupilot_json
-from xplane_bridge.bridges.fdmdata import protocol as fdmdata
-from xplane_bridge.bridges.xpc import protocol as xpc
-from xplane_bridge.bridges.xplane_udp import protocol as xplane_udp
+PORTS = {'xpc': 49009, 'xplane_udp': 49000, 'fdmdata': 10300, 'ardupilot_json': 9002}
+"""UDP ports by protocol, where its peer listens by default; for SITL, where it expects physics."""
 
 DATA_PORT = 49003
 """UDP port that X-Plane 7 and later send rows to by default."""
@@ -55,9 +53,9 @@ class PeerProtocol:
 
 PROTOCOLS = {
     protocol.name: protocol for protocol in (
-        PeerProtocol('xpc', 'X-Plane with the plugin X-Plane Connect', xpc.PORT),
-        PeerProtocol('xplane_udp', "X-Plane's own UDP, versions 6 to 12", xplane_udp.PORT),
-        PeerProtocol('fdmdata', 'Huginn with FDMData', fdmdata.DATA_PORT),
+        PeerProtocol('xpc', 'X-Plane with the plugin X-Plane Connect', PORTS['xpc']),
+        PeerProtocol('xplane_udp', "X-Plane's own UDP, versions 6 to 12", PORTS['xplane_udp']),
+        PeerProtocol('fdmdata', 'Huginn with FDMData', PORTS['fdmdata']),
         PeerProtocol('ulyssix', 'Altair or DEWESoft that publishes Ulyssix packets',
                      has_usual_place=False, example='port:=5000'),
         PeerProtocol('simpit', 'Kerbal Space Program with the plugin Kerbal Simpit',
@@ -66,7 +64,7 @@ PROTOCOLS = {
 }
 UNBRIDGED = {
     'ardupilot_json': PeerProtocol(
-        'ardupilot_json', "the physics that ArduPilot's SITL flies (JSON)", ardupilot_json.PORT,
-        has_usual_place=False),
+        'ardupilot_json', "the physics that ArduPilot's SITL flies (JSON)",
+        PORTS['ardupilot_json'], has_usual_place=False),
 }
 """Protocols over which other programs fly the simulated aircraft, and no node of this package."""

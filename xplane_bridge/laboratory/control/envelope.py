@@ -28,12 +28,12 @@ import math
 from pathlib import Path
 
 from xplane_bridge.common.units import STANDARD_GRAVITY
-from xplane_bridge.laboratory.control import gains as parameter_files
 from xplane_bridge.laboratory.control.corners import Point
 from xplane_bridge.laboratory.control.laws import SLOWEST
 from xplane_bridge.laboratory.control.loops import clamp
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.targets import Attitude, Target
+from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 # Beyond a limit of the airspeed by this share of it, the whole pitch serves to regain it.
 _SHARE = 0.1
@@ -164,7 +164,7 @@ class Envelope:
 def load(model: str | Path) -> Envelope:
     """Return the envelope in the file of an aircraft (see gains.load), without a geofence."""
     known = [item.name for item in fields(Envelope) if item.name != 'geofence']
-    given = parameter_files.numbers(parameter_files.read(model), 'envelope', known)
+    given = parameter_file.numbers(parameter_file.read(model), 'envelope', known)
     return replace(Envelope(), **given)  # type: ignore[arg-type]
 
 

@@ -16,19 +16,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
-import math
 from pathlib import Path
 from typing import Any
 
-from xplane_bridge.common import plain_files, plain_yaml
-from xplane_bridge.common.data import folder
+from xplane_bridge.common import plain_yaml
 from xplane_bridge.laboratory.control.schedule import AXES, Schedule
-
-ALL = '/**'
-"""The section of a parameter file that is for all nodes."""
+from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 GROUPS = ('gains', 'envelope', 'performance')
 """Groups of parameters of autopilot_node that belong to the aircraft, and are numbers."""
@@ -140,72 +136,8 @@ def load(model: str | Path) -> Gains:
     Gains that it does not set keep their default. Raises ValueError if there is no such file, or
     it is not one.
     """
-    content = read(model)
-    return scheduled(Gains(**numbers(content, 'gains', NAMES)), lists(content))
-
-
-def read(model: str | Path) -> Mapping[str, Any]:
-    """
-    Return the parameters (gains, schedule, envelope, performance) in the file of an aircraft.
-
-    Raises ValueError if there is no such file, or it is not one.
-    """
-    path = Path(model)
-    if path.suffix != '.yaml':
-        path = _folder() / f'{model}.yaml'
-        if not path.is_file():
-            raise ValueError(
-                f'no gains are known for {model}: find its own (tune --model {model}), or name a '
-                f'file or one of {_known()}')
-    try:
-        content = plain_yaml.load_file(str(path))
-    except OSError as error:
-        raise ValueError(f'{path}: {error.strerror}') from None
-    except ValueError as error:
-        raise ValueError(f'{path}: {error}') from None
-    try:
-        found = content[ALL]['ros__parameters']
-    except (KeyError, TypeError):
-        found = None
-    if not isinstance(found, Mapping):
-        raise ValueError(f'{path}: expected the parameters below {ALL} and ros__parameters')
-    return found
-
-
-def file_of(model: str, aircraft_path: str = '') -> Path | None:
-    """
-    Return the file for an aircraft of that name, or None if there is none.
-
-    For one's own aircraft it is <model>.yaml beside its <model>.xml; else that of this package.
-    """
-    own = plain_files.expanded(aircraft_path)
-    places = [own, own / 'aircraft'] if aircraft_path else []
-    files = [place / model / f'{model}.yaml' for place in places]
-    return next(filter(Path.is_file, (*files, _folder() / f'{model}.yaml')), None)
-
-
-def chosen(model: str, aircraft_path: str = '', named: str = '') -> Path:
-    """
-    Return the file whose gains fly an aircraft: what is ``named``, or else its own.
-
-    ``named`` is a file (.yaml), or the name of an aircraft of this package. Raises ValueError if
-    that is neither, or if nothing is named and the aircraft has none: it is never flown with
-    those of another one that nobody named.
-    """
-    if named:
-        file = (plain_files.expanded(named) if named.endswith('.yaml')
-                else _folder() / f'{named}.yaml')
-        if file.is_file():
-            return file
-        raise ValueError(f'there are no gains {named}: expected a file (.yaml), or one of '
-                         f'{_known()}')
-    own = file_of(model, aircraft_path)
-    if own is None:
-        raise ValueError(
-            f'no gains are known for {model}, and the autopilot flies no aircraft with those of '
-            f'another one unless they are named: find its own (tune --model {model}), or name a '
-            f'file or one of {_known()} with --gains, or gains in "initial"')
-    return own
+    content = parameter_file.read(model)
+    return scheduled(Gains(**parameter_file.numbers(content, 'gains', NAMES)), lists(content))
 
 
 def scaled(given: Gains, factors: Sequence[tuple[str, float]]) -> Gains:
@@ -229,10 +161,10 @@ def parameters_of(model: str | Path) -> Parameters:
 
     Raises ValueError as load() does.
     """
-    content = read(model)
+    content = parameter_file.read(model)
     return {
-        **{f'{group}.{name}': value for group in GROUPS
-           for name, value in numbers(content, group, list(content.get(group, ()))).items()},
+        **{f'{group}.{name}': value for group in GROUPS for name, value in parameter_file.numbers(
+            content, group, list(content.get(group, ()))).items()},
         **{f'{SCHEDULE}.{name}': values for name, values in lists(content).items()}}
 
 
@@ -269,23 +201,8 @@ def of_simulated(params_file: str) -> Parameters:
             str(name).partition('.')[0] == 'gains' for name in flying):
         return {}
     model = str(simulated['model'])
-    file = file_of(model, str(simulated.get('aircraft_path', '')))
+    file = parameter_file.file_of(model, str(simulated.get('aircraft_path', '')))
     return parameters_of(model if file is None else file)
-
-
-def numbers(content: Mapping[str, Any], group: str, known: Collection[str]) -> dict[str, float]:
-    """Return the numbers of a group of parameters; ValueError for names that are not known."""
-    given = content.get(group, {})
-    if not isinstance(given, Mapping):
-        raise ValueError(f'{group}: expected names with numbers')
-    found = {}
-    for name, value in given.items():
-        if name not in known:
-            raise ValueError(f'{group}.{name} is unknown: expected one of {", ".join(known)}')
-        if isinstance(value, bool) or not isinstance(value, int | float) or math.isinf(value):
-            raise ValueError(f'{group}.{name}: expected a number, got {plain_yaml.shown(value)}')
-        found[name] = float(value)
-    return found
 
 
 def lists(content: Mapping[str, Any]) -> dict[str, list[float]]:
@@ -304,12 +221,3 @@ def lists(content: Mapping[str, Any]) -> dict[str, list[float]]:
                              f'{plain_yaml.shown(values)}')
         found[name] = [float(value) for value in values]
     return found
-
-
-def _known() -> str:
-    return ', '.join(sorted(file.stem for file in _folder().glob('*.yaml')))
-
-
-def _folder() -> Path:
-    """Return the folder of the aircraft's files."""
-    return folder('gains')

@@ -29,12 +29,12 @@ from xplane_bridge.bridges.conversions import frames
 from xplane_bridge.bridges.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.bridges.conversions.message_numbers import TARGET_BITS
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.laboratory.control import gains
 from xplane_bridge.laboratory.control.policy.observation import INDEX, Numbers, Vector, vector
 from xplane_bridge.laboratory.flights.laws import autopilot_of
 from xplane_bridge.laboratory.flights.scenario.criteria import Criterion
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL
+from xplane_bridge.simulation.aircraft.loading import parameter_file
 from xplane_bridge.simulation.aircraft.terrain import elevation_m, HIGHEST
 
 
@@ -176,7 +176,7 @@ class EnvelopeLeft:
     def __init__(self, scenario: Scenario) -> None:
         model, path, named = (scenario.initial.get(name, default) for name, default in (
             ('model', DEFAULT_MODEL), ('aircraft_path', ''), ('gains', '')))
-        is_known = bool(named) or gains.file_of(model, path) is not None
+        is_known = bool(named) or parameter_file.file_of(model, path) is not None
         limits = autopilot_of(model, path, named).envelope
         self._bank = _ATTITUDE_MARGIN * limits.bank_limit / DEGREE
         self._up = _ATTITUDE_MARGIN * limits.pitch_limit_up / DEGREE

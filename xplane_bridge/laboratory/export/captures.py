@@ -254,7 +254,7 @@ class _Messages(_Faults):
         super().__init__()
         self.protocol = protocol
         self._version = options.version
-        module = import_module(f'xplane_bridge.bridges.protocols.{protocol}')
+        module = import_module(f'xplane_bridge.bridges.{protocol}.protocol')
         self._dialect: Dialect = getattr(module, 'Dialect', Dialect)(
             module, Namespace(version=options.version))
         self._port = PROTOCOLS[protocol].port

@@ -53,12 +53,7 @@ from xplane_bridge.laboratory.flights.analysis.measured import (
 )
 from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.controller import ControlLaw, FlownByLaw
-from xplane_bridge.laboratory.flights.laws import (
-    ActionLaw,
-    airframe_limits_of,
-    autopilot_of,
-    fly_procedure,
-)
+from xplane_bridge.laboratory.flights.laws import ActionLaw, autopilot_of, fly_procedure
 from xplane_bridge.laboratory.flights.observed import Observed
 from xplane_bridge.laboratory.flights.recordings.collected import Collected, Collector, Rows
 from xplane_bridge.laboratory.flights.script import ExperimentError
@@ -68,6 +63,7 @@ from xplane_bridge.laboratory.sensors.imu import Motion
 from xplane_bridge.laboratory.sensors.specification import Figures
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
+from xplane_bridge.simulation.aircraft.loading.parameter_file import airframe_limits
 from xplane_bridge.simulation.aircraft.sample import Sample, SampleRow
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.aircraft.studies.physics_rate import explained
@@ -108,13 +104,13 @@ class CoreVehicle(FlownByLaw):
         """
         Trim the aircraft, of so many steps per second; ValueError if that is not possible.
 
-        ``gains_named`` are used instead of its own (gains.chosen); of an aircraft without any
-        nothing may be engaged that needs some. ``sensor_seed`` is by default the same seed.
+        ``gains_named`` are used instead of its own (parameter_file.chosen); of an aircraft without
+        any nothing may be engaged that needs some. ``sensor_seed`` is by default the same seed.
         With ``has_runway`` it is measured what touches the ground.
         """
         self.aircraft = Aircraft(
             model, initial, 1.0 / physics_rate, seed, aircraft_path=aircraft_path)
-        self.aircraft.bear(airframe_limits_of(model, aircraft_path, gains_named))
+        self.aircraft.bear(airframe_limits(model, aircraft_path, gains_named))
         autopilot = partial(
             autopilot_of, model, aircraft_path, gains_named, initial.plant.gains)
         self.law: ControlLaw = law or autopilot()

@@ -25,7 +25,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from xplane_bridge.bridges.conversions.airframe_events import EnvelopeLimits
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.control import envelope, gains
@@ -40,9 +39,8 @@ from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
 from xplane_bridge.laboratory.control.runway.performance import Performance
 from xplane_bridge.laboratory.control.runway.runway import Runway
 from xplane_bridge.laboratory.control.targets import Attitude, Target
+from xplane_bridge.simulation.aircraft.loading import parameter_file
 
-# What an airframe bears, in the file with the gains of its autopilot.
-_AIRFRAME = 'airframe'
 # What no action of this level commands.
 _NO_OTHERS = (None,) * (len(Controls._fields) - len(FLOWN))
 
@@ -147,19 +145,8 @@ def autopilot_of(model: str, aircraft_path: str = '', named: str = '',
     if file is None:
         return Autopilot(gains.scaled(Gains(), factors))
     known = file.stat()
-    own, limits, runway, _ = _read(file, known.st_mtime_ns, known.st_size)
+    own, limits, runway = _read(file, known.st_mtime_ns, known.st_size)
     return Autopilot(gains.scaled(own, factors), limits, runway)
-
-
-def airframe_limits_of(
-    model: str, aircraft_path: str = '', named: str = ''
-) -> EnvelopeLimits:
-    """Return what the airframe of a model bears, as far as the file of its gains says so."""
-    file = _file_of(model, aircraft_path, named)
-    if file is None:
-        return EnvelopeLimits()
-    known = file.stat()
-    return _read(file, known.st_mtime_ns, known.st_size)[3]
 
 
 def fly_procedure(
@@ -180,7 +167,7 @@ def fly_procedure(
 
 def _file_of(model: str, aircraft_path: str, named: str) -> Path | None:
     try:
-        return gains.chosen(model, aircraft_path, named)
+        return parameter_file.chosen(model, aircraft_path, named)
     except ValueError:
         if named:
             raise
@@ -190,7 +177,6 @@ def _file_of(model: str, aircraft_path: str, named: str) -> Path | None:
 @cache
 def _read(
     file: Path, changed: int, size: int
-) -> tuple[Gains, Envelope, Performance | None, EnvelopeLimits]:
+) -> tuple[Gains, Envelope, Performance | None]:
     """Return what is in a file as it was ``changed`` last."""
-    return gains.load(file), envelope.load(file), performance.load(file), EnvelopeLimits(
-        **gains.numbers(gains.read(file), _AIRFRAME, EnvelopeLimits._fields))
+    return gains.load(file), envelope.load(file), performance.load(file)

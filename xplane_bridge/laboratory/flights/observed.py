@@ -15,8 +15,8 @@
 """
 What the common topics would have of an aircraft in this process. No ROS.
 
-Of the simulated aircraft's own state, or of what a wire left of it: bridges/nodes/vehicle/publisher.py
-publishes the same numbers.
+Of the simulated aircraft's own state, or of what a wire left of it: publisher.py of
+bridges/nodes/vehicle publishes the same numbers.
 """
 
 from __future__ import annotations

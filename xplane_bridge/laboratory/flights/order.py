@@ -31,7 +31,6 @@ from typing import Any
 
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.machine import MachineError
-from xplane_bridge.laboratory.control import gains
 from xplane_bridge.laboratory.control.policy.action import CONTROLS, LEVELS
 from xplane_bridge.laboratory.control.policy.load import load as load_policy
 from xplane_bridge.laboratory.control.policy.load import LoadedPolicy
@@ -39,6 +38,7 @@ from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT, GUIDAN
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL
+from xplane_bridge.simulation.aircraft.loading import parameter_file
 from xplane_bridge.simulation.aircraft.plant import Plant
 from xplane_bridge.simulation.peers.registry import Simulator, SIMULATORS
 
@@ -229,7 +229,7 @@ class Order:
     def gains(self) -> Path:
         """Return the file with the autopilot's gains for the aircraft; ValueError if none."""
         initial = self.scenario.initial
-        return gains.chosen(
+        return parameter_file.chosen(
             self.model, initial.get('aircraft_path', ''), initial.get('gains', ''))
 
     def facts(self) -> dict[str, Any]:

@@ -16,12 +16,12 @@
 A pitot-static system with a thermometer, perhaps vanes, and the computer behind them.
 
 The airspeed comes from the difference between the pitot tube's pressure p_t and the static port's
-p_s, by the relation of compressible flow (bridges/conversions/air.py). A blocked port keeps the pressure
-that it had: with the pitot tube and its drain blocked, p_t stays, and the airspeed follows the
-altitude: it rises in a climb, as p_s falls, and changes no more with the speed. With the static
-port blocked the altitude stays, and the airspeed is too low above the altitude of the blockage,
-too high below. Source: FAA-H-8083-25C, Pilot's Handbook of Aeronautical Knowledge, chapter 8,
-"Blockage of the Pitot-Static System".
+p_s, by the relation of compressible flow (bridges/conversions/air.py). A blocked port keeps the
+pressure that it had: with the pitot tube and its drain blocked, p_t stays, and the airspeed
+follows the altitude: it rises in a climb, as p_s falls, and changes no more with the speed. With
+the static port blocked the altitude stays, and the airspeed is too low above the altitude of the
+blockage, too high below. Source: FAA-H-8083-25C, Pilot's Handbook of Aeronautical Knowledge,
+chapter 8, "Blockage of the Pitot-Static System".
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@
 """
 A linear model of an aircraft: dx/dt = A x + B u, y = C x + D u, of deviations from a point.
 
-It is a JSON file between programs: ``simulation/aircraft/studies/linearize.py`` writes it, ``tune`` and
-anything else that reads JSON takes it from there.
+It is a JSON file between programs: ``linearize`` writes it, ``tune`` and anything else that reads
+JSON takes it from there.
 """
 
 from __future__ import annotations

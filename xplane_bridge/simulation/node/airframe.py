@@ -23,6 +23,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from xplane_bridge.bridges.conversions.geoid import msl_to_ellipsoid
+from xplane_bridge.bridges.conversions.topics import AIRFRAME_TOPIC
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.diagnostics import ERROR, OK, WARN
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
@@ -30,9 +31,8 @@ from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.vehicle.crash import EXCEEDANCES, status_of, TOPIC
 from xplane_bridge.bridges.nodes.vehicle.publisher import make_undulation, TopicParameters
 from xplane_bridge.common.units import STANDARD_GRAVITY
-from xplane_bridge.laboratory.flights.analysis.quantities import AIRFRAME_TOPIC
-from xplane_bridge.laboratory.flights.laws import airframe_limits_of
 from xplane_bridge.msg import Airframe as Message
+from xplane_bridge.simulation.aircraft.loading.parameter_file import airframe_limits
 from xplane_bridge.simulation.aircraft.sample import Airframe, ENGINE
 from xplane_bridge.simulation.node.parameters import SimulatorParameters
 from xplane_bridge.simulation.peers.airframes import AirframeNews
@@ -114,7 +114,7 @@ class AirframeTopic:
 def take_limits(world: World, given: SimulatorParameters) -> None:
     """Give its aircraft the limits that are in files of gains. Raises ValueError."""
     for number, aircraft in enumerate(world.flown):
-        aircraft.bear(airframe_limits_of(
+        aircraft.bear(airframe_limits(
             aircraft.model, given.aircraft_path, '' if number else given.gains))
 
 

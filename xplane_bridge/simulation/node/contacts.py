@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xplane_bridge.bridges.conversions.topics import CONTACTS_TOPIC
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.msg import Contacts
@@ -31,7 +32,7 @@ class ContactsTopic:
     """Publishes ``contacts`` for each new state of the first aircraft, stamped with its time."""
 
     def __init__(self, node: BridgeNode[Any]) -> None:
-        self._publisher = node.make_publisher(Contacts, 'contacts', 10)
+        self._publisher = node.make_publisher(Contacts, CONTACTS_TOPIC, 10)
         self._message = Contacts()
         self._standing: tuple[float, ...] | None = None
         self._told_at = -1.0

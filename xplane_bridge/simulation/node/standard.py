@@ -15,9 +15,9 @@
 """
 The standard simulator interface of simulator_node: the ROS side of simulation_interfaces.
 
-The semantics are in simulation/peers/standard/control.py and simulation/peers/standard/entities.py; here are
-the services, the action, and the conversion of messages. Importable only if simulation_interfaces
-is installed.
+The semantics are in control.py and entities.py of simulation/peers/standard; here are the
+services, the action, and the conversion of messages. Importable only if simulation_interfaces is
+installed.
 """
 
 from __future__ import annotations

@@ -127,7 +127,8 @@ def test_a_subscription_made_while_spinning_is_heard(ros):
 
 
 def test_an_executor_built_otherwise_does_it_all_itself(ros, monkeypatch):
-    monkeypatch.setattr('xplane_bridge.bridges.nodes.common.spinning._PRIVATE', ('not of this rclpy',))
+    monkeypatch.setattr(
+        'xplane_bridge.bridges.nodes.common.spinning._PRIVATE', ('not of this rclpy',))
     heard = []
 
     def prepare(node, stop, throw):

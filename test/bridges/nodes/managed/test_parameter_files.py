@@ -73,9 +73,9 @@ def test_a_node_loads_its_dump_in_any_state_and_its_template_while_unconfigured(
     """And an impossible transition ends no node."""
     if name == 'simulator_node':
         pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
-    module = nodes()[name].module
-    kind = getattr(import_module(f'xplane_bridge.nodes.{module}'),
-                   f'{"".join(map(str.capitalize, module.split("_")))}Node')
+    entry = nodes()[name]
+    kind = getattr(import_module(f'xplane_bridge.{entry.module}'),
+                   f'{"".join(map(str.capitalize, entry.name.split("_")))}Node')
     port = {PORTS[name]: free_port()} if name in PORTS else {}
     node = ros.start(kind, **REQUIRED.get(name, {}), **port)
     assert node.active, node.failed

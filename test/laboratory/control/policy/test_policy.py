@@ -263,7 +263,8 @@ def test_an_onnx_file_says_what_it_takes_and_commands(tmp_path, monkeypatch):
     assert (found.name, found.action.level, found.fields) == ('sum', 'attitude', tuple(TOLD))
     assert found.act(OBSERVATION) == (0.75, 0.75, 0.75)
     # One that ships is found by its name.
-    monkeypatch.setattr('xplane_bridge.laboratory.control.policy.load.folder', lambda name: tmp_path)
+    monkeypatch.setattr(
+        'xplane_bridge.laboratory.control.policy.load.folder', lambda name: tmp_path)
     assert load('sum').digest == found.digest
 
 

@@ -163,7 +163,8 @@ def test_how_far_a_flight_goes_is_said(killed, capsys, monkeypatch):
     flight = load(killed)
     assert flight.series['roll'].times[-1] == 11.0
     assert flight.cut.endswith('; imu/data goes to 11.00 s')
-    monkeypatch.setattr('xplane_bridge.laboratory.experiments.picture.draw_flight', lambda *_, **__: None)
+    monkeypatch.setattr(
+        'xplane_bridge.laboratory.experiments.picture.draw_flight', lambda *_, **__: None)
     assert picture.main([str(killed)]) == 0
     assert f'picture: {flight.cut}\n' == capsys.readouterr().err
 

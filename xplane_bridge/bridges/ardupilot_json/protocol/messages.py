@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xplane_bridge.bridges.protocols.base import Message, messages
+from xplane_bridge.bridges.protocols.registry import PORTS
 
-PORT = 9002
+PORT = PORTS['ardupilot_json']
 """UDP port at which SITL expects the physics."""
 
 Vector = tuple[float, float, float]

@@ -25,8 +25,9 @@ import enum
 from typing import ClassVar, TypeAlias
 
 from xplane_bridge.bridges.protocols.base import any_float32, float32, Message, messages
+from xplane_bridge.bridges.protocols.registry import PORTS
 
-DATA_PORT = 10300
+DATA_PORT = PORTS['fdmdata']
 CONTROLS_PORT = 10301
 
 

@@ -23,15 +23,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class NodeEntry:
-    """A node: its module in nodes/, and an example of a parameter."""
+    """A node: its name, its module within the package, and an example of a parameter."""
 
+    name: str
     module: str
     example: str
 
     def table(self) -> type[Any]:
         """Return the dataclass that declares its parameters, XplaneUdpParameters of xplane_udp."""
-        name = ''.join(word.capitalize() for word in self.module.split('_')) + 'Parameters'
-        table: type[Any] = getattr(import_module(f'xplane_bridge.nodes.{self.module}'), name)
+        name = ''.join(word.capitalize() for word in self.name.split('_')) + 'Parameters'
+        table: type[Any] = getattr(import_module(f'xplane_bridge.{self.module}'), name)
         return table
 
 
@@ -39,15 +40,16 @@ def nodes() -> dict[str, NodeEntry]:
     """Return all nodes by executable: those of the protocols, and those without a peer."""
     # It imports all protocols, and a node has one: that is a tenth of its start.
     from xplane_bridge.bridges.protocols.registry import PROTOCOLS
-    return {
-        'autopilot_node': NodeEntry('autopilot', 'engage:=true'),
-        'policy_node': NodeEntry('policy', 'policy:=mine.onnx'),
-        'sensors_node': NodeEntry('sensors', 'sensors:=tactical'),
-        'simulator_node': NodeEntry('simulator', 'sim:=xplane12'),
-        'view_node': NodeEntry('view', 'rate:=10.0'),
-        **{protocol.node: NodeEntry(protocol.name, protocol.example)
-           for protocol in PROTOCOLS.values()},
-    }
+    found = [
+        NodeEntry('autopilot', 'laboratory.nodes.autopilot', 'engage:=true'),
+        NodeEntry('policy', 'laboratory.nodes.policy', 'policy:=mine.onnx'),
+        NodeEntry('sensors', 'laboratory.nodes.sensors', 'sensors:=tactical'),
+        NodeEntry('simulator', 'simulation.node', 'sim:=xplane12'),
+        NodeEntry('view', 'bridges.nodes.view', 'rate:=10.0'),
+        *(NodeEntry(protocol.name, f'bridges.{protocol.name}.node', protocol.example)
+          for protocol in PROTOCOLS.values()),
+    ]
+    return {f'{entry.name}_node': entry for entry in found}
 
 
 def parameter_table(executable: str) -> type[Any]:

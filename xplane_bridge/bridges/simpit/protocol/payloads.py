@@ -16,8 +16,8 @@
 Declaring, reading and writing packet payloads.
 
 All numbers are little-endian, without padding, floats single precision. Beside the fields that
-bridges/protocols/base.py declares there are fields implied by the channel's name, and a final one that
-takes the rest of the payload.
+bridges/protocols/base.py declares there are fields implied by the channel's name, and a final
+one that takes the rest of the payload.
 """
 
 from __future__ import annotations

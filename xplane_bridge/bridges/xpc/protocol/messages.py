@@ -37,9 +37,10 @@ from xplane_bridge.bridges.protocols.base import (
     uint16,
 )
 from xplane_bridge.bridges.protocols.errors import ProtocolError
+from xplane_bridge.bridges.protocols.registry import PORTS
 
 # docs/wire/xpc.md, section 1: where the plugin listens, and what its buffers hold.
-PORT = 49009
+PORT = PORTS['xpc']
 REQUEST_LIMIT = 4096
 RESP_LIMIT = 4096
 MAX_VALUES = 255

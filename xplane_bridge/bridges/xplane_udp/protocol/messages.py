@@ -34,9 +34,10 @@ from xplane_bridge.bridges.protocols.base import (
     text,
     uint8,
 )
+from xplane_bridge.bridges.protocols.registry import PORTS
 from xplane_bridge.bridges.xplane_udp.protocol.data import Data, Dcoc, Dsel, NO_DATA, Ucoc, Usel
 
-PORT = 49000
+PORT = PORTS['xplane_udp']
 """Where X-Plane listens, all versions."""
 
 BEACON_GROUP = '239.255.1.1'

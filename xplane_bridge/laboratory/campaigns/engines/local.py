@@ -17,7 +17,8 @@ How jobs are spread over processes: each worker has one at a time, such as a fli
 
 An engine is anything with ``run`` and ``workers`` as Engine has them: Local here, and that of a
 cluster in cluster.py. What does a job is a function of a module, ``do(job) -> row``, such as that
-of laboratory/campaigns/fly.py. Rows may be in any order; what is made of them does not depend on it.
+of laboratory/campaigns/fly.py. Rows may be in any order; what is made of them does not depend
+on it.
 """
 
 from __future__ import annotations

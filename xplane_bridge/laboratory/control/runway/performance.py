@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields
 import math
 from pathlib import Path
 
-from xplane_bridge.laboratory.control import gains as parameter_files
+from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 GROUP = 'performance'
 """Its parameters in the file of an aircraft, beside gains and envelope."""
@@ -89,8 +89,8 @@ def load(model: str | Path) -> Performance | None:
 
     Raises ValueError if some of it is missing, unknown or impossible.
     """
-    return of_numbers(parameter_files.numbers(
-        parameter_files.read(model), GROUP, [item.name for item in fields(Performance)]))
+    return of_numbers(parameter_file.numbers(
+        parameter_file.read(model), GROUP, [item.name for item in fields(Performance)]))
 
 
 def of_numbers(given: Mapping[str, float]) -> Performance | None:

@@ -143,7 +143,8 @@ def linear_law(gains: Gains, model: LinearModel, controls: Sequence[str]) -> Sta
     """
     Return the cascade about a point, from what it measures to these controls.
 
-    It is what laboratory/control/laws.py computes, without its limits, for small changes of level flight.
+    It is what laboratory/control/laws.py computes, without its limits, for small changes of level
+    flight.
     """
     speed, airspeed = model.state('true_airspeed'), model.airspeed
     sine, cosine = math.sin(model.state('pitch')), math.cos(model.state('pitch'))

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from xplane_bridge.bridges.conversions.expressions.expression import Expression
 from xplane_bridge.bridges.conversions.frames import wrap_angle
+from xplane_bridge.bridges.conversions.topics import AIRFRAME_TOPIC
 from xplane_bridge.common import optional
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.text import printable
@@ -46,7 +47,6 @@ from xplane_bridge.laboratory.flights.analysis.motion import (
     reversals,
 )
 from xplane_bridge.laboratory.flights.analysis.quantities import (
-    AIRFRAME_TOPIC,
     EXTRACT,
     is_release,
     MORE,

@@ -26,6 +26,7 @@ from typing import Any
 
 from xplane_bridge.bridges.conversions import frames
 from xplane_bridge.bridges.conversions.masks import known_or_nan
+from xplane_bridge.bridges.conversions.topics import AIRFRAME_TOPIC, CONTACTS_TOPIC
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.flights.scenario.quantities import AIRFRAME
 
@@ -43,14 +44,12 @@ ORDERED = 'command/target'
 RELAYED = 'vehicle/command/controls'
 """In lockstep with a foreign controller: what reaches the bridge."""
 
-AIRFRAME_TOPIC = 'airframe'
 MOVED = tuple(f'moved_{axis}' for axis in ('forward', 'left', 'up'))
 """Velocity over ground in body axes, as odom has it."""
 
 _AIR = ('true_airspeed', 'static_pressure', 'dynamic_pressure', 'temperature', 'density')
 _PLAIN_AIRFRAME = tuple(
     name for name in AIRFRAME if not name.startswith('turbulence') and '_acceleration' not in name)
-CONTACTS_TOPIC = 'contacts'
 OF_SIMULATOR = (CONTACTS_TOPIC, AIRFRAME_TOPIC)
 """Topics of a simulator itself, whose stamps may be of another clock than the bridge's."""
 

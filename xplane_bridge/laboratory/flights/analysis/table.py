@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from xplane_bridge.bridges.conversions.topics import CONTACTS_TOPIC
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.flights.analysis.quantities import (
     CONTACTS,
-    CONTACTS_TOPIC,
     EACH_FRAME,
     MEASURED,
     TARGET,

@@ -15,8 +15,8 @@
 """
 What was collected of a flight, as quantities: SI, as the common topics have them. No ROS.
 
-The numbers are those that bridges/nodes/vehicle/publisher.py publishes of the same state, to the last bit:
-what numpy rounds otherwise is computed one by one.
+The numbers are those that bridges/nodes/vehicle/publisher.py publishes of the same state, to the
+last bit: what numpy rounds otherwise is computed one by one.
 """
 
 from __future__ import annotations

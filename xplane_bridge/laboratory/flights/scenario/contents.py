@@ -24,10 +24,10 @@ from importlib.util import find_spec
 from pathlib import Path
 import re
 
-from xplane_bridge.laboratory.control import gains
 from xplane_bridge.laboratory.control.policy.contents import Files
 from xplane_bridge.laboratory.sensors import specification
 from xplane_bridge.simulation.aircraft.loading import files as aircraft_files
+from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 # An engine, a thruster or a system in another file.
 _NAMED = re.compile(r'<\w+\s[^>]*?\bfile\s*=\s*"([^"]+)"')
@@ -64,7 +64,7 @@ def of_aircraft(model: str, aircraft_path: str = '') -> Files:
 def of_gains(model: str, aircraft_path: str = '', named: str = '') -> Files:
     """Return the file of the autopilot's gains; {} if there are none, which its flight says."""
     try:
-        path = gains.chosen(model, aircraft_path, named)
+        path = parameter_file.chosen(model, aircraft_path, named)
     except ValueError:
         return {}
     return {path.name: path}

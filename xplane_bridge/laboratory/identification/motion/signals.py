@@ -15,9 +15,10 @@
 """
 What identification takes of a flight: signals by name, on one time base, in SI units and radians.
 
-Body axes are forward, right, down, as in laboratory/flights/analysis/quantities.py and ``linearize``: the
-topics' forward, left, up is turned where a flight is read. Controls have FlightControls' signs:
-elevator + is nose up, aileron + is right wing down, rudder + is nose right; full deflection is 1.
+Body axes are forward, right, down, as in laboratory/flights/analysis/quantities.py and
+``linearize``: the topics' forward, left, up is turned where a flight is read. Controls have
+FlightControls' signs: elevator + is nose up, aileron + is right wing down, rudder + is nose
+right; full deflection is 1.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@
 """
 That nobody else flies where a flight does: looked for before it starts anything, and later.
 
-On this machine claims (bridges/links/claim.py) tell it at once. Others are found by their publishers,
-and discovery has no end that could be awaited: one that is found late is told by the checks after
-the start, before anything is commanded, and during the flight.
+On this machine claims (bridges/links/claim.py) tell it at once. Others are found by their
+publishers, and discovery has no end that could be awaited: one that is found late is told by the
+checks after the start, before anything is commanded, and during the flight.
 """
 
 from __future__ import annotations

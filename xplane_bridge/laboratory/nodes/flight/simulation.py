@@ -32,17 +32,14 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
+from xplane_bridge.bridges.conversions.topics import AIRFRAME_TOPIC, CONTACTS_TOPIC
 from xplane_bridge.bridges.links.unused_ports import free_ports
 from xplane_bridge.bridges.nodes.common.spinning import spin_until
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import FRAME_RATE
-from xplane_bridge.laboratory.flights.analysis.quantities import (
-    AIRFRAME_TOPIC,
-    CONTACTS_TOPIC,
-    RELAYED,
-)
+from xplane_bridge.laboratory.flights.analysis.quantities import RELAYED
 from xplane_bridge.laboratory.flights.order import DIRECT, Order, web_parameters
 from xplane_bridge.laboratory.flights.scenario.start import fleet_start, simulated_start
 from xplane_bridge.laboratory.flights.script import ExperimentError
