@@ -83,8 +83,9 @@ WORKERS ?= 4
 PARALLEL := -n $(WORKERS) --dist loadgroup
 
 # All tests, with the package as a ROS user has it; with PYTEST_ARGS (a file, -k ...) only those,
-# here; with FAST=1 those without ROS and JSBSim, which take less than a minute together.
-test: $(if $(FAST),test-fast,$(if $(PYTEST_ARGS),test-here,test-sourced))
+# here; with FOLDER=bridges/xpc those of a folder of the package; with FAST=1 those without ROS and
+# JSBSim, which take less than a minute together.
+test: $(if $(FAST),test-fast,$(if $(PYTEST_ARGS)$(FOLDER),test-here,test-sourced))
 
 # They run on the source tree, so only the virtual environment is built.
 test-fast: $(STUDIES)
@@ -93,7 +94,8 @@ test-fast: $(STUDIES)
 
 # With a symlink install space: edits of Python files are live.
 test-here: $(BUILT) $(STUDIES)
-	@$(RUN) python3 -P -m pytest $(or $(PYTEST_ARGS),$(PARALLEL))
+	@folder=$$($(if $(FOLDER),python3 tools/tests_of.py '$(FOLDER)',true)) && \
+		eval "set -- $$folder" && $(RUN) python3 -P -m pytest "$$@" $(or $(PYTEST_ARGS),$(PARALLEL))
 
 # See tools/test_sourced.sh. The two environments are created in parallel.
 test-sourced:
