@@ -26,9 +26,7 @@ import sys
 
 import numpy as np
 
-from xplane_bridge.laboratory.flights.analysis.history import figures, load
-from xplane_bridge.laboratory.flights.analysis.series import History, Series
-from xplane_bridge.laboratory.flights.recordings.topics import RecordingError
+from xplane_bridge import figures, History, load_recording, RecordingError, Series
 
 QUANTITIES = ('altitude', 'heading', 'airspeed', 'roll', 'pitch', 'command_elevator',
               'command_throttle')
@@ -81,7 +79,7 @@ def main() -> int:
     parser.add_argument('--picture')
     arguments = parser.parse_args()
     try:
-        flights = [load(path) for path in arguments.recordings]
+        flights = [load_recording(path) for path in arguments.recordings]
     except (OSError, RecordingError) as error:
         print(f'compare_runs: {error}', file=sys.stderr)
         return 2

@@ -168,7 +168,7 @@ def main():
     given = parser.parse_args()
     config.jax.key = given.seed
     env = wrap_env(Scaled(gymnasium.make_vec(
-        f'xplane_bridge.laboratory.episodes:{ID}', given.environments, workers=given.workers,
+        f'xplane_bridge:{ID}', given.environments, workers=given.workers,
         autoreset_mode='SameStep', scenario='turbulence', frames_per_step=FRAMES_PER_STEP)),
         wrapper='gymnasium')
     spaces = {'observation_space': env.observation_space, 'action_space': env.action_space}

@@ -113,7 +113,7 @@ def test_gymnasium_accepts_it(level):
 def test_gymnasium_finds_it_without_an_import_of_ours():
     """As in a worker that is spawned, which has imported nothing yet."""
     program = ('import gymnasium\n'
-               "name = 'xplane_bridge.laboratory.episodes:xplane_bridge/Flight-v0'\n"
+               "name = 'xplane_bridge:xplane_bridge/Flight-v0'\n"
                'env = gymnasium.make(name)\n'
                'print(env.spec.id, env.reset(seed=7)[0].shape)')
     done = subprocess.run(

@@ -131,7 +131,7 @@ import gymnasium, numpy as np
 if __name__ == '__main__':
     limit = 0.9
     envs = gymnasium.make_vec(
-        'xplane_bridge.laboratory.episodes:xplane_bridge/Flight-v0', num_envs=3, workers=2,
+        'xplane_bridge:xplane_bridge/Flight-v0', num_envs=3, workers=2,
         termination=lambda step: 'late' if step.time > limit else '')
     print(envs, envs.reset(seed=7)[0].shape)
     while not (answer := envs.step(np.tile([0.0, 0.0, 0.0, 0.6], (3, 1))))[2].any():

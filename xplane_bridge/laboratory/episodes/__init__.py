@@ -16,7 +16,7 @@
 Episodes: the simulated aircraft as a Gymnasium environment, and training on it.
 
 Importing this registers ``xplane_bridge/Flight-v0`` if gymnasium is installed; by the name
-``xplane_bridge.laboratory.episodes:xplane_bridge/Flight-v0`` gymnasium imports it itself.
+``xplane_bridge:xplane_bridge/Flight-v0`` gymnasium imports it itself.
 """
 
 from importlib.util import find_spec

@@ -16,7 +16,7 @@
 Many episodes at a time, each of a few processes flying its share of the aircraft.
 
     envs = gymnasium.make_vec(
-        'xplane_bridge.laboratory.episodes:xplane_bridge/Flight-v0', num_envs=64, workers=2)
+        'xplane_bridge:xplane_bridge/Flight-v0', num_envs=64, workers=2)
     observations, infos = envs.reset(seed=1)
     observations, rewards, terminated, truncated, infos = envs.step(envs.action_space.sample())
 """
