@@ -50,8 +50,10 @@ def open_flight(
     if order.sim == CORE:
         from xplane_bridge.laboratory.flights.core import CoreFlight
         return CoreFlight(order, display or Silent(), law)
+    through_ros = 'xplane_bridge.laboratory.nodes.flight'
     try:
-        module = import_module(f'xplane_bridge.laboratory.nodes.flight{".fleet" * several}.flight')
+        module = import_module(
+            f'{through_ros}.fleet.flight' if several else f'{through_ros}.flight')
     except ModuleNotFoundError as error:
         raise ImportError(
             f'a flight on {order.sim} needs ROS 2 and a workspace in which this package is built: '

@@ -31,8 +31,6 @@ from xplane_bridge.laboratory.control.targets import check_targets, Target, with
 from xplane_bridge.laboratory.flights.laws import ActionLaw
 from xplane_bridge.laboratory.flights.script import ExperimentError
 
-"""The controls that a law or an event commands."""
-
 
 class ControlLaw(Protocol):
     """A control law, such as control.cascade.Cascade."""

@@ -286,7 +286,6 @@ class RosFlight(Flight):
         return kind(script, vehicle, self._display)
 
 
-# Those that have processes; it keeps none of them alive.
 def namespace_of(order: Order) -> str:
     """Return the namespace of a flight, one of its own by default. Raises ScenarioError."""
     given = order.link.namespace or f'flight_{os.getpid()}_{next(_flights)}'
@@ -295,6 +294,7 @@ def namespace_of(order: Order) -> str:
     return namespace
 
 
+# Those that have processes; it keeps none of them alive.
 _open: weakref.WeakSet[RosFlight] = weakref.WeakSet()
 
 
