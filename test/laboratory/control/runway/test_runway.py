@@ -20,11 +20,12 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from xplane_bridge.laboratory.control.gains import load, read
+from xplane_bridge.laboratory.control.gains import load
 from xplane_bridge.laboratory.control.runway import performance
 from xplane_bridge.laboratory.control.runway.runway import Runway
 from xplane_bridge.laboratory.control.tuning.report import parameter_file
 from xplane_bridge.laboratory.control.tuning.tune import Limits, Tuning
+from xplane_bridge.simulation.aircraft.loading.parameter_file import read
 
 RUNWAY = Runway((100.0, -50.0), math.radians(90.0), 478.0, 1200.0, 30.0)
 

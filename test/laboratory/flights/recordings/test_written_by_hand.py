@@ -33,8 +33,7 @@ from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.laboratory.flights.recordings import cdr, mcap_writer, parquet_file, rosbag2
-from xplane_bridge.laboratory.flights.recordings.collected import Collected, Collector
-from xplane_bridge.laboratory.flights.recordings.rows import Rows
+from xplane_bridge.laboratory.flights.recordings.collected import Collected, Collector, Rows
 from xplane_bridge.laboratory.flights.recordings.vehicle_topics import topics_of
 from xplane_bridge.simulation.aircraft.sample import Airframe, ENGINE, Sample, Surroundings
 
