@@ -112,8 +112,7 @@ def test_a_message_is_read_within_chunks_and_without(tmp_path, data):
     (mcap(chunk(record(0x7f, b''), 9, '')), 'record of type 6 at offset 33 is damaged: a record '
      'of type 127 is within it'),
     (mcap(record(3, struct.pack('<HI', 1, 9) + b'12')),
-     'record of type 3 at offset 33 is damaged: a text says 9 bytes, 2 are left'),
-    (mcap(good()) + b'x', 'it does not end as an MCAP file')])
+     'record of type 3 at offset 33 is damaged: a text says 9 bytes, 2 are left')])
 def test_what_is_wrong_with_a_file_is_said(tmp_path, data, fault):
     assert refused(tmp_path / 'a.mcap', data) == fault
 
