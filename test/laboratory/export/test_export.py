@@ -303,7 +303,7 @@ def test_the_page_does_what_it_says(recording, bag, tmp_path, monkeypatch, capsy
         (1.0, 3846896.0), time=DAY_45, control=1))))
     page = (MSG.parent / 'docs' / 'how-to' / 'export.md').read_text()
     commands = re.findall(r'^ros2 run xplane_bridge export (.*)$', page, re.MULTILINE)
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command in commands:
         assert main(shlex.split(command)) == 0
     capsys.readouterr()

@@ -176,7 +176,8 @@ class Taken:
             if name in self._items or self._items.is_owed(name):
                 self._items.forget(name)
         for name in TRIMS if (self.version or 0) < FIRST_WITH_DATAREFS else ():
-            if name not in self._goals and self._written.hear(name, self._reports.get(name, now)):
+            if name not in self._goals and self._written.hear(
+                    name, self._reports.get(name, now), now):
                 self._items.forget(name)
 
     def due(self, now: float, layout: Layout, *, tells: bool) -> list[Outgoing]:

@@ -16,12 +16,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 
 from xplane_bridge.bridges.xplane_udp.session.reports import is_close
 
 # How long what is commanded and what is reported may differ: a report, and what was lost.
 _CONTRADICTED = 1.5
+# As many before the last one are known as ours: as many may be lost in a row.
+_EARLIER = 64
 
 
 class Written:
@@ -29,8 +32,10 @@ class Written:
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[float, float]] = {}
-        # Those that were reported as written.
+        self._earlier: dict[str, deque[float]] = {}
+        # Those that were reported as written last, and since then as written earlier.
         self._seen: set[str] = set()
+        self._seen_earlier: set[str] = set()
 
     @property
     def values(self) -> Mapping[str, float]:
@@ -41,24 +46,35 @@ class Written:
         """Record what is written; return what of it is new."""
         new = {report: value for report, value in written.items()
                if self._last.get(report, (None, 0.0))[0] != value}
+        for report in new.keys() & self._last.keys():
+            self._earlier.setdefault(report, deque(maxlen=_EARLIER)).append(self._last[report][0])
         self._last.update((report, (value, now)) for report, value in new.items())
         self._seen -= new.keys()
+        self._seen_earlier -= new.keys()
         return new
 
-    def hear(self, report: str, reported: float | None) -> bool:
+    def hear(self, report: str, reported: float | None, now: float) -> bool:
         """
         Handle a report; return whether others have taken it back.
 
-        That is so if it was reported as written, and then differently.
+        That is so if it was reported as written, and then differently. If the last was lost, it is
+        reported as written earlier: then what differs counts once the last must have been shown.
         """
         if report not in self._last or reported is None:
             return False
-        value, _ = self._last[report]
+        value, since = self._last[report]
         if is_close(reported, value):
             self._seen.add(report)
             return False
-        taken_back = report in self._seen
+        if report not in self._seen and any(
+                is_close(reported, earlier) for earlier in self._earlier.get(report, ())):
+            self._seen_earlier.add(report)
+            return False
+        taken_back = report in self._seen or (
+            report in self._seen_earlier and now >= since + _CONTRADICTED)
         self._seen.discard(report)
+        if taken_back:
+            self._seen_earlier.discard(report)
         return taken_back
 
     def contradictions(self, reports: Mapping[str, float | None], now: float) -> list[str]:
@@ -74,4 +90,6 @@ class Written:
     def clear(self) -> None:
         """Forget everything: it is another run of X-Plane."""
         self._last.clear()
+        self._earlier.clear()
         self._seen.clear()
+        self._seen_earlier.clear()
