@@ -244,14 +244,15 @@ def ending(waits, owed=(), **given):
         assert is_over() is True
         return waits
 
-    made.link = SimpleNamespace(lock=nullcontext(), call=seconds.append, wait_for=wait_for)
+    made.link = SimpleNamespace(
+        lock=nullcontext(), call=seconds.append, wait_for=wait_for, watch_refusals=seconds.append)
     made.end()
     return made, seconds
 
 
 def test_the_end_waits_for_what_is_given_back():
     made, seconds = ending(True)
-    assert seconds == ['disarmed', 'stop', 4.0]
+    assert seconds == ['disarmed', True, 'stop', 4.0]
     assert (made.left, made.log.said) == (Left((), 'late'), [])
     made, _ = ending(True, ('pause',))
     assert made.log.said == [('warning', 'may stay as it was left: pause; late')]
@@ -263,9 +264,10 @@ def test_the_end_waits_for_what_is_given_back():
 def test_a_beginning_owes_nothing():
     made = Stand(left=Left(('pause',)))
     called = []
-    made.session.start, made.link = 'start', SimpleNamespace(call=called.append)
+    made.session.start, made.link = 'start', SimpleNamespace(
+        call=called.append, watch_refusals=called.append)
     made.begin()
-    assert (made.left, called) == (Left(), ['start'])
+    assert (made.left, called) == (Left(), [False, 'start'])
 
 
 @pytest.mark.parametrize(('before', 'given', 'set_to'), [

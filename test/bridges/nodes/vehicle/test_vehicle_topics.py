@@ -389,7 +389,7 @@ def test_frames_have_their_prefix_and_that_of_the_aircraft():
     assert {topic: one.header.frame_id for topic, one in said.items()} == {
         topic: f'u/aircraft_1/{frame}' for topic, frame in {
             'fix': 'g', 'fix_velocity': 'e', 'imu/data': 'i', 'odom': 'o', 'datum': 'o',
-            'air_data': 'e', 'controls': 'b', 'engines': 'b'}.items()}
+            'air_data': 'e', 'wind': 'e', 'controls': 'b', 'engines': 'b'}.items()}
     assert said['odom'].child_frame_id == 'u/aircraft_1/b'
     assert {(one.header.stamp.sec, one.header.stamp.nanosec) for one in said.values()} == {(0, 3)}
 
@@ -398,15 +398,17 @@ def test_only_the_topics_that_are_wanted_and_heard_are_published():
     node = Node()
     vehicle = VehiclePublisher(node, VehicleParameters(undulation=0.0))
     assert vehicle.subscribed() == {
-        'fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls', 'engines'}
+        'fix', 'fix_velocity', 'imu/data', 'odom', 'datum', 'air_data', 'controls', 'engines',
+        *AIR_TOPICS}
     vehicle.publish(state(), 1, ('imu/data', 'air_data'))
-    assert set(node.said) == {'imu/data', 'air_data'}
+    # What air_data says is said by standard messages, too.
+    assert set(node.said) == {'imu/data', 'air_data', 'wind'}
     node.said.clear()
     for name in ('_imu_publisher', '_air_publisher', '_velocity_publisher'):
         getattr(vehicle, name).get_subscription_count = lambda: 0
     vehicle.publish(state(), 2)
-    assert set(node.said) == {'fix', 'odom', 'datum'}
-    assert vehicle.subscribed() == {'fix', 'odom', 'datum', 'controls', 'engines'}
+    assert set(node.said) == {'fix', 'odom', 'datum', 'wind'}
+    assert vehicle.subscribed() == {'fix', 'odom', 'datum', 'controls', 'engines', *AIR_TOPICS}
     few = Node()
     VehiclePublisher(few, VehicleParameters(undulation=0.0), topics=('imu/data',)).publish(
         state(), 1)
