@@ -31,9 +31,9 @@ from xplane_bridge.laboratory.campaigns.engines.local import EngineError
 from xplane_bridge.laboratory.campaigns.plan import plan as plans
 from xplane_bridge.laboratory.campaigns.plan.plan import PlanError
 from xplane_bridge.laboratory.campaigns.table.folder import Folder
-from xplane_bridge.laboratory.control import gains
 from xplane_bridge.laboratory.control.policy import contents
 from xplane_bridge.laboratory.flights.scenario.contents import of_aircraft
+from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 NAVION = Path(__file__).resolve().parents[3] / 'xplane_bridge/data/aircraft/navion'
 FLIGHT = """
@@ -67,7 +67,7 @@ def study(tmp_path, monkeypatch):
     """Return a folder with a plan and all that it flies."""
     # The policy adds its own folder.
     monkeypatch.setattr(sys, 'path', [*sys.path])
-    monkeypatch.setattr(gains, '_folder', lambda: tmp_path / 'shipped')
+    monkeypatch.setattr(parameter_file, '_folder', lambda: tmp_path / 'shipped')
     shutil.copytree(NAVION.parents[1] / 'gains', tmp_path / 'shipped')
     shutil.copytree(NAVION, tmp_path / 'aircraft' / 'navion')
     for name, text in {

@@ -34,7 +34,6 @@ from sensor_msgs.msg import Imu
 
 from harness import free_port, process
 from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.topics import STATE
 from xplane_bridge.bridges.nodes.common.diagnostics import WARN
 from xplane_bridge.bridges.xpc.node import XpcNode
 from xplane_bridge.common.data import folder
@@ -47,6 +46,7 @@ from xplane_bridge.laboratory.nodes.launch_arguments import (
     NodeArguments,
     SensorArguments,
 )
+from xplane_bridge.laboratory.sensors.topics import moved_truth
 from xplane_bridge.simulation.node import SimulatorNode
 
 FRAME = 1.0 / 60.0
@@ -117,7 +117,7 @@ def test_sensors_of_different_seeds_stand_before_each_autopilot(sim):
     (moves,) = (one for one in started if one.remappings)
     assert moves.executable == ('simulator_node' if sim == 'direct' else 'xpc_node')
     assert moves.remappings['uav1/fix'] == 'uav1/truth/fix'
-    assert len(moves.remappings) == 2 * len(STATE)
+    assert len(moves.remappings) == 2 * len(moved_truth('tactical'))
     sensors = [one for one in started if one.executable == 'sensors_node']
     assert [(one.namespace, one.defaults) for one in sensors] == [
         ('uav1', {'seed': 0}), ('uav2', {'seed': 1})]

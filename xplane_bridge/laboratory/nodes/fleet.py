@@ -151,7 +151,7 @@ def fleet(given: Given) -> list[Wanted]:
             **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
             # So that the recorder misses no frame: it and who takes the commands.
             **({'subscribers': 2} if lockstep and value['record'] else {})}
-        wanted += [Wanted('autopilot_node', name, autopilot, of)
+        wanted += [Wanted('autopilot_node', name, {**autopilot}, of)
                    for name, of in zip(names, gains, strict=True)]
     if value['rviz']:
         wanted += [Wanted('view_node', name, {
