@@ -76,7 +76,7 @@ def test_where_nobody_flies_it_says_so_after_a_moment(make_node):
 
 @pytest.mark.parametrize(('kind', 'topic', 'follows_clock'), [
     (Imu, '/there/uav/imu/data', False), (FlightControls, '/there/uav/command/controls', False),
-    (AutopilotTarget, '/there/uav/target', False), (Clock, '/clock', True)])
+    (AutopilotTarget, '/there/uav/command/target', False), (Clock, '/clock', True)])
 def test_who_publishes_there_already_is_named_at_once(make_node, kind, topic, follows_clock):
     publish(make_node('stranger', '/elsewhere'), kind, topic)
     node = make_node(EXPERIMENT, '/there', use_sim_time=follows_clock)

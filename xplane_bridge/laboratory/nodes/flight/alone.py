@@ -31,6 +31,7 @@ from rclpy.node import Node
 from xplane_bridge.bridges.links.claim import ADVICE, domain
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
 from xplane_bridge.common.machine import MachineError
+from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED
 
 CLOCK = '/clock'
 FLYING = (EXPERIMENT, 'autopilot_node', 'policy_node')
@@ -42,7 +43,7 @@ FLYING = (EXPERIMENT, 'autopilot_node', 'policy_node')
 FOUND_WITHIN = 0.3
 _TICK = 0.01
 _UNKNOWN = '_NODE_NAME_UNKNOWN_'
-_TELEMETRY, _COMMANDS = 'imu/data', ('command/controls', 'target')
+_TELEMETRY, _COMMANDS = 'imu/data', ('command/controls', ORDERED)
 
 
 def check_free(
