@@ -18,7 +18,6 @@
 import json
 from pathlib import Path
 import re
-import socket
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -27,6 +26,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from harness import free_port
 from xplane_bridge.bridges.ulyssix.node import UlyssixNode
 from xplane_bridge.msg import UlyssixQuality, UlyssixSamples
 
@@ -62,9 +62,7 @@ def test_what_the_layouts_plot_is_published(ros, simulator):
     curves, topics = plotjuggler()
     wanted = {CURVE.fullmatch(text).groups() for text in curves | foxglove()}
     assert {topic for topic, _, _ in wanted} == topics
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('', 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     ros.start(UlyssixNode, port=port, sample_topics=['*'])
     for topic in topics:
         ros.subscribe(UlyssixQuality if topic == '/quality' else UlyssixSamples, topic[1:])

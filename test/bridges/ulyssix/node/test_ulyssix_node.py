@@ -33,7 +33,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from ulyssix_packets import bcd, datagram, INTEGER, NAMES, SECOND, TAGGED, tagged, utc
 
-from harness import process
+from harness import free_port, process
 from xplane_bridge.bridges.ulyssix.node import UlyssixNode
 from xplane_bridge.msg import UlyssixPacket, UlyssixParameters, UlyssixQuality, UlyssixSamples
 
@@ -41,12 +41,6 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 DEEP = QoSProfile(depth=1000)
 LOOPBACK = '127.0.0.1'
 SENDER = ('10.0.0.1', 4000)
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('', 0))
-        return probe.getsockname()[1]
 
 
 @contextmanager
