@@ -103,7 +103,7 @@ def test_a_node_starts_without_the_protocols_of_others():
     said = subprocess.run([sys.executable, '-c', """
 import sys
 from xplane_bridge.laboratory.nodes.autopilot import AutopilotParameters
-from xplane_bridge.bridges.nodes.common.help import check_command_line
+from xplane_bridge.bridges.nodes.common.running import check_command_line
 check_command_line('', AutopilotParameters, [])
 print(*(name for name in sys.modules if name.endswith('.codec')))
 """], capture_output=True, text=True, check=True).stdout

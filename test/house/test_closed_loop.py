@@ -24,7 +24,7 @@ from xplane_bridge.bridges.conversions import frames
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.targets import Target
-from xplane_bridge.laboratory.flights.analysis.response import step_response
+from xplane_bridge.laboratory.flights.analysis.verdict import step_response
 from xplane_bridge.laboratory.flights.scenario.scenario import load
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')

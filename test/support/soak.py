@@ -66,7 +66,7 @@ FILES, PROGRAMS = 'files', 'programs'
 SAMPLE_PERIOD = 1.0
 # Mutants per second in a flood, from the peer's own port and from strangers.
 MUTANTS, STRANGERS = 1000, 500
-# The bounds of the node's log and diagnostics (base.py and throttle.py of bridges/nodes/common).
+# The bounds of the node's log and diagnostics (base.py of bridges/nodes/common).
 LINES_PER_SECOND, MOST_VALUES, LONGEST_TEXT = 11.0, 64, 1100
 # Before this, a process is still growing to its working size.
 SHORTEST_TREND = 60.0

@@ -23,7 +23,7 @@ from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.gains import Gains
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.targets import Target
-from xplane_bridge.laboratory.flights.analysis.response import step_response
+from xplane_bridge.laboratory.flights.analysis.verdict import step_response
 
 LEVEL = Measurement(
     roll=0.0, pitch=0.02, heading=1.0, roll_rate=0.0, pitch_rate=0.0, yaw_rate=0.0,

@@ -34,7 +34,7 @@ from harness import process
 from xplane_bridge.laboratory.experiments import live
 from xplane_bridge.laboratory.experiments.display import View
 from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
-from xplane_bridge.laboratory.nodes.record.definitions import message_class
+from xplane_bridge.laboratory.nodes.record.recorder import message_class
 
 VIEW = Path(__file__).parents[3] / 'xplane_bridge' / 'data' / 'view'
 NAMESPACE = '/experiment'

@@ -33,7 +33,7 @@ from xplane_bridge.msg import FlightControls
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.node import SimulatorNode
-from xplane_bridge.simulation.node.failing import fail
+from xplane_bridge.simulation.node.node import fail
 from xplane_bridge.simulation.peers.flown import beside, fly_beside
 from xplane_bridge.simulation.peers.world import World
 

@@ -22,12 +22,20 @@ Topics: /tf, /aircraft, /path, /target and /route for the 3D panel, /fix for the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
 import math
 import re
+import secrets
+import struct
+import threading
 import time
+from typing import Any
 
 from xplane_bridge.bridges.conversions import aircraft_model
+from xplane_bridge.bridges.conversions.aircraft_model import AircraftModel, Shape
 from xplane_bridge.bridges.conversions.frames import (
     euler_to_quaternion,
     heading_to_yaw,
@@ -37,12 +45,310 @@ from xplane_bridge.bridges.conversions.frames import (
 from xplane_bridge.common import optional
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.data import folder
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.laboratory.experiments.live_gate import Gate, hidden_address
-from xplane_bridge.laboratory.experiments.live_scene import Scene
 from xplane_bridge.laboratory.experiments.settings import Experiment
 from xplane_bridge.laboratory.flights.route import Telemetry
 from xplane_bridge.laboratory.flights.script import Script
+
+# What a live view shows, as messages of the Foxglove SDK.
+
+_WORLD, _BODY = 'odom', 'base_link'
+_COLOURS = {'/path': (0.12, 0.37, 0.66, 1.0), '/route': (0.20, 0.70, 0.30, 1.0),
+            '/target': (0.95, 0.30, 0.20, 0.8)}
+# How a message of CDR begins: little endian, no options.
+_CDR = b'\x00\x01\x00\x00'
+# Of lines, in pixels.
+_THICKNESS = 3.0
+# Of the arrow that shows the target, in metres: shaft, then head, each length and diameter.
+_ARROW = (12.0, 1.5, 6.0, 4.0)
+
+
+class Scene:
+    """
+    The topics of a live view, on channels of a Foxglove context; times in ns.
+
+    ``numbers`` are names by topic. They are served as ROS 2's messages are (CDR, with the text of
+    the definition): PlotJuggler reads nothing else by this protocol.
+    """
+
+    def __init__(
+        self, model: AircraftModel, numbers: Mapping[str, Sequence[str]], context: Any
+    ) -> None:
+        from foxglove import Channel, channels, messages, Schema
+        self._m = messages
+        self._model = model
+        self._tf = channels.FrameTransformsChannel('/tf', context=context)
+        self._fix = channels.LocationFixChannel('/fix', context=context)
+        self._log = channels.LogChannel('/log', context=context)
+        self._scenes = {
+            topic: channels.SceneUpdateChannel(topic, context=context)
+            for topic in ('/aircraft', '/path', '/target', '/route')}
+        self._numbers = {
+            topic: Channel(topic, message_encoding='cdr', context=context, schema=Schema(
+                name=f'xplane_bridge/msg/Live{topic[1:].capitalize()}', encoding='ros2msg',
+                data=''.join(f'float64 {name}\n' for name in names).encode()))
+            for topic, names in numbers.items()}
+        self._names = {topic: tuple(names) for topic, names in numbers.items()}
+
+    def say(self, text: str, now: int) -> None:
+        """Log a sentence."""
+        m = self._m
+        self._log.log(m.Log(
+            timestamp=self._stamp(now), level=m.LogLevel.Info, message=text, name='experiment'),
+            log_time=now)
+
+    def numbers(self, topic: str, values: Mapping[str, float], now: int) -> None:
+        """Show numbers by name; those that are not known are NaN, which viewers do not draw."""
+        names = self._names[topic]
+        self._numbers[topic].log(
+            _CDR + struct.pack(f'<{len(names)}d', *(values[name] for name in names)),
+            log_time=now)
+
+    def fix(self, latitude: float, longitude: float, altitude: float, now: int) -> None:
+        """Show the position on a map."""
+        self._fix.log(self._m.LocationFix(
+            timestamp=self._stamp(now), frame_id=_BODY, latitude=latitude, longitude=longitude,
+            altitude=altitude), log_time=now)
+
+    def aircraft(
+        self, place: Vector, attitude: Quaternion, controls: Mapping[str, float],
+        propeller: float, now: int,
+    ) -> None:
+        """Move the aircraft and its surfaces."""
+        angles = {**self._model.positions(controls), aircraft_model.PROPELLER: propeller}
+        moved = [self._transform(_WORLD, _BODY, place, attitude, now)]
+        moved += [
+            self._transform(_BODY, joint.child, joint.position, joint.rotation(angles[name]), now)
+            for name, joint in self._model.joints.items()]
+        self._tf.log(self._m.FrameTransforms(transforms=moved), log_time=now)
+
+    def shapes(self, now: int) -> None:
+        """Draw the aircraft: each link in its own frame, which moves."""
+        m = self._m
+        entities = []
+        for link, shapes in self._model.links.items():
+            made = {kind: [self._shape(shape) for shape in shapes if shape.kind == kind]
+                    for kind in ('box', 'cylinder', 'sphere')}
+            entities.append(m.SceneEntity(
+                timestamp=self._stamp(now), id=link, frame_locked=True,
+                frame_id=_BODY if link == self._model.root else link,
+                cubes=made['box'], cylinders=made['cylinder'], spheres=made['sphere']))
+        self._scenes['/aircraft'].log(m.SceneUpdate(entities=entities), log_time=now)
+
+    def line(self, topic: str, points: Sequence[Vector], now: int) -> None:
+        """Draw a line through points."""
+        m = self._m
+        self._draw(topic, now, lines=[m.LinePrimitive(
+            type=m.LinePrimitiveLineType.LineStrip, thickness=_THICKNESS, scale_invariant=True,
+            points=[m.Point3(x=x, y=y, z=z) for x, y, z in points],
+            color=_colour(m, _COLOURS[topic]), pose=self._pose(
+                (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)))])
+
+    def target(self, place: Vector, orientation: Quaternion, now: int) -> None:
+        """Draw the target: an arrow."""
+        m = self._m
+        shaft, shaft_diameter, head, head_diameter = _ARROW
+        self._draw('/target', now, arrows=[m.ArrowPrimitive(
+            pose=self._pose(place, orientation), shaft_length=shaft,
+            shaft_diameter=shaft_diameter, head_length=head, head_diameter=head_diameter,
+            color=_colour(m, _COLOURS['/target']))], lifetime=m.Duration(sec=1, nsec=0))
+
+    def _draw(self, topic: str, now: int, **primitives: Any) -> None:
+        m = self._m
+        self._scenes[topic].log(m.SceneUpdate(entities=[m.SceneEntity(
+            timestamp=self._stamp(now), frame_id=_WORLD, id=topic.strip('/'), **primitives)]),
+            log_time=now)
+
+    def _shape(self, shape: Shape) -> Any:
+        m = self._m
+        pose, colour = self._pose(shape.position, shape.orientation), _colour(m, shape.colour)
+        if shape.kind == 'box':
+            x, y, z = shape.size
+            return m.CubePrimitive(pose=pose, size=m.Vector3(x=x, y=y, z=z), color=colour)
+        width = 2.0 * shape.size[0]
+        if shape.kind == 'sphere':
+            return m.SpherePrimitive(
+                pose=pose, size=m.Vector3(x=width, y=width, z=width), color=colour)
+        return m.CylinderPrimitive(
+            pose=pose, size=m.Vector3(x=width, y=width, z=shape.size[1]), bottom_scale=1.0,
+            top_scale=1.0, color=colour)
+
+    def _transform(
+        self, parent: str, child: str, place: Vector, rotation: Quaternion, now: int
+    ) -> Any:
+        m = self._m
+        x, y, z = place
+        w, i, j, k = rotation
+        return m.FrameTransform(
+            timestamp=self._stamp(now), parent_frame_id=parent, child_frame_id=child,
+            translation=m.Vector3(x=x, y=y, z=z), rotation=m.Quaternion(x=i, y=j, z=k, w=w))
+
+    def _pose(self, place: Vector, rotation: Quaternion) -> Any:
+        m = self._m
+        x, y, z = place
+        w, i, j, k = rotation
+        return m.Pose(position=m.Vector3(x=x, y=y, z=z),
+                      orientation=m.Quaternion(x=i, y=j, z=k, w=w))
+
+    def _stamp(self, now: int) -> Any:
+        seconds, nanoseconds = divmod(now, SECOND_NS)
+        return self._m.Timestamp(sec=seconds, nsec=nanoseconds)
+
+
+def _colour(messages: Any, colour: tuple[float, float, float, float]) -> Any:
+    red, green, blue, opacity = colour
+    return messages.Color(r=red, g=green, b=blue, a=opacity)
+
+
+# The door of the live view: a WebSocket server behind it is reached by viewers only.
+#
+# Any page in a browser may open a WebSocket to this computer, and a browser says which page it is
+# (Origin). The Foxglove SDK does not look at that. So its server gets an address that nobody
+# guesses, and what comes to the port that everybody knows is passed on only for viewers.
+
+# Pages that are viewers: Foxglove's, Lichtblick's, and any from this computer. Not "null": a frame
+# of any page can be that.
+_VIEWERS = re.compile(
+    r'(https://([a-z0-9-]+\.)*foxglove\.dev|https://lichtblick-suite\.github\.io'
+    r'|https?://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?|file://.*)', re.IGNORECASE)
+_LONGEST_HEAD = 8 * 1024
+# Seconds until the head is there, and connections at a time.
+_PATIENCE = 5.0
+# Seconds for what was said before the end.
+_FAREWELL = 1.0
+# Bytes of what was passed on that an expected text may have begun in.
+_TAIL = 64
+_MOST = 16
+_BLOCK = 64 * 1024
+_REFUSED = (b'HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n'
+            b'The live view is for viewers on this computer.\n')
+
+
+def hidden_address() -> str:
+    """Return a loopback address that nobody guesses."""
+    return '.'.join(map(str, (127, *(1 + secrets.randbelow(254) for _ in range(3)))))
+
+
+def is_viewer(head: bytes) -> bool:
+    """Return whether a request is of a viewer: without an Origin, or with that of one."""
+    origins = re.findall(rb'\r\norigin[ \t]*:[ \t]*([^\r\n]*?)[ \t]*(?=\r\n)', head, re.IGNORECASE)
+    return not origins or (
+        len(origins) == 1 and bool(_VIEWERS.fullmatch(origins[0].decode('latin-1'))))
+
+
+class Gate:
+    """Listens at a port of this computer, in a thread of its own. Raises OSError."""
+
+    def __init__(self, port: int, behind: tuple[str, int]) -> None:
+        self._behind = behind
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._expected: re.Pattern[bytes] | None = None
+        # Of each viewer, whether what is expected has been passed on to it.
+        self._passed: set[asyncio.Event] = set()
+        self._loop = asyncio.new_event_loop()
+        try:
+            self._server = self._loop.run_until_complete(
+                asyncio.start_server(self._take, '127.0.0.1', port, limit=_LONGEST_HEAD))
+        except (OSError, OverflowError):
+            self._loop.close()
+            raise
+        self.port: int = self._server.sockets[0].getsockname()[1]
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name='live gate', daemon=True)
+        self._thread.start()
+
+    def expect(self, text: re.Pattern[bytes]) -> None:
+        """Look from now on whether such a text, of 64 bytes at most, is passed to viewers."""
+        self._expected = text
+
+    def wait_passed(self) -> None:
+        """Wait until each viewer was passed what is expected, or a second has gone by."""
+        asyncio.run_coroutine_threadsafe(self._wait_passed(), self._loop).result()
+
+    async def _wait_passed(self) -> None:
+        waiting = [asyncio.ensure_future(one.wait()) for one in self._passed]
+        if waiting:
+            _, late = await asyncio.wait(waiting, timeout=_FAREWELL)
+            for one in late:
+                one.cancel()
+
+    def close(self) -> None:
+        """Close all connections; what is behind ends before, so that its last words arrive."""
+        with suppress(CancelledError):
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _end(self) -> None:
+        self._server.close()
+        if tasks := [*self._tasks]:
+            await asyncio.wait(tasks, timeout=_FAREWELL)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            if len(self._tasks) <= _MOST:
+                await self._pass(reader, writer)
+        except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError,
+                asyncio.CancelledError):
+            # Whoever left, was too slow or said too much; or the view ends.
+            pass
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await asyncio.wait_for(reader.readuntil(b'\r\n\r\n'), _PATIENCE)
+        if not is_viewer(head):
+            writer.write(_REFUSED)
+            await writer.drain()
+            return
+        inner_reader, inner_writer = await asyncio.open_connection(*self._behind)
+        passed = asyncio.Event()
+        self._passed.add(passed)
+        try:
+            inner_writer.write(head)
+            ways = [asyncio.ensure_future(way) for way in (
+                _copy(reader, inner_writer),
+                _copy(inner_reader, writer, lambda data: self._look(data, passed)))]
+            try:
+                # Whoever ends it, ends both; but a viewer gets what was said before the end.
+                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+                if ways[0].done() and ways[0].exception() is not None:
+                    await asyncio.wait(ways[1:], timeout=_FAREWELL)
+            finally:
+                for way in ways:
+                    way.cancel()
+                await asyncio.gather(*ways, return_exceptions=True)
+        finally:
+            passed.set()
+            self._passed.discard(passed)
+            inner_writer.close()
+
+    def _look(self, data: bytes, passed: asyncio.Event) -> None:
+        if self._expected is not None and self._expected.search(data):
+            passed.set()
+
+
+async def _copy(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
+    look: Callable[[bytes], None] = lambda data: None,
+) -> None:
+    """Pass everything on, and show it to ``look``, with the end of what came before."""
+    before = b''
+    while data := await reader.read(_BLOCK):
+        writer.write(data)
+        await writer.drain()
+        look(before + data)
+        before = data[-_TAIL:]
+
 
 _HOST = '127.0.0.1'
 _PACKAGE = 'foxglove-sdk'

@@ -17,20 +17,232 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from itertools import chain, islice
+import json
 from pathlib import Path
+import re
 from typing import Any
 
 from xplane_bridge.common import optional
 from xplane_bridge.common.text import counted, printable
 from xplane_bridge.common.timing import SECOND_NS
-from xplane_bridge.laboratory.export.fields import Layout, layout
 from xplane_bridge.laboratory.export.parameters import NAMES, PACKET, Parameters, SAMPLES
-from xplane_bridge.laboratory.export.tables import Batch, is_named, Rows, Warn
+from xplane_bridge.laboratory.export.tables import (
+    Batch,
+    Column,
+    is_named,
+    plain_list,
+    Rows,
+    TIME_COLUMNS,
+    Warn,
+)
+from xplane_bridge.laboratory.flights.recordings.bounds import MAX_ELEMENTS
 from xplane_bridge.laboratory.flights.recordings.files import beginning, Recording
-from xplane_bridge.laboratory.flights.recordings.message_types import MessageType, MessageTypes
+from xplane_bridge.laboratory.flights.recordings.message_types import (
+    ARRAY,
+    BASE,
+    MessageType,
+    MessageTypes,
+    NAME,
+)
 from xplane_bridge.laboratory.flights.recordings.topics import Recorded, RecordingError, Topic
+
+# Messages to rows: a column for each scalar field, whatever the type.
+
+# Units of message fields: from the comments of their definitions, and of common types.
+
+_UNIT = re.compile(
+    r'(m/s\^2|kg/m\^3|rad/s\^2|kg/s|rad/s|deg/s|m/s|rad|deg|Pa|Hz|kg|ns|K|m|s|N|W)(?=$|[ ,;.:)])')
+_FIELD = re.compile(r'\s*[A-Za-z][\w/]*(?:<=\d+)?(?:\[[^\]]*\])?\s+(\w+)\s*(?:#\s*(.*))?$')
+_TYPE = re.compile(r'MSG: (\w+)/(?:msg/)?(\w+)\s*$')
+
+_TWIST = {'linear': 'm/s', 'angular': 'rad/s'}
+_COMMON = {
+    'geometry_msgs/msg/Accel': {'linear': 'm/s^2', 'angular': 'rad/s^2'},
+    'geometry_msgs/msg/Pose': {'position': 'm'},
+    'geometry_msgs/msg/PointStamped': {'point': 'm'},
+    'geometry_msgs/msg/Transform': {'translation': 'm'},
+    'geometry_msgs/msg/Twist': _TWIST,
+    'geometry_msgs/msg/Wrench': {'force': 'N', 'torque': 'N m'},
+    'sensor_msgs/msg/FluidPressure': {'fluid_pressure': 'Pa', 'variance': 'Pa^2'},
+    'sensor_msgs/msg/Imu': {
+        'orientation_covariance': 'rad^2',
+        'angular_velocity': 'rad/s', 'angular_velocity_covariance': 'rad^2/s^2',
+        'linear_acceleration': 'm/s^2', 'linear_acceleration_covariance': 'm^2/s^4'},
+    'sensor_msgs/msg/MagneticField': {
+        'magnetic_field': 'T', 'magnetic_field_covariance': 'T^2'},
+    'sensor_msgs/msg/NavSatFix': {
+        'latitude': 'deg', 'longitude': 'deg', 'altitude': 'm', 'position_covariance': 'm^2'},
+    'sensor_msgs/msg/Range': {
+        'field_of_view': 'rad', 'min_range': 'm', 'max_range': 'm', 'range': 'm'},
+    'sensor_msgs/msg/Temperature': {'temperature': 'degC', 'variance': 'degC^2'},
+}
+
+
+def units(kind: str, definition: str) -> dict[tuple[str, str], str]:
+    """
+    Return the units by type and field of a type, and of those that its definition contains.
+
+    ``definition`` is as stored in recordings. The unit is the first word of a field's comment
+    (``float64 roll  # rad, + is right wing down``), if it is one that is known; a field of another
+    type gives its unit to all fields within, as ``geometry_msgs/Vector3 wind  # m/s``.
+    """
+    found: dict[tuple[str, str], str] = {
+        (name, key): unit for name, fields in _COMMON.items() for key, unit in fields.items()}
+    for line in definition.splitlines():
+        if inner := _TYPE.match(line):
+            kind = f'{inner[1]}/msg/{inner[2]}'
+        elif (match := _FIELD.match(line)) and (unit := _UNIT.match(match[2] or '')):
+            found.setdefault((kind, match[1]), unit[1])
+    return found
+
+
+_HEADER = 'std_msgs/msg/Header'
+_QUATERNION = 'geometry_msgs/msg/Quaternion'
+_TIMES = ('builtin_interfaces/msg/Time', 'builtin_interfaces/msg/Duration')
+# Longer arrays, such as 6 by 6 covariances are not, become lists.
+_LONGEST_ROW = 36
+_MOST_COLUMNS = 2000
+# Whole numbers, as ns since 1970 are more than a float has digits for.
+
+Get = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a message type, the first three the times, and how to get the others."""
+
+    columns: tuple[Column, ...]
+    getters: tuple[Get, ...]
+    has_header: bool
+
+    def stamp_ns(self, message: Any) -> int | None:
+        """Return the header's stamp, None if there is none or it is zero."""
+        if not self.has_header:
+            return None
+        return seconds_ns(message.header.stamp) or None
+
+    def values(self, message: Any) -> tuple[Any, ...]:
+        """Return a message's values, in the order of the columns behind the times."""
+        return tuple(get(message) for get in self.getters)
+
+
+def seconds_ns(time: Any) -> int:
+    """Return a Time or Duration in ns."""
+    return int(time.sec) * SECOND_NS + int(time.nanosec)
+
+
+def layout(store: Any, kind: str, definition: str) -> Layout:
+    """
+    Return the layout of a type, of which rosbags' ``store`` has the definition.
+
+    Names are dotted; an array of fixed size up to 36 has a column for each element, ``name[0]``;
+    others are lists. Of a list of messages each field is a list, ``name[].field``, and a list
+    within it is JSON. Times and durations are in seconds. The header's stamp is in the second
+    column. Raises KeyError or ValueError for a type that cannot be one, or has more than 2000
+    columns.
+    """
+    fields = _Fields(store, units(kind, definition)).of(kind, '', '', _same)
+    found = list(islice(fields, _MOST_COLUMNS + 1))
+    if len(found) > _MOST_COLUMNS:
+        raise ValueError(f'it has more than {_MOST_COLUMNS} columns')
+    header = dict(store.fielddefs[kind][1]).get('header')
+    return Layout(
+        (*TIME_COLUMNS, *(column for column, _ in found)), tuple(get for _, get in found),
+        header is not None and header[1] == _HEADER)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class _Fields:
+    """Walks through the fields of a type."""
+
+    def __init__(self, store: Any, known: dict[tuple[str, str], str]) -> None:
+        self._fields = store.fielddefs
+        self._units = known
+
+    def of(
+        self, kind: str, prefix: str, unit: str, get: Get
+    ) -> Iterator[tuple[Column, Get]]:
+        """Yield the columns of a type, and how to get their values from the message."""
+        for name, description in self._fields[kind][1]:
+            if kind == _HEADER and name == 'stamp' and prefix == 'header.':
+                continue
+            own = self._units.get((kind, name), unit)
+            for column, found in self._field(
+                    f'{prefix}{name}', description, own, _attribute(get, name)):
+                if kind == _QUATERNION:
+                    column = Column(column.name, column.kind, '', is_quaternion=True)
+                yield column, found
+
+    def _field(
+        self, name: str, description: Any, unit: str, get: Get
+    ) -> Iterator[tuple[Column, Get]]:
+        what, of = description
+        if what == BASE:
+            yield Column(name, _kind(of[0]), unit), get
+        elif what == NAME:
+            if of in _TIMES:
+                yield Column(name, unit='s'), lambda message: seconds_ns(get(message)) / SECOND_NS
+            else:
+                yield from self.of(of, f'{name}.', unit, get)
+        elif what == ARRAY and of[1] <= _LONGEST_ROW:
+            for index in range(of[1]):
+                yield from self._field(
+                    f'{name}[{index}]', of[0], unit, _element(get, index))
+        else:
+            yield from self._list(name, of[0], unit, get)
+
+    def _list(
+        self, name: str, element: Any, unit: str, get: Get
+    ) -> Iterator[tuple[Column, Get]]:
+        if element[0] == BASE:
+            yield Column(name, _kind(element[1][0]), unit, is_list=True), _checked(get)
+            return
+        for column, inner in self._field(f'{name}[]', element, unit, _same):
+            if column.is_list:
+                column, inner = Column(column.name, 'str', column.unit), _as_json(inner)
+            yield (Column(column.name, column.kind, column.unit, is_list=True),
+                   _of_each(get, inner))
+
+
+def _kind(base: str) -> str:
+    return {'string': 'str', 'wstring': 'str', 'octet': 'uint8', 'byte': 'uint8',
+            'char': 'uint8'}.get(base, base)
+
+
+def _attribute(get: Get, name: str) -> Get:
+    # The message itself needs no call in between.
+    if get is _same:
+        return lambda message: getattr(message, name)
+    return lambda message: getattr(get(message), name)
+
+
+def _element(get: Get, index: int) -> Get:
+    return lambda message: get(message)[index]
+
+
+def _checked(get: Get) -> Get:
+    def checked(message: Any) -> Any:
+        # Numbers stay an array, which takes a tenth of a list.
+        found = get(message)
+        if len(found) > MAX_ELEMENTS:
+            raise ValueError(f'a list has {len(found)} elements, expected at most {MAX_ELEMENTS}')
+        return found
+    return checked
+
+
+def _of_each(get: Get, inner: Get) -> Get:
+    return lambda message: [inner(element) for element in get(message)]
+
+
+def _as_json(get: Get) -> Get:
+    return lambda message: json.dumps(plain_list(get(message)))
+
 
 # The start is looked for in so many messages.
 _LOOKED_AT = 10_000

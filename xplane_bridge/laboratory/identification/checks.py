@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,7 +36,36 @@ from xplane_bridge.laboratory.identification.motion.signals import (
     OPTIONAL,
     SIGNALS,
 )
-from xplane_bridge.laboratory.identification.validation import agreement
+
+# How well a model foretells a flight that it was not made of.
+
+class Agreement(NamedTuple):
+    """
+    How well an output agrees: the part of its variance explained, and Theil's coefficient.
+
+    ``r_squared`` is 1 for a perfect model, ``theil`` 0; below 0.3 it is usually good enough
+    (Jategaonkar, Flight Vehicle System Identification, section 11.3.4).
+    """
+
+    r_squared: float
+    theil: float
+
+
+def agreement(measured: Sequence[Array], estimated: Sequence[Array]) -> Agreement:
+    """Return the agreement of an output over all manoeuvres; NaN where nothing was measured."""
+    y, z = np.concatenate(estimated), np.concatenate(measured)
+    known = np.isfinite(z)
+    spread = np.concatenate([
+        one - np.nanmean(one) if np.isfinite(one).any() else one for one in measured])[known]
+    y, z = y[known], z[known]
+    if not len(z):
+        return Agreement(np.nan, np.nan)
+    error = float(np.sqrt(np.mean((y - z) ** 2)))
+    size = float(np.sqrt(np.mean(y * y)) + np.sqrt(np.mean(z * z)))
+    total = float(np.mean(spread ** 2))
+    return Agreement(
+        1.0 - error ** 2 / total if total else np.nan, error / size if size else np.nan)
+
 
 # Of the specific force in the middle of a flight, in g.
 _LIGHTEST, _HEAVIEST = 0.3, 2.5

@@ -28,6 +28,8 @@ import numpy as np
 
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.identification.checks import (
+    Agreement,
+    agreement,
     check,
     check_condition,
     check_fit,
@@ -78,7 +80,6 @@ from xplane_bridge.laboratory.identification.motion.equations import (
 )
 from xplane_bridge.laboratory.identification.motion.signals import Flight, IdentificationError
 from xplane_bridge.laboratory.identification.motion.surfaces import with_surfaces
-from xplane_bridge.laboratory.identification.validation import Agreement, agreement
 
 IDENTIFIABLE = 0.1
 """A derivative whose standard deviation is a larger part of it is not identifiable."""

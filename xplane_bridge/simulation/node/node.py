@@ -26,24 +26,32 @@ from builtin_interfaces.msg import Time
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
+from xplane_bridge.bridges.conversions.topics import CONTACTS_TOPIC
 from xplane_bridge.bridges.links.udp import resolve
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.bridges.nodes.common.running import run
+from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.vehicle.clock import SimulatorTime
 from xplane_bridge.bridges.nodes.vehicle.transforms import make_map_frame
 from xplane_bridge.bridges.xplane_udp.protocol import FIRST_WITH_TARGETS
+from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import PHYSICS_RATE, physics_rate, SECOND_NS
 from xplane_bridge.common.units import KNOT
+from xplane_bridge.msg import Contacts
+from xplane_bridge.simulation.aircraft import weather_settings as weather
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate as chosen_rate
+from xplane_bridge.simulation.aircraft.studies.standing import (
+    standing_compressions,
+    strut_compression,
+)
 from xplane_bridge.simulation.aircraft.terrain import Airfield, HOME
+from xplane_bridge.simulation.aircraft.weather_settings import WEATHER
 from xplane_bridge.simulation.node.airframe import AirframeTopic, take_limits, with_airframes
-from xplane_bridge.simulation.node.contacts import ContactsTopic
 from xplane_bridge.simulation.node.direct import diagnose, DIRECT, Direct, publish_traffic
-from xplane_bridge.simulation.node.failing import fail, failures
 from xplane_bridge.simulation.node.parameters import SimulatorParameters
 from xplane_bridge.simulation.node.properties import (
     offer_properties,
@@ -51,7 +59,6 @@ from xplane_bridge.simulation.node.properties import (
     set_properties,
 )
 from xplane_bridge.simulation.node.studies import offer_studies
-from xplane_bridge.simulation.node.weather import changed_weather, set_weather, set_weather_of
 from xplane_bridge.simulation.peers.base import Frontend
 from xplane_bridge.simulation.peers.direct import DirectFrontend
 from xplane_bridge.simulation.peers.faults import Faults
@@ -60,6 +67,104 @@ from xplane_bridge.simulation.peers.lockstep import Lockstep
 from xplane_bridge.simulation.peers.registry import SIMULATORS
 from xplane_bridge.simulation.peers.server import Server, Simulation
 from xplane_bridge.simulation.peers.world import World
+
+# Which engines fail, by the parameters of simulator_node; in a fleet by the aircraft's names.
+
+def fail(
+    world: World, names: Sequence[str], of_first: bool | Sequence[int], of_fleet: Sequence[str]
+) -> None:
+    """
+    Fail these engines, and repair all others.
+
+    ``names`` are those of the aircraft, by number. ``of_first`` are the engines of the first one;
+    ``of_fleet`` has NAME for all engines of an aircraft, and NAME:ENGINE for one of them. Raises
+    ValueError, changing nothing, for an aircraft or an engine that does not exist.
+    """
+    wanted: list[bool | list[int]] = [False for _ in world.flown]
+    wanted[0] = of_first if isinstance(of_first, bool) else list(of_first)
+    for text in of_fleet:
+        name, _, engine = text.partition(':')
+        if not name or name not in names or (':' in text and not engine.isdecimal()):
+            raise ValueError(
+                f'parameter fleet_failed_engines: got {printable(text)}, expected NAME or '
+                f'NAME:ENGINE, with a name of {", ".join(filter(None, names)) or "a fleet"}')
+        number = names.index(name)
+        before = wanted[number]
+        if not engine:
+            wanted[number] = True
+        elif before is not True:
+            wanted[number] = [*(before or ()), int(engine)]
+    failed = [sorted(aircraft.failed_engines) for aircraft in world.flown]
+    try:
+        for aircraft, engines in zip(world.flown, wanted, strict=True):
+            aircraft.set_failed(engines)
+    except ValueError:
+        for aircraft, engines in zip(world.flown, failed, strict=True):
+            aircraft.set_failed(engines)
+        raise
+
+
+def failures(given: Any) -> tuple[bool | tuple[int, ...], tuple[str, ...]]:
+    """Return which engines fail, of the first aircraft and of a fleet."""
+    return given.engine_failed or given.failed_engines, given.fleet_failed_engines
+
+
+# The weather that parameters of simulator_node say.
+
+# East and north, roughness and exponent.
+_NO_SHEAR = (0.0, 0.0, 0.0, 0.0)
+
+
+def changed_weather(given: SimulatorParameters, old: SimulatorParameters) -> list[str]:
+    """Return which of the parameters of the weather have changed."""
+    return [name for name in WEATHER if getattr(given, name) != getattr(old, name)]
+
+
+def set_weather(
+    world: World, given: SimulatorParameters, names: Sequence[str] = WEATHER
+) -> None:
+    """Let all aircraft fly in what these parameters say."""
+    for aircraft in world.flown:
+        set_weather_of(aircraft, given, names)
+
+
+def set_weather_of(
+    aircraft: Aircraft, given: SimulatorParameters, names: Sequence[str] = WEATHER
+) -> None:
+    """Let one of them do so; a gust begins."""
+    for name in names:
+        value = tuple(map(float, getattr(given, name)))
+        if name == 'wind_shear' and not any(value):
+            value = _NO_SHEAR
+        if name != 'gust' or any(value):
+            weather.set_weather(aircraft, name, value)
+
+
+# What of the simulated aircraft touches the ground, as a topic: landings are judged by it.
+
+class ContactsTopic:
+    """Publishes ``contacts`` for each new state of the first aircraft, stamped with its time."""
+
+    def __init__(self, node: BridgeNode[Any]) -> None:
+        self._publisher = node.make_publisher(Contacts, CONTACTS_TOPIC, 10)
+        self._message = Contacts()
+        self._standing: tuple[float, ...] | None = None
+        self._told_at = -1.0
+
+    def publish(self, world: World) -> None:
+        """Publish what touches now, unless no time has passed."""
+        now = world.total_running_time
+        if now == self._told_at:
+            return
+        self._told_at = now
+        if self._standing is None:
+            self._standing = standing_compressions(world.aircraft)
+        found, message = world.aircraft.sampler.contacts(), self._message
+        write_stamp(message, round(now * 1e9))
+        message.wheels, message.structure = found.wheels, found.structure
+        message.strut_compression = strut_compression(found.compressions, self._standing)
+        self._publisher.publish(message)
+
 
 # At its end it goes on until nothing new was commanded for so long (s): a bridge needs up to 0.6 s
 # until all is shown. At most for as long as one gives back.

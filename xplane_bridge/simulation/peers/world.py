@@ -20,6 +20,7 @@ What X-Plane itself keeps and JSBSim does not is kept here, once for all fronten
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 import math
 from typing import Any, cast, TypeAlias
 
@@ -31,14 +32,70 @@ from xplane_bridge.simulation.aircraft.geometry import (
     Matrix,
     matrix_ned_body,
     multiply,
+    Quaternion,
+    quaternion,
     transform,
     transpose,
     Vector,
 )
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.peers.flown import FlownAircraft
-from xplane_bridge.simulation.peers.local_motion import LocalMotion
 from xplane_bridge.simulation.peers.traffic import formation, OtherAircraft
+
+# An aircraft's motion along the axes of X-Plane's local frame.
+
+class LocalMotion:
+    """
+    An aircraft in X-Plane's local frame: +x east, +y up, +z south at the frame's origin.
+
+    position in m; psi, theta, phi in deg, psi 0..360; q is (w, x, y, z), body FRD to the frame's
+    north, east, down; velocity and wind in m/s along x, y, z. What is asked
+    for rarely is computed when asked for.
+    """
+
+    def __init__(self, frame: LocalFrame, place: Vector, attitude: Vector, velocity: Vector,
+                 wind: Vector) -> None:
+        """Take what is true at ``place`` (deg, m): roll, pitch, heading; vectors in NED."""
+        self._frame, self._place, self._attitude = frame, place, attitude
+        self._turn = frame.matrix_from_ned(place[0], place[1])
+        self.velocity, self.wind = self.axes(velocity), self.axes(wind)
+
+    @cached_property
+    def position(self) -> Vector:
+        """Return where it is."""
+        return self._frame.to_local(*self._place)
+
+    @property
+    def phi(self) -> float:
+        """Return the roll."""
+        return math.degrees(self._angles[0])
+
+    @property
+    def theta(self) -> float:
+        """Return the pitch."""
+        return math.degrees(self._angles[1])
+
+    @property
+    def psi(self) -> float:
+        """Return the heading."""
+        return math.degrees(self._angles[2])
+
+    @cached_property
+    def q(self) -> Quaternion:
+        """Return the attitude."""
+        phi, theta, psi = self._angles
+        # Of its two quaternions, the one that changes sign at south, not north.
+        return quaternion(phi, theta, math.remainder(psi, math.tau))
+
+    @cached_property
+    def _angles(self) -> Vector:
+        return euler_angles(multiply(self._turn, matrix_ned_body(*self._attitude)))
+
+    def axes(self, ned: Vector) -> Vector:
+        """Return a vector, which is north, east, down at the aircraft, along x, y, z."""
+        north, east, down = transform(self._turn, ned)
+        return (east, -down, -north)
+
 
 AIRCRAFT_COUNT = 20
 THROTTLE_COUNT = 16

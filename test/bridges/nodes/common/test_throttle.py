@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from xplane_bridge.bridges.nodes.common.throttle import MOST, Throttle
+from xplane_bridge.bridges.nodes.common.base import MOST, Throttle
 
 PACKAGE = Path(__file__).resolve().parents[4] / 'xplane_bridge'
 # Logged while configuring and shutting down, once per capture, once for each of a few places of a

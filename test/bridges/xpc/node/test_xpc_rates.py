@@ -22,8 +22,8 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, WARN
+from xplane_bridge.bridges.xpc.node.node import RatesReport
 from xplane_bridge.bridges.xpc.node.parameters import XpcParameters
-from xplane_bridge.bridges.xpc.node.rates import RatesReport
 from xplane_bridge.bridges.xpc.session.events import Statistics
 
 

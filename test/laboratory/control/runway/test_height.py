@@ -19,7 +19,7 @@ import math
 import pytest
 from test_autopilot import engaged, flown, ON_APPROACH, PERFORMANCE, RUNWAY, STANDING
 
-from xplane_bridge.laboratory.control.runway.height import Height
+from xplane_bridge.laboratory.control.runway.autopilot import Height
 
 STEP = 0.02
 # 200 m before the threshold, 30 m above the runway; the altitude is 4 m too high.

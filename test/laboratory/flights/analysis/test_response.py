@@ -18,7 +18,7 @@ import math
 
 import pytest
 
-from xplane_bridge.laboratory.flights.analysis.response import step_response
+from xplane_bridge.laboratory.flights.analysis.verdict import step_response
 
 TIMES = [n * 0.001 for n in range(20001)]
 

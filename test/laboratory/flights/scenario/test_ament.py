@@ -18,7 +18,7 @@ import os
 
 import pytest
 
-from xplane_bridge.laboratory.flights.scenario.ament import prefix_of
+from xplane_bridge.laboratory.flights.scenario.flown_by import prefix_of
 
 
 @pytest.fixture

@@ -38,8 +38,11 @@ from xplane_bridge.laboratory.identification.estimation.by_speed import (
 )
 from xplane_bridge.laboratory.identification.estimation.equation_error import equation_error
 from xplane_bridge.laboratory.identification.estimation.frequency_domain import frequency_domain
-from xplane_bridge.laboratory.identification.estimation.output_error import foretold, output_error
-from xplane_bridge.laboratory.identification.estimation.steady import unsteady
+from xplane_bridge.laboratory.identification.estimation.output_error import (
+    foretold,
+    output_error,
+    unsteady,
+)
 from xplane_bridge.laboratory.identification.estimation.structure import _stepwise, needless
 from xplane_bridge.laboratory.identification.motion.equations import (
     in_gusts,

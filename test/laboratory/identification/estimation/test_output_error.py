@@ -20,6 +20,7 @@ import synthetic
 
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
+from xplane_bridge.laboratory.identification.checks import agreement
 from xplane_bridge.laboratory.identification.estimation.equation_error import equation_error
 from xplane_bridge.laboratory.identification.estimation.output_error import foretold, output_error
 from xplane_bridge.laboratory.identification.motion.equations import (
@@ -27,7 +28,6 @@ from xplane_bridge.laboratory.identification.motion.equations import (
     LATERAL,
     LONGITUDINAL,
 )
-from xplane_bridge.laboratory.identification.validation import agreement
 
 NOISE = {'angle_of_attack': 8e-4, 'pitch_rate': 8e-4, 'specific_force_z': 0.02}
 

@@ -31,16 +31,16 @@ from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.bridges.nodes.common.waiting import Waiting
 from xplane_bridge.laboratory.nodes.autopilot.joystick import Joystick, JoystickSettings, Request
-from xplane_bridge.laboratory.nodes.autopilot.motion import PositionDerivative
-from xplane_bridge.laboratory.nodes.autopilot.route import waypoints_of_path, waypoints_of_route
-from xplane_bridge.laboratory.nodes.autopilot.serialized import (
+from xplane_bridge.laboratory.nodes.autopilot.newest import (
     air_data,
     attitude,
     body_velocity,
     controls,
     position,
+    PositionDerivative,
     stamp_of,
 )
+from xplane_bridge.laboratory.nodes.autopilot.route import waypoints_of_path, waypoints_of_route
 from xplane_bridge.msg import AirData, FlightControls, Route
 
 CENTRED = (0.0,) * 8

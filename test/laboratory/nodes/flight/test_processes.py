@@ -21,11 +21,11 @@ import time
 import pytest
 
 pytest.importorskip('ament_index_python', reason='ROS 2 is not installed')
+pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.common.machine import MachineError
-from xplane_bridge.laboratory.nodes.flight import simulation, starting
-from xplane_bridge.laboratory.nodes.flight.processes import Processes
-from xplane_bridge.laboratory.nodes.flight.starting import StartLimit
+from xplane_bridge.laboratory.nodes.flight import processes, simulation
+from xplane_bridge.laboratory.nodes.flight.processes import Processes, StartLimit
 
 DEADLINE = 60.0
 # Writes its name into a file when it is interrupted.
@@ -112,9 +112,9 @@ def test_who_starts_more_on_fewer_cores_waits_longer():
 
 
 def test_a_simulator_that_is_not_there_in_time_is_named_with_the_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(starting, '_LEAST', 0.0)
-    monkeypatch.setattr(starting, '_SHARED', 0.0)
-    with Processes(str(tmp_path / 'log')) as processes:
-        processes.start(sys.executable, ['-c', ENDS, str(tmp_path / 'order'), 'simulator'])
+    monkeypatch.setattr(processes, '_LEAST', 0.0)
+    monkeypatch.setattr(processes, '_SHARED', 0.0)
+    with Processes(str(tmp_path / 'log')) as started:
+        started.start(sys.executable, ['-c', ENDS, str(tmp_path / 'order'), 'simulator'])
         with pytest.raises(MachineError, match='its ports within 0 s, what 1 process may take'):
-            simulation._wait_until_open(processes)
+            simulation._wait_until_open(started)

@@ -50,9 +50,12 @@ from xplane_bridge.laboratory.flights.recordings import rosbag2  # noqa: E402
 from xplane_bridge.laboratory.flights.recordings.completed import complete  # noqa: E402
 from xplane_bridge.laboratory.nodes.record import draining  # noqa: E402
 from xplane_bridge.laboratory.nodes.record import recorder as record  # noqa: E402
-from xplane_bridge.laboratory.nodes.record.definitions import definition  # noqa: E402
-from xplane_bridge.laboratory.nodes.record.recorder import Recorder  # noqa: E402
-from xplane_bridge.laboratory.nodes.record.topic import summary, Topic  # noqa: E402
+from xplane_bridge.laboratory.nodes.record.recorder import (  # noqa: E402
+    definition,
+    Recorder,
+    summary,
+    Topic,
+)
 from xplane_bridge.msg import Datarefs, FlightControls  # noqa: E402
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

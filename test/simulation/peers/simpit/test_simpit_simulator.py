@@ -44,7 +44,7 @@ from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.peers.faults import Faults
 from xplane_bridge.simulation.peers.server import running, Simulation
 from xplane_bridge.simulation.peers.simpit import FaultyLine, PluginSession, SimpitFrontend, Vessel
-from xplane_bridge.simulation.peers.simpit.game import Game
+from xplane_bridge.simulation.peers.simpit.frontend import Game
 from xplane_bridge.simulation.peers.world import World
 
 DEADLINE = 60.0

@@ -21,11 +21,58 @@ import math
 
 from xplane_bridge.bridges.fdmdata.protocol import Command, Reply, SensorReply
 from xplane_bridge.bridges.fdmdata.session.events import PeerRecognized
-from xplane_bridge.bridges.fdmdata.session.health import Health
 from xplane_bridge.bridges.fdmdata.session.identity import Elsewhere, Identity, PLACED, Track
 from xplane_bridge.bridges.fdmdata.session.states import TABLE
 from xplane_bridge.bridges.sessions import machine
+from xplane_bridge.bridges.sessions.base import PeerState
 from xplane_bridge.bridges.sessions.machine import Do, State, What
+
+# Whether Huginn's data change, and whether they are NaN. Time is passed in, in seconds.
+
+# Data change with every step of 17 ms while the simulation runs; if none changes for this long
+# it is held (docs/wire/fdmdata.md, section 1).
+_HELD_AFTER = 2.0
+
+_ANSWERING, _HELD, _BROKEN = (
+    state.value for state in (PeerState.ANSWERING, PeerState.HELD, PeerState.BROKEN))
+
+
+class Health:
+    """
+    Detect data that do not change, and data that are NaN.
+
+    ``shown`` is what one that answers is shown as, the value of a PeerState; ``has_changed`` is
+    whether the last reply differs from the one before of its sensor.
+    """
+
+    def __init__(self) -> None:
+        self.shown: str = _ANSWERING
+        self.has_changed = False
+        self._last: dict[Command, tuple[float, ...]] = {}
+        self._changed_at: float | None = None
+        self._broken: set[Command] = set()
+
+    def hear(self, reply: SensorReply, now: float) -> None:
+        """Note a reply."""
+        command, values = reply.command, reply.values
+        if not all(map(math.isfinite, values)):
+            self._broken.add(command)
+        elif self._broken:
+            self._broken.discard(command)
+        self.has_changed = command in self._last and self._last[command] != values
+        if self._changed_at is None or self.has_changed:
+            self._changed_at = now
+        self._last[command] = values
+
+    def judge(self, is_fresh: Callable[[Command, float], bool], now: float) -> None:
+        """Find out what it is shown as now; stale data are ignored."""
+        if self._broken and any(is_fresh(command, now) for command in self._broken):
+            self.shown = _BROKEN
+        elif self._changed_at is not None and now - self._changed_at >= _HELD_AFTER:
+            self.shown = _HELD
+        else:
+            self.shown = _ANSWERING
+
 
 SILENCE = 1.0
 """Seconds without any reply after which Huginn counts as away."""

@@ -18,7 +18,7 @@ Where a conversation with Huginn stands: its table of states.
 Huginn answers requests only. It reads what was sent to it while it was frozen, and so one
 request from before a silence is kept: only the same Huginn can answer it. Of one that answers,
 its data show more: *held*, if they do not change for 2 s, and *broken*, if they contain NaN
-(health.py).
+(peer.py).
 
 - HEARD: any reply.
 - GONE: no reply for 1 s, although something was asked.

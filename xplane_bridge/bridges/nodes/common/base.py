@@ -45,13 +45,48 @@ from xplane_bridge.bridges.nodes.common.diagnostics import (
 from xplane_bridge.bridges.nodes.common.latched import LateHearing, once
 from xplane_bridge.bridges.nodes.common.services import Action, Service
 from xplane_bridge.bridges.nodes.common.stamps import Stamps
-from xplane_bridge.bridges.nodes.common.throttle import MOST, Throttle
 from xplane_bridge.bridges.nodes.managed.managed_parameters import ManagedParameters
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.bridges.nodes.managed.transitions import refuse_impossible
 from xplane_bridge.bridges.protocols.foreign import Kinds
 from xplane_bridge.bridges.sessions.base import NotShownError
 from xplane_bridge.common.text import counted, LONGEST_LINE, printable
+
+# Throttling of log messages that the outside world can cause.
+
+PERIOD = 1.0
+"""Minimum interval between messages of one kind, in seconds."""
+
+MOST = 10
+"""Maximum number of messages of all kinds within a period."""
+
+
+class Throttle:
+    """
+    Decide which messages are logged: one of a kind in a PERIOD, and MOST in all.
+
+    May be called from any thread. Kinds may be chosen by whoever causes the message: no more than
+    MOST are remembered.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # When a message of each kind was logged, within the last period.
+        self._written: dict[str, float] = {}
+        self.suppressed = 0
+
+    def admits(self, kind: str, now: float) -> bool:
+        """Return whether a message of this kind may be logged at ``now``; count it if not."""
+        with self._lock:
+            at = self._written.get(kind)
+            if at is None and len(self._written) >= MOST:
+                self._written = {
+                    other: at for other, at in self._written.items() if now - at < PERIOD}
+            if len(self._written) >= MOST if at is None else now - at < PERIOD:
+                self.suppressed += 1
+                return False
+            self._written[kind] = now
+            return True
 
 
 @dataclass(frozen=True)

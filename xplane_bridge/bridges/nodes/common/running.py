@@ -16,12 +16,15 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from functools import partial
 import gc
+import os
 import re
 import signal
 import sys
+from textwrap import wrap
 import threading
 import time
 from typing import Any
@@ -34,9 +37,68 @@ from rclpy.task import Future
 
 from xplane_bridge.bridges.nodes.common.audience import ACKNOWLEDGED_WITHIN
 from xplane_bridge.bridges.nodes.common.base import BaseParameters, BridgeNode
-from xplane_bridge.bridges.nodes.common.help import check_command_line
 from xplane_bridge.bridges.nodes.common.spinning import spin_until
+from xplane_bridge.bridges.nodes.managed.parameters import describe, Described
+from xplane_bridge.bridges.nodes.managed.registry import nodes
+from xplane_bridge.common.command_line import without_ros_arguments
 from xplane_bridge.common.signals import call_on_signal
+
+# The output of ``ros2 run xplane_bridge <node> --help``.
+
+_WIDTH = 98
+
+
+class _Parser(ArgumentParser):
+    """Lists examples and parameters only if asked: that imports all protocols, and takes time."""
+
+    table: type[Any]
+
+    def format_help(self) -> str:
+        self.epilog = f'{_examples(self.prog)}\n\n{_listed(describe(self.table))}'
+        return super().format_help()
+
+
+def check_command_line(description: str, table: type[Any], argv: Sequence[str]) -> None:
+    """
+    Print the help and exit if ``--help`` is given; exit with a message for other arguments.
+
+    A node accepts only ROS arguments.
+    """
+    name = os.path.basename(sys.argv[0])
+    parser = _Parser(
+        prog=name, usage=f'ros2 run xplane_bridge {name} [--help] [--ros-args ...]',
+        formatter_class=RawDescriptionHelpFormatter, description=description,
+        allow_abbrev=False)
+    parser.table = table
+    _, others = parser.parse_known_args(without_ros_arguments(argv))
+    if others:
+        parser.error(
+            f'{" ".join(others)}: a node accepts only ROS arguments; set a parameter with '
+            '--ros-args -p name:=value')
+
+
+def _examples(name: str) -> str:
+    run = f'ros2 run xplane_bridge {name} --ros-args'
+    launch = f'ros2 launch xplane_bridge {name.removesuffix("_node")}.launch.py'
+    entry = nodes().get(name)
+    example = entry.example if entry else ''
+    return '\n'.join((
+        'examples:',
+        f'  {run} -p {example} -r __ns:=/uav1',
+        f'  {run} --params-file mine.yaml --log-level debug',
+        f'  {launch} {example} namespace:=uav1',
+    ))
+
+
+def _listed(parameters: Sequence[Described]) -> str:
+    lines = ['parameters (default; range or choices; "live" ones may change while it runs, others',
+             'only while it is unconfigured):']
+    for one in parameters:
+        notes = '; '.join(filter(None, (one.default, one.allowed, 'live' if one.live else '')))
+        lines.append(f'  {one.name} ({notes})')
+        lines += wrap(one.text, _WIDTH, initial_indent='      ', subsequent_indent='      ')
+    return '\n'.join(lines)
+
 
 # Implementation details in rcl's error messages, removed.
 _SOURCE = re.compile(r'failed to initialize rcl: |\s*, at /\S+:\d+')

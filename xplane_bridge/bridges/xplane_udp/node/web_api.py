@@ -18,9 +18,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 import math
 import threading
+import time
 from typing import Any
 
 from rclpy.task import Future
@@ -31,21 +32,222 @@ from xplane_bridge.bridges.links.http_queue import Done, Due, HttpQueue, Steps
 from xplane_bridge.bridges.links.udp import LinkError, resolve
 from xplane_bridge.bridges.links.websocket import WebSocket
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, Status, WARN
-from xplane_bridge.bridges.nodes.common.lists import check_count, named
+from xplane_bridge.bridges.nodes.common.latched import LATCHED
+from xplane_bridge.bridges.nodes.common.lists import check_count, dataref_values, named, watched
 from xplane_bridge.bridges.nodes.vehicle.bridge import Bridge
+from xplane_bridge.bridges.nodes.vehicle.controls import POSE_MASK
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.sessions.left import Left
 from xplane_bridge.bridges.xplane_udp.node.parameters import XplaneUdpParameters
-from xplane_bridge.bridges.xplane_udp.node.poses import Poses
-from xplane_bridge.bridges.xplane_udp.node.web_flights import WebFlights
+from xplane_bridge.bridges.xplane_udp.node.poses import check_pose, Poses
 from xplane_bridge.bridges.xplane_udp.node.web_holds import WebHolds
-from xplane_bridge.bridges.xplane_udp.node.web_values import WebValues
-from xplane_bridge.bridges.xplane_udp.protocol import web_api
+from xplane_bridge.bridges.xplane_udp.protocol import flight, web_api
 from xplane_bridge.bridges.xplane_udp.session import XplaneUdpSession
 from xplane_bridge.bridges.xplane_udp.web.socket import CommandReported, Reading, ValuesChanged
 from xplane_bridge.bridges.xplane_udp.web.web_client import WebClient
 from xplane_bridge.common.text import printable
+from xplane_bridge.msg import DatarefValues
 from xplane_bridge.srv import DescribeDatarefs, StartFlight, WriteDataref
+
+# Datarefs by X-Plane's WebSocket in xplane_udp_node: doubles, arrays and text, both ways.
+
+# Seconds from one attempt to be sent the datarefs to the next.
+_RETRY = 2.0
+# Datarefs that wait to be written: newer values replace those of the same name.
+_MOST_WAITING = 1000
+_COMMAND = 'command/dataref_values'
+
+
+class WebValues:
+    """
+    The topics dataref_values and command/dataref_values.
+
+    ``begin`` begins a conversation; due() and what it returns run in the queue's thread.
+    ``names`` are the datarefs to publish.
+    """
+
+    def __init__(
+        self, node: Bridge[XplaneUdpParameters, XplaneUdpSession], client: WebClient,
+        begin: Callable[[Any, Callable[[Any, Exception | None], None]], None],
+    ) -> None:
+        self._node = node
+        self._client = client
+        self._begin = begin
+        self._publisher = node.make_publisher(DatarefValues, 'dataref_values', LATCHED)
+        node.make_command(DatarefValues, _COMMAND, self._command)
+        self.names: Sequence[str] = watched(node.parameters.web_datarefs)
+        # What the connection was asked for last.
+        self._watched: Sequence[str] = ()
+        self._retry = 0.0
+        self._writing = threading.Lock()
+        self._to_write: dict[str, tuple[Sequence[float], str]] = {}
+
+    # Reading.
+
+    def select(self, names: Sequence[str]) -> None:
+        """Publish these from now on. From any thread."""
+        self.names = watched(names)
+        self._retry = 0.0
+
+    def progress(self) -> str:
+        """Return how far X-Plane is with what is to be published."""
+        if not self.names:
+            return 'none'
+        return (f'{len(self.names)} wanted, {self._client.found(self.names)} found, '
+                f'{self._client.socket.arrived} arrive')
+
+    def due(self, now: float) -> tuple[Generator[Any, Any, Any] | None, float | None]:
+        """Return a conversation that is due, and when to ask again."""
+        is_watching = self._client.socket.is_watching and self._watched == self.names
+        if is_watching or not (self.names or self._watched):
+            return None, None
+        if now < self._retry:
+            return None, self._retry
+        self._retry = now + _RETRY
+        return self._watch(self.names), None
+
+    def _watch(self, names: Sequence[str]) -> Generator[Any, Any, None]:
+        failed: dict[str, str] = yield from self._client.watch(names)
+        self._watched = names
+        if failed:
+            self._node.warn('web_datarefs', 'not sent by X-Plane: ' + named(
+                [f'{name} ({why})' for name, why in failed.items()], '; '))
+
+    def publish(self, event: ValuesChanged) -> None:
+        """Publish all that is known: in the connection's thread."""
+        message = DatarefValues()
+        if not self._node.stamp(message, time.time_ns()):
+            return
+        known = [(name, event.values[name]) for name in self.names if name in event.values]
+        numbers = [() if isinstance(reading.value, bytes) else reading.value
+                   for _, reading in known]
+        message.names = [name for name, _ in known]
+        message.sizes = array('I', map(len, numbers))
+        message.values = array('d', [value for values in numbers for value in values])
+        message.texts = [printable(reading.text) for _, reading in known]
+        self._publisher.publish(message)
+
+    # Writing: in the executor.
+
+    def _command(self, message: DatarefValues) -> None:
+        items = dataref_values(message.names, message.sizes, message.values)
+        texts = message.texts or [''] * len(items)
+        if len(texts) != len(items):
+            raise ValueError(f'{len(items)} names and {len(texts)} texts do not match')
+        given = {name: (values, text) for (name, values), text in zip(items, texts, strict=True)}
+        with self._writing:
+            is_waiting = bool(self._to_write)
+            together = self._to_write | given
+            check_count('datarefs that wait to be written', len(together), _MOST_WAITING)
+            self._to_write = together
+        if not is_waiting:
+            try:
+                self._begin(self._write(), self._written)
+            except ValueError:
+                self._take()
+                raise
+
+    def _take(self) -> dict[str, tuple[Sequence[float], str]]:
+        with self._writing:
+            given, self._to_write = self._to_write, {}
+        return given
+
+    def _write(self) -> Generator[Any, Any, None]:
+        given = self._take()
+        yield from self._client.set_values([
+            (name, values, text) for name, (values, text) in given.items()])
+
+    def _written(self, _: Any, error: Exception | None) -> None:
+        if error is not None:
+            self._take()
+            self._node.refuse(_COMMAND, error)
+
+
+# Flights that X-Plane's Web API starts, in xplane_udp_node.
+
+# Until X-Plane has accepted a flight.
+_TIMEOUT = 120.0
+_FARTHEST = 1e6
+_FASTEST = 1e4
+
+
+class WebFlights:
+    """The service start_flight; ``ask`` holds a conversation within a time."""
+
+    def __init__(self, client: WebClient, poses: Poses, ask: Callable[..., Any]) -> None:
+        self._client = client
+        self._poses = poses
+        self._ask = ask
+
+    async def start(
+        self, request: StartFlight.Request, response: StartFlight.Response
+    ) -> None:
+        """Start a flight, or change the one under way."""
+        wanted = self._start_of(request)
+        if request.aircraft:
+            wanted |= flight.aircraft(request.aircraft, request.livery)
+        elif request.livery:
+            raise ValueError('livery: give its aircraft as well')
+        if request.weather:
+            wanted |= flight.weather(request.weather)
+        wanted |= flight.more(request.more, wanted) if request.more else {}
+        if not wanted:
+            raise ValueError('nothing given: neither a place to start at, nor weather or more')
+        if wanted.keys().isdisjoint(flight.STARTS):
+            if 'aircraft' in wanted:
+                raise ValueError('aircraft: give a place to start at as well')
+            await self._ask(self._client.update_flight(wanted), _TIMEOUT)
+            response.message = 'X-Plane has changed the flight'
+        else:
+            path = await self._ask(self._client.start_flight(wanted), _TIMEOUT)
+            response.message = f'X-Plane starts a flight with {path}'
+        response.success = True
+
+    def _start_of(self, request: StartFlight.Request) -> dict[str, Any]:
+        """Return the place to start at, {} for none. Raises ValueError."""
+        given = POSE_MASK.given(request.pose) if request.pose.fields else {}
+        ways = [name for name, way in (
+            ('runway', request.runway), ('ramp', request.ramp), ('pose', given)) if way]
+        if len(ways) > 1:
+            raise ValueError(f'a flight starts at one place, got {" and ".join(ways)}')
+        if bool(request.airport) != (ways in (['runway'], ['ramp'])):
+            raise ValueError('airport and either runway or ramp go together')
+        if request.final_distance and ways != ['runway']:
+            raise ValueError('final_distance: give a runway')
+        if not 0.0 <= request.final_distance <= _FARTHEST:
+            raise ValueError(
+                f'final_distance {request.final_distance:g} m is not in 0 .. {_FARTHEST:g} m')
+        if not 0.0 <= request.airspeed <= _FASTEST:
+            raise ValueError(f'airspeed {request.airspeed:g} m/s is not in 0 .. {_FASTEST:g} m/s')
+        if request.on_ground and not given:
+            raise ValueError('on_ground: give a pose')
+        if request.airspeed and (request.on_ground or not given):
+            raise ValueError('airspeed: give a pose in the air')
+        if request.runway:
+            return flight.runway_start(
+                request.airport, request.runway, request.final_distance)
+        if request.ramp:
+            return flight.ramp_start(request.airport, request.ramp)
+        return self._pose(request, given) if given else {}
+
+    def _pose(self, request: StartFlight.Request, given: dict[str, float]) -> dict[str, Any]:
+        """Return the start at a pose; what is not set keeps its value."""
+        possible = {'latitude', 'longitude', 'true_heading'}
+        if not request.on_ground:
+            possible |= {'altitude', 'pitch'}
+        if others := given.keys() - possible:
+            raise ValueError(
+                f'pose: a flight that starts there has no {", ".join(sorted(others)).upper()}')
+        check_pose(given)
+        # X-Plane starts level, and on the ground it knows the altitude.
+        unused = {'altitude': 0.0} if request.on_ground else {}
+        lat, lon, altitude = self._poses.position(unused | given)
+        _, pitch, heading = self._poses.attitude({'roll': 0.0, 'pitch': 0.0} | given)
+        if request.on_ground:
+            return flight.ground_start(lat, lon, heading)
+        return flight.air_start(
+            lat, lon, altitude, heading, request.airspeed, pitch if 'pitch' in given else None)
+
 
 # Of one call: each costs X-Plane up to three requests.
 _MOST_NAMES = 50

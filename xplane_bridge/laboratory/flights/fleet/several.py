@@ -20,21 +20,160 @@ Where they fly is a subclass's: in this process (flight.py), or through ROS.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+import math
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
+from xplane_bridge.bridges.conversions.frames import Vector
+from xplane_bridge.bridges.conversions.geodesy import geodetic_to_ecef, LocalFrame
+from xplane_bridge.common.timing import FRAME, ROUNDED_TIME
+from xplane_bridge.laboratory.control.formation import target_in
+from xplane_bridge.laboratory.control.gains import Gains
 from xplane_bridge.laboratory.flights.analysis import verdict
 from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.analysis.together import Tracks
 from xplane_bridge.laboratory.flights.analysis.verdict import Judgement
-from xplane_bridge.laboratory.flights.fleet.formation import Formation
 from xplane_bridge.laboratory.flights.fleet.members import Member
-from xplane_bridge.laboratory.flights.fleet.midair import Meeting, Watch
 from xplane_bridge.laboratory.flights.flight import Display, Flight
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.result import Result
+from xplane_bridge.laboratory.flights.scenario.fleet import Midair, Station
+
+# Followers are told where their leader is, ten times per second, and hold their slots.
+
+# As routes are led, and as often as a data link between aircraft may well be heard.
+_PERIOD = 0.1
+
+
+class Formation:
+    """The followers of a fleet: ``stations`` by their names, as ``members`` has them."""
+
+    def __init__(self, stations: Mapping[str, Station], members: Mapping[str, Member]) -> None:
+        self._stations, self._members = stations, members
+        self._due = {name: station.begin for name, station in stations.items()}
+
+    @property
+    def due(self) -> float:
+        """Return when somebody is told something next, in s."""
+        return min(self._due.values(), default=math.inf) - ROUNDED_TIME
+
+    def lead(self, now: float) -> None:
+        """
+        Tell those who are due where they have to fly.
+
+        By what all have observed at that time: so no order of theirs makes a difference. Who is
+        not engaged is told nothing; nor is anybody while it is not known where it or its leader
+        is. Raises ExperimentError for a target that cannot be flown.
+        """
+        told = {}
+        frames: dict[str, LocalFrame | None] = {}
+        for name, station in self._stations.items():
+            if now < self._due[name] - ROUNDED_TIME:
+                continue
+            while self._due[name] <= now + ROUNDED_TIME:
+                self._due[name] += _PERIOD
+            member = self._members[name]
+            if not member.engaged:
+                continue
+            leader = self._members[station.leader]
+            if station.leader not in frames:
+                frames[station.leader] = _frame_at(leader.known_place)
+            told[name] = _wanted(station, frames[station.leader], leader, member)
+        for name, values in told.items():
+            if values:
+                self._members[name].set_target(values)
+
+
+def _frame_at(place: Vector) -> LocalFrame | None:
+    """Return axes at a place, None where it is not known."""
+    return LocalFrame(*place) if math.isfinite(sum(place)) else None
+
+
+def _wanted(
+    station: Station, frame: LocalFrame | None, leader: Member, own: Member
+) -> dict[str, float]:
+    """Return the targets of a follower; {} if it is not known where it or its leader is."""
+    place = own.known_place
+    if frame is None or not math.isfinite(sum(place)):
+        return {}
+    east, north, up = frame.geodetic_to_enu(*place)
+    now, gains = own.measurement(), own.gains
+    target = target_in(
+        station.slot, leader.measurement(), now, (-east, -north, -up),
+        gains or Gains(), leader.held_airspeed)
+    # A law of somebody else's is led by headings, as along a route.
+    direction = ('course', target.course) if gains is not None else (
+        'heading', (target.course - now.track + now.heading) % math.tau)
+    return {
+        'altitude': target.altitude, 'airspeed': target.airspeed, direction[0]: direction[1]}
+
+
+# Who meets in the air.
+
+# By this (m/s) an aircraft gets faster within a second, at 10 g: until two can be near, nobody
+# looks, a second at most.
+_FASTER = 100.0
+_LONGEST = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A mid-air: two aircraft, ``distance`` apart (m) in the frame ``at`` (s)."""
+
+    at: float
+    first: str
+    second: str
+    distance: float
+
+    def __str__(self) -> str:
+        return (f'{self.at:5.1f} s  mid-air: {self.first} and {self.second} are '
+                f'{self.distance:.1f} m apart')
+
+
+class Watch:
+    """Watch aircraft, by their names, for two that are too near one another."""
+
+    def __init__(self, vehicles: Mapping[str, Member], midair: Midair) -> None:
+        self._vehicles, self._radius = vehicles, midair.radius
+        self.ends = midair.ends
+        self._names = tuple(vehicles)
+        self._pairs = np.triu_indices(len(self._names), 1)
+        # When to look next (s).
+        self.due = 0.0 if len(self._names) > 1 else math.inf
+        self._last: tuple[float, NDArray[np.float64]] | None = None
+        # Those who are near one another: they have met once, until they part.
+        self._near: set[int] = set()
+
+    def look(self, now: float) -> Iterator[Meeting]:
+        """Yield who has met since the last look, at a time (s) at which all are observed."""
+        if now < self.due:
+            return
+        places = np.array([geodetic_to_ecef(*one.place) for one in self._vehicles.values()])
+        rows, columns = self._pairs
+        distances = _lengths(places[rows] - places[columns])
+        # Whose position is not a number meets nobody.
+        least = float(np.fmin.reduce(distances))
+        if self._last is not None:
+            moved = _lengths(places - self._last[1]) / (now - self._last[0])
+            closing = 2.0 * (float(np.fmax.reduce(moved)) + _FASTER)
+            self.due = now + min((least - self._radius) / closing, _LONGEST) - FRAME
+        self._last = now, places
+        near = {*np.flatnonzero(distances < self._radius).tolist()}
+        for pair in sorted(near - self._near):
+            yield Meeting(now, self._names[rows[pair]], self._names[columns[pair]],
+                          float(distances[pair]))
+        self._near = near
+
+
+def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.sqrt((vectors * vectors).sum(axis=1))
+    return found
+
 
 One = TypeVar('One', bound=Flight)
 

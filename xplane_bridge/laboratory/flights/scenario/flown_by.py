@@ -32,7 +32,24 @@ from typing import Any
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.common.plain_yaml import shown
-from xplane_bridge.laboratory.flights.scenario.ament import prefix_of
+
+# Where ROS packages are installed, by the index that ament keeps as plain files. No ROS.
+
+_INDEX = os.path.join('share', 'ament_index', 'resource_index', 'packages')
+
+
+def prefix_of(package: str) -> str:
+    """
+    Return the install space of a package: the first of AMENT_PREFIX_PATH that has it.
+
+    Raises LookupError if none has.
+    """
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        if prefix and os.path.basename(package) == package and os.path.isfile(
+                os.path.join(prefix, _INDEX, package)):
+            return prefix
+    raise LookupError(f'there is no package {package!r} in AMENT_PREFIX_PATH')
+
 
 AUTOPILOT, EXTERNAL = 'autopilot', 'external'
 GUIDANCE = ('course', 'heading')

@@ -46,8 +46,12 @@ from xplane_bridge.laboratory.identification.estimation.equation_error import (
     Regression,
     smoothed,
 )
-from xplane_bridge.laboratory.identification.estimation.output_error import Estimate, Fit
-from xplane_bridge.laboratory.identification.estimation.steady import unsteady, VARIES
+from xplane_bridge.laboratory.identification.estimation.output_error import (
+    Estimate,
+    Fit,
+    unsteady,
+    VARIES,
+)
 from xplane_bridge.laboratory.identification.motion.equations import (
     Derivative,
     Form,

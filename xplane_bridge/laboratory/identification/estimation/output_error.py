@@ -38,7 +38,6 @@ from xplane_bridge.laboratory.identification.estimation.equation_error import (
     NO_COLLINEARITY,
     Regression,
 )
-from xplane_bridge.laboratory.identification.estimation.steady import BY_SPEED, unsteady
 from xplane_bridge.laboratory.identification.motion.equations import (
     as_simulated,
     Derivative,
@@ -53,6 +52,48 @@ from xplane_bridge.laboratory.identification.motion.equations import (
     system,
 )
 from xplane_bridge.laboratory.identification.motion.signals import Array, IdentificationError, Mask
+
+# What a linear model with simultaneous signals leaves out, as the steady part of its bounds.
+#
+# Noise averages out over a flight, and so do bounds that are made of it. A slope that is not the
+# same at all deflections does not, nor does a signal that is a step of a simulator older than
+# another one in the same row, nor what an airspeed that changes does beside the dynamic pressure:
+# they make the same error each time. They are taken as unknown, of these sizes, and what they
+# would change in the estimate is added to its covariance. Maine and Iliff, Application of
+# Parameter Estimation to Aircraft Stability and Control, NASA RP-1168 (1986): bounds by noise
+# alone are too small, several times.
+
+VARIES = 0.006
+"""By this part a slope is another one at the largest deviation flown: a standard deviation."""
+
+BY_SPEED: Mapping[str, float] = {'C_L': 0.03, 'C_m': 0.02}
+"""By so much a coefficient changes by the logarithm of the airspeed: a standard deviation."""
+
+KINDS = 3
+"""Terms of each slope: one that is the same both ways, one that is not, and a lag."""
+
+
+def unsteady(
+    slopes: Array, regressors: Sequence[Array], times: Sequence[Array], late: float,
+    varies: float = VARIES,
+) -> list[Array]:
+    """
+    Return what each slope may make otherwise, in each manoeuvre (n, c, KINDS * r).
+
+    slopes (c, r) are those of c coefficients by r regressors, these are (n, r) in each manoeuvre
+    at ``times`` (n,). Regressors may be so ``late`` (s) against one another, and slopes vary by
+    the part ``varies``.
+    """
+    deviations = [one - one[0] for one in regressors]
+    most = np.maximum(np.max([np.abs(one).max(axis=0) for one in deviations], axis=0), 1e-12)
+    found = []
+    for one, at in zip(deviations, times, strict=True):
+        terms = np.concatenate((
+            varies * one * np.abs(one) / most, varies * one ** 2 / most,
+            late * np.gradient(one, at, axis=0)), axis=1)
+        found.append(terms[:, None] * np.tile(slopes, KINDS))
+    return found
+
 
 _MOST_STEPS = 30
 _CONVERGED = 1e-4
@@ -282,7 +323,7 @@ def output_error(
     ``step``: of the simulator whose flight it was (s), 0 for a real aircraft. ``others`` are the
     same manoeuvres if sensors err otherwise, each by a standard deviation: how the estimate would
     change is part of its bounds. So is what the model leaves out, unless ``late`` is None: slopes
-    that are not constant, and signals that are so late (s) against each other; see steady.py.
+    that are not constant, and signals that are so late (s) against each other; see above.
     Raises IdentificationError where the search does not converge.
     """
     problem = _Problem(form, motions, step)

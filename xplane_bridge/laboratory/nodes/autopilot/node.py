@@ -22,20 +22,24 @@ import math
 import time
 from typing import Any
 
+from sensor_msgs.msg import Joy
 from std_srvs.srv import SetBool
 
+from xplane_bridge.action import FlyRoute
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
-from xplane_bridge.bridges.nodes.common.diagnostics import Status
+from xplane_bridge.bridges.nodes.common.diagnostics import OK, Status
 from xplane_bridge.bridges.nodes.common.running import run
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.common.waiting import Waiting
 from xplane_bridge.bridges.nodes.vehicle.controls import fill_controls
 from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds
+from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.measurement import Measurement
+from xplane_bridge.laboratory.control.path import PathFollower
 from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
 from xplane_bridge.laboratory.control.targets import check_targets, Level
-from xplane_bridge.laboratory.nodes.autopilot.actions import Actions
-from xplane_bridge.laboratory.nodes.autopilot.goals import Ask, Asker
+from xplane_bridge.laboratory.nodes.autopilot.goals import Ask, Asker, Goals
+from xplane_bridge.laboratory.nodes.autopilot.joystick import Joystick, JoystickSettings, Request
 from xplane_bridge.laboratory.nodes.autopilot.levels import Levels
 from xplane_bridge.laboratory.nodes.autopilot.newest import Newest
 from xplane_bridge.laboratory.nodes.autopilot.parameters import (
@@ -47,7 +51,6 @@ from xplane_bridge.laboratory.nodes.autopilot.parameters import (
     stamp_at,
     wanted_of,
 )
-from xplane_bridge.laboratory.nodes.autopilot.pilot import Pilot
 from xplane_bridge.laboratory.nodes.autopilot.reports import (
     autopilot_status,
     envelope_status,
@@ -55,7 +58,164 @@ from xplane_bridge.laboratory.nodes.autopilot.reports import (
     OFF,
     Reports,
 )
+from xplane_bridge.laboratory.nodes.autopilot.route import waypoints_of_route
+from xplane_bridge.laboratory.nodes.autopilot.runways import Runways
 from xplane_bridge.msg import AutopilotTarget, FlightControls
+
+# The pilot's joystick as a topic: joy.
+
+class Pilot:
+    """
+    Hears ``joy``; calls ``take_over()`` and ``give_back()`` when the pilot asks for it.
+
+    ``in_charge`` says whether the joystick's controls are commanded; ``now`` is the time of the
+    newest state, in seconds.
+    """
+
+    def __init__(
+        self, node: BridgeNode[Any], settings: JoystickSettings, take_over: Callable[[], None],
+        give_back: Callable[[], None],
+    ) -> None:
+        self._node = node
+        self._take_over = take_over
+        self._give_back = give_back
+        self.now = 0.0
+        self._taken_over = self._fell_silent = 0
+        self.joystick = Joystick(settings)
+        node.make_command(Joy, 'joy', self._on_joy)
+
+    @property
+    def in_charge(self) -> bool:
+        """Return whether the joystick flies."""
+        return self.joystick.in_charge
+
+    @in_charge.setter
+    def in_charge(self, value: bool) -> None:
+        self.joystick.in_charge = value
+
+    def check_not_in_charge(self) -> None:
+        """Raise ValueError while the joystick flies."""
+        if self.in_charge:
+            raise ValueError(
+                'the joystick is in charge: its button joystick.give_back_button '
+                f'({self.joystick.settings.give_back_button}) gives back')
+
+    def mind_silence(self) -> None:
+        """Give back if a joystick in charge has fallen silent."""
+        if self.in_charge and self.joystick.is_silent(self.now):
+            self._fell_silent += 1
+            self._node.warn('joystick', (
+                f'joy has been silent for {self.joystick.settings.timeout:g} s while the joystick '
+                'was in charge: altitude, course and airspeed are held'))
+            self._give_back()
+
+    def _on_joy(self, message: Joy) -> None:
+        asked = self.joystick.hear(message.axes, message.buttons, self.now)
+        if asked is Request.TAKE_OVER:
+            self._take_over()
+            self._taken_over += 1
+            self._node.inform('joystick', 'the joystick has taken over')
+        elif asked is Request.GIVE_BACK:
+            self._give_back()
+            self._node.inform(
+                'joystick', 'the joystick has given back: altitude, course and airspeed are held')
+
+    def diagnose(self) -> Status:
+        """Return whether the joystick is in charge."""
+        return Status(
+            'joystick', OK,
+            'in charge' if self.in_charge else 'not in charge',
+            (('taken over', str(self._taken_over)), ('fell silent', str(self._fell_silent))))
+
+
+# The action fly_route: a route as a goal, with feedback; cancelling it holds what is flown.
+
+class RouteAction(Goals):
+    """The action server; ``follower`` is the path that is flown for its goal."""
+
+    def __init__(
+        self, node: BridgeNode[Any], cascade: Cascade, levels: Levels, asker: Asker
+    ) -> None:
+        super().__init__(node, asker, FlyRoute, 'fly_route', self._fly, self._hold)
+        self._cascade = cascade
+        self._levels = levels
+        self.follower: PathFollower | None = None
+
+    def _fly(self, request: Any) -> None:
+        waypoints = waypoints_of_route(request.route)
+
+        def follow() -> list[str]:
+            said = self._levels.follow(waypoints)
+            self.follower, self.began = self._cascade.follower, True
+            return said
+
+        self.pursue(request.route, follow)
+
+    def _hold(self) -> str:
+        self._asker.hold()
+        return 'altitude, course and airspeed are held'
+
+    def advance(self, now: float) -> None:
+        """Report where the aircraft is, at a time (s), or the end of the route."""
+        follower = self.follower
+        if not self.began or follower is None:
+            return
+        cascade = self._cascade
+        at = cascade.at
+        if follower.done:
+            self.result.legs = follower.legs
+            self.end('flown to its end; the last course is held', success=True)
+        elif cascade.follower is not follower:
+            self.end('; '.join(cascade.limits) or 'something else is flown')
+        elif at is not None:
+            result = self.result
+            result.legs = at.leg
+            result.greatest_cross_track = max(result.greatest_cross_track, abs(at.across))
+            if self.is_due(now):
+                feedback = self.feedback
+                feedback.leg, feedback.distance = at.leg, at.left
+                feedback.distance_left, feedback.cross_track = at.left_of_path, at.across
+                self.goal.publish_feedback(feedback)
+
+    def commanded(self, topic: str) -> None:
+        """End the goal if a command has taken its path away."""
+        if self.began and self.follower is not self._cascade.follower:
+            self.end(f'{topic} has been commanded')
+
+
+# The actions of autopilot_node: fly_route, take_off and land.
+
+class Actions:
+    """All action servers, and the goals that are flown."""
+
+    def __init__(
+        self, node: BridgeNode[Any], autopilot: Autopilot, telemetry: Newest, levels: Levels,
+        asker: Asker,
+    ) -> None:
+        self._all: tuple[RouteAction | Runways, ...] = (
+            RouteAction(node, autopilot, levels, asker),
+            Runways(node, autopilot, telemetry, asker))
+
+    def advance(self, now: float) -> None:
+        """Report how far they are, at a time (s), and end those that are reached."""
+        for one in self._all:
+            one.advance(now)
+
+    def commanded(self, topic: str) -> None:
+        """End the goals that a command has taken the flight from."""
+        for one in self._all:
+            one.commanded(topic)
+
+    def end(self, why: str) -> None:
+        """End all goals."""
+        for one in self._all:
+            one.end(why)
+
+    def retire(self) -> None:
+        """Destroy the servers, now or once they have responded."""
+        for one in self._all:
+            one.retire()
+
 
 # A simulator in lockstep that still sends the same state after this long, and has repeated it this
 # often, has lost the command. Time alone is not proof: on a busy machine the command may be in

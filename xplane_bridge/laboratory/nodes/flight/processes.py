@@ -24,14 +24,47 @@ import signal
 import subprocess
 import threading
 import time
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from ament_index_python.packages import get_package_prefix
 
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.machine import is_told_in, MachineError
 from xplane_bridge.common.supervised import HUNG, PATIENCE, Supervised
-from xplane_bridge.laboratory.nodes.flight.starting import start_limit, StartLimit
+from xplane_bridge.common.text import counted
+
+# How long processes may take to start: by their number, and by the cores of this machine.
+
+# What one takes to start, from its interpreter to its first message: 1.2 to 1.9 s of a core.
+_CPU_SECONDS = 1.9
+# Others work on the machine too: their share of it is this much.
+_SHARED = 2.0
+# Whatever is started (s): networks and disks take their time.
+_LEAST = 30.0
+
+
+class StartLimit(NamedTuple):
+    """How long processes may take to start, in ``seconds``; as a text with the reason."""
+
+    processes: int
+    cores: int
+
+    @property
+    def seconds(self) -> float:
+        """Return the limit in seconds."""
+        return _LEAST + _SHARED * _CPU_SECONDS * self.processes / self.cores
+
+    def __str__(self) -> str:
+        """Return the limit with what it is made of."""
+        return (f'{self.seconds:.0f} s, what {counted(self.processes, "process", "processes")} '
+                f'may take to start on {counted(self.cores, "core")}: {_LEAST:.0f} s, and '
+                f'{_SHARED:g} times the {_CPU_SECONDS:g} s of a core for each')
+
+
+def start_limit(processes: int) -> StartLimit:
+    """Return how long so many processes may take to start on this machine."""
+    return StartLimit(processes, max(len(os.sched_getaffinity(0)), 1))
+
 
 _PACKAGE = 'xplane_bridge'
 # Fields of /proc/PID/stat behind the name: the process group, and time in user and kernel mode.

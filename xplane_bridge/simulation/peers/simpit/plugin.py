@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 import math
 
@@ -25,13 +26,18 @@ from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import (
     ActionGroup,
     ActionGroups,
+    Axes,
+    axis_values,
+    CobsDecoder,
     CustomActionGroups,
+    Framing,
     Handshake,
     HandshakeType,
     Message,
     Packet,
     Profile,
     PROFILES,
+    THROTTLE,
 )
 from xplane_bridge.simulation.peers.simpit.events import (
     Command,
@@ -41,10 +47,202 @@ from xplane_bridge.simulation.peers.simpit.events import (
     PortDeaf,
     Subscriptions,
 )
-from xplane_bridge.simulation.peers.simpit.hold import AxisHold
 from xplane_bridge.simulation.peers.simpit.providers import is_sent_each_frame, Providers
-from xplane_bridge.simulation.peers.simpit.reader import PluginReader
-from xplane_bridge.simulation.peers.simpit.subscriptions import SubscriptionTable
+
+# The telemetry that a device has registered with the simulated plugin, and how often.
+
+class SubscriptionTable:
+    """
+    Registered channels, and how many copies of each the device gets.
+
+    ``old`` plugins add a copy with each registration. 2.0 introduced clearing at SYN and the
+    record that stops duplicates; the record outlives the SYN until the ACK.
+    """
+
+    def __init__(self, statistics: PluginStatistics, *, old: bool) -> None:
+        self._statistics = statistics
+        self._old = old
+        self._copies: Counter[int] = Counter()
+        self._record: set[int] = set()
+
+    def __contains__(self, channel_id: object) -> bool:
+        return channel_id in self._copies
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Return the ids that the device gets; one that it gets n times is listed n times."""
+        return tuple(sorted(self._copies.elements()))
+
+    def copies(self, channel_id: int) -> int:
+        """Return how many copies of a packet on this channel are sent."""
+        return self._copies.get(channel_id, 0)
+
+    def clear(self) -> None:
+        """Start like a game that has just been launched."""
+        self._copies.clear()
+        self._record.clear()
+
+    def hear_syn(self) -> None:
+        """Handle a SYN."""
+        if not self._old:
+            self._copies.clear()
+
+    def hear_ack(self) -> None:
+        """Handle an ACK."""
+        if not self._old:
+            self._record.clear()
+
+    def register(self, ids: bytes) -> Iterator[int]:
+        """Register channels, yielding each when it is done."""
+        for channel_id in self._in_order(ids, 'register'):
+            if not self._old and channel_id in self._record:
+                continue
+            self._record.add(channel_id)
+            self._copies[channel_id] += 1
+            yield channel_id
+
+    def deregister(self, ids: bytes) -> None:
+        """Remove one registration of each of these channels."""
+        for channel_id in self._in_order(ids, 'deregister'):
+            self._record.discard(channel_id)
+            self._remove(channel_id)
+
+    def close(self) -> None:
+        """Remove what is in the record: the port is closed."""
+        for channel_id in self._record:
+            self._remove(channel_id)
+        self._record.clear()
+
+    def _in_order(self, ids: bytes, what: str) -> Iterator[int]:
+        # Last to first; 255 throws, and those before it are never reached.
+        for channel_id in reversed(ids):
+            if channel_id == 255:
+                self._statistics.malformed.add(what)
+                return
+            yield channel_id
+
+    def _remove(self, channel_id: int) -> None:
+        if self._copies[channel_id] > 1:
+            self._copies[channel_id] -= 1
+        else:
+            del self._copies[channel_id]
+
+
+# How real plugins split their input into packets, bugs included.
+#
+# See docs/wire/simpit.md, sections 2.1 and 4.
+
+_BUFFER = 255
+_DEADLY_CHANNEL = 255
+
+
+class PluginReader:
+    """
+    Splits bytes into packets as the reader thread of a plugin does.
+
+    What a device must never send has its measured effect: ``dead`` says what ended the thread,
+    and nothing is read after that. Channel number 255 does this; in aa50 framing a payload size
+    of 0, which makes it swallow 255 bytes and end at the next; in cobs a frame of more than 255.
+    """
+
+    def __init__(self, framing: Framing) -> None:
+        self.dead = ''
+        self._framing = framing
+        self._decoder = CobsDecoder(250)
+        self._frame = bytearray()
+        self._step: Callable[[int], Packet | None] = self._first_header_byte
+        self._size = self._channel = 0
+
+    def feed(self, data: bytes) -> list[Packet]:
+        """Return the packets in these bytes, up to the one that ends the thread."""
+        packets: list[Packet] = []
+        for byte in data:
+            packet = self._take_cobs(byte) if self._framing == 'cobs' else self._step(byte)
+            if packet is not None:
+                if packet.channel == _DEADLY_CHANNEL:
+                    self.dead = f'a packet on channel {_DEADLY_CHANNEL}'
+                else:
+                    packets.append(packet)
+            if self.dead:
+                break
+        return packets
+
+    def _take_cobs(self, byte: int) -> Packet | None:
+        if len(self._frame) == _BUFFER:
+            self.dead = f'a frame of more than {_BUFFER} bytes'
+            return None
+        self._frame.append(byte)
+        if byte:
+            return None
+        frame = bytes(self._frame)
+        self._frame.clear()
+        return next(iter(self._decoder.feed(frame)), None)
+
+    # The five states of the older parser. None reads a byte twice: AA AA 50 loses the frame.
+
+    def _first_header_byte(self, byte: int) -> None:
+        if byte == 0xaa:
+            self._step = self._second_header_byte
+
+    def _second_header_byte(self, byte: int) -> None:
+        self._step = self._size_byte if byte == 0x50 else self._first_header_byte
+
+    def _size_byte(self, byte: int) -> None:
+        self._size = byte
+        self._step = self._channel_byte
+
+    def _channel_byte(self, byte: int) -> None:
+        self._channel = byte
+        self._frame.clear()
+        self._step = self._payload_byte
+        if not self._size:
+            self.dead = 'a payload size of 0'
+
+    def _payload_byte(self, byte: int) -> Packet | None:
+        self._frame.append(byte)
+        if len(self._frame) != self._size:
+            return None
+        self._step = self._first_header_byte
+        return Packet(self._channel, bytes(self._frame))
+
+
+# The controls that a plugin forces on the game, for one flight scene.
+
+class AxisHold:
+    """
+    Axes held for a device, and the game's throttle, which the player moves too.
+
+    A nonzero value is forced on whatever vessel is active, whoever else moves the stick. A 0
+    releases the axis; but before 2.3 a throttle is forced indefinitely, 0 included, and from 2.3
+    on a 0 closes the throttle once and then leaves it to the player
+    (docs/reference/peers/simpit.md, "2.2 or 2.3").
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.axes: dict[str, int] = {}
+        self.throttle = 0
+        self._lets_go = profile.throttle_lets_go
+
+    def take(self, message: Message) -> None:
+        """Handle an axis message; others do not matter here."""
+        if not isinstance(message, Axes):
+            return
+        for name, value in axis_values(message).items():
+            if name == THROTTLE and (value or name in self.axes or not self._lets_go):
+                self.throttle = value
+            if value or (name == THROTTLE and not self._lets_go):
+                self.axes[name] = value
+            else:
+                self.axes.pop(name, None)
+
+    def move_throttle(self, value: int) -> None:
+        """Move the throttle as the player does, 0..32767; without effect while it is forced."""
+        self.throttle = self.axes.get(THROTTLE, value)
+
+    def clear(self) -> None:
+        """Start another flight scene: nothing is forced."""
+        self.axes.clear()
+
 
 _CHANNEL = 'serial'
 # The measured games ran at 50 frames per second.

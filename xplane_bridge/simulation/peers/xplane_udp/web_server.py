@@ -18,18 +18,68 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 import json
 from queue import Empty, SimpleQueue
+import socket
 import threading
 from typing import Any, TypeVar
 
 from xplane_bridge.bridges.links.frames import check_installed, Frames
 from xplane_bridge.bridges.links.udp import LinkError
+from xplane_bridge.bridges.links.websocket import TextLine
 from xplane_bridge.simulation.peers.http import BoundedHandler, BoundedServer, LARGEST_BODY
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xplane_udp.web_api import Answer, WebApi
-from xplane_bridge.simulation.peers.xplane_udp.web_line import WebLine
+from xplane_bridge.simulation.peers.xplane_udp.web_socket import WebSocketPeer
+
+# A WebSocket connection of the simulated X-Plane: a thread at one end, frames at the other.
+
+_MOST_UNREAD = 64
+"""Messages of a client that one frame reads: about as many wait, more are left in its socket."""
+
+
+class WebLine:
+    """
+    What passes between the thread of a connection and the frames of the simulator.
+
+    converse() is the thread's; frame() is called between two frames; end() by anyone.
+    """
+
+    def __init__(self, peer: WebSocketPeer) -> None:
+        self._peer = peer
+        self._heard: SimpleQueue[str] = SimpleQueue()
+        self._line = TextLine(
+            self._heard.put, may_read=lambda: self._heard.qsize() < _MOST_UNREAD)
+
+    def end(self) -> None:
+        """Close the connection: its X-Plane has gone."""
+        self._line.end()
+
+    def frame(self) -> bool:
+        """Answer what has arrived and say what is due; return whether there will be more."""
+        if self._line.ended:
+            self._peer.close()
+            return False
+        for text in self._read():
+            self._line.say(self._peer.receive(text))
+        for text in self._peer.step():
+            self._line.say(text)
+        return True
+
+    def converse(self, connection: socket.socket, frames: Frames) -> None:
+        """Carry messages until either end closes."""
+        self._line.carry(connection, frames)
+
+    def _read(self) -> list[str]:
+        """Return what has arrived, of much the first: the rest is for the next frame."""
+        texts: list[str] = []
+        with suppress(Empty):
+            while len(texts) < _MOST_UNREAD:
+                texts.append(self._heard.get_nowait())
+        return texts
+
 
 _LOOK = 0.02
 _JOIN_TIMEOUT = 5.0
