@@ -32,7 +32,7 @@ from xplane_bridge.bridges.links.claim import claim, domain
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
 from xplane_bridge.common.machine import MachineError
 from xplane_bridge.laboratory.nodes.flight.alone import Alone, check_free
-from xplane_bridge.msg import AutopilotTarget, FlightControls
+from xplane_bridge.msg import AttitudeCommand, AutopilotTarget, FlightControls, RateCommand
 
 ADVICE = 'give this one another ROS_DOMAIN_ID or namespace, or wait until that has ended'
 OWN = (EXPERIMENT, 'autopilot_node')
@@ -76,7 +76,9 @@ def test_where_nobody_flies_it_says_so_after_a_moment(make_node):
 
 @pytest.mark.parametrize(('kind', 'topic', 'follows_clock'), [
     (Imu, '/there/uav/imu/data', False), (FlightControls, '/there/uav/command/controls', False),
-    (AutopilotTarget, '/there/uav/command/target', False), (Clock, '/clock', True)])
+    (AutopilotTarget, '/there/uav/command/target', False),
+    (AttitudeCommand, '/there/uav/command/attitude', False),
+    (RateCommand, '/there/uav/command/rates', False), (Clock, '/clock', True)])
 def test_who_publishes_there_already_is_named_at_once(make_node, kind, topic, follows_clock):
     publish(make_node('stranger', '/elsewhere'), kind, topic)
     node = make_node(EXPERIMENT, '/there', use_sim_time=follows_clock)

@@ -43,7 +43,9 @@ FLYING = (EXPERIMENT, 'autopilot_node', 'policy_node')
 FOUND_WITHIN = 0.3
 _TICK = 0.01
 _UNKNOWN = '_NODE_NAME_UNKNOWN_'
-_TELEMETRY, _COMMANDS = 'imu/data', ('command/controls', ORDERED)
+_TELEMETRY = 'imu/data'
+# Of routes and paths each message is flown once, and diagnostics say which; these go on.
+_COMMANDS = ('command/controls', ORDERED, 'command/attitude', 'command/rates')
 
 
 def check_free(
