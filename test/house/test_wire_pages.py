@@ -13,17 +13,20 @@
 # limitations under the License.
 
 """
-Each citation of docs/wire in the source refers to an existing page, section and row.
+Each citation of docs/wire in the source refers to what exists; a page has all messages.
 
 Citations are ``docs/wire/xpc.md, section 1``, ``docs/wire/simpit.md, sections 2.1, 2.1b and 4``,
 ``docs/wire/ulyssix.md, section 2, rows 3 to 5 and 20``, ``docs/wire/xplane_datarefs.md, row 4.14``
 and ``docs/wire/xpc.md, "Title of a section"``, which may continue on the next line.
 """
 
+from importlib import import_module
 from pathlib import Path
 import re
 
 import pytest
+
+from xplane_bridge.bridges.protocols.registry import PROTOCOLS, UNBRIDGED
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / 'docs' / 'wire').glob('*.md'))
@@ -81,6 +84,17 @@ def faults(text, pages):
     return found
 
 
+# Messages that a page calls otherwise than by their names.
+IN_OTHER_WORDS = {
+    'apsides_time': 'times of apsides', 'attitude': '45 rotation', 'delta_v': '38 delta-v',
+    'advanced_action_status': 'advanced status of action groups',
+    'custom_action_group_status': '41 custom action groups',
+    'delta_v_environment': 'delta-v by environment', 'navball_mode': '28 navball',
+    'report': 'the state, back to sitl', 'request_message': '29 resend', 'sas_info': '35 sas',
+    'servos': 'servo outputs', 'set_action_group': 'set one action group',
+    'skipped': 'a type other than 0', 'vessel_name': 'name of the vessel'}
+
+
 @pytest.fixture(scope='module')
 def pages():
     return {page.name: contents(page) for page in PAGES}
@@ -127,3 +141,14 @@ def test_a_page_is_linked(page):
     assert f'(wire/{page.name})' in (ROOT / 'docs' / 'index.md').read_text(encoding='utf-8')
     for target in re.findall(r'\]\(([^)#]+\.md)', page.read_text(encoding='utf-8')):
         assert (page.parent / target).exists(), f'{page.name}: {target}'
+
+
+@pytest.mark.parametrize('protocol', [*PROTOCOLS, *UNBRIDGED])
+def test_a_page_has_each_message_of_its_protocol(protocol):
+    text = (ROOT / 'docs' / 'wire' / f'{protocol}.md').read_text(encoding='utf-8')
+    messages = import_module(f'xplane_bridge.bridges.{protocol}.protocol').MESSAGES
+    missing = {
+        name for sender in messages.values() for name in sender if not (
+            re.search(rf'\b{name}\b', text) if name.isupper() else
+            IN_OTHER_WORDS.get(name, name.replace('_', ' ')) in text.lower())}
+    assert not missing, f'docs/wire/{protocol}.md'
