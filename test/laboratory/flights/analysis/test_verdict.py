@@ -16,12 +16,14 @@
 
 import json
 import math
+from pathlib import Path
+import re
 
 import numpy as np
 import pytest
 
 from xplane_bridge.laboratory.flights.analysis import history as analysis
-from xplane_bridge.laboratory.flights.analysis import verdict
+from xplane_bridge.laboratory.flights.analysis import motion, verdict
 from xplane_bridge.laboratory.flights.analysis.history import (
     error_of,
     figures,
@@ -30,12 +32,13 @@ from xplane_bridge.laboratory.flights.analysis.history import (
     statistic,
 )
 from xplane_bridge.laboratory.flights.analysis.series import Arrivals, History, Series
-from xplane_bridge.laboratory.flights.scenario.criteria import Criterion
+from xplane_bridge.laboratory.flights.scenario.criteria import Criterion, STATISTICS
 from xplane_bridge.laboratory.flights.scenario.events import Event, Expectation
-from xplane_bridge.laboratory.flights.scenario.quantities import QUANTITIES
+from xplane_bridge.laboratory.flights.scenario.quantities import DERIVED, known, QUANTITIES
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 
 NAN = math.nan
+PAGE = Path(__file__).resolve().parents[4] / 'docs' / 'reference' / 'scenarios.md'
 
 
 def flight(topics=None, begin=0.0, diagnostics=None, **series):
@@ -91,14 +94,28 @@ def test_the_heading_error_is_the_short_way_round():
     assert quantity(found, 'heading_error_deg').values == pytest.approx([-10, 0])
 
 
-@pytest.mark.parametrize(('kind', 'expected'), [
-    ('min', -4), ('max', 3), ('mean', 0), ('max_abs', 4), ('rms', math.sqrt(26 / 3)),
-    ('std', math.sqrt(26 / 3)), ('rise', 2), ('first', 1), ('last', -4), ('change', -5),
-])
-def test_statistics(kind, expected):
+STATISTIC = {
+    'min': -4, 'max': 3, 'mean': 0, 'max_abs': 4, 'rms': math.sqrt(26 / 3),
+    'std': math.sqrt(26 / 3), 'rise': 2, 'first': 1, 'last': -4, 'change': -5}
+
+
+@pytest.mark.parametrize('kind', STATISTICS)
+def test_statistics(kind):
+    expected = STATISTIC[kind]
     assert statistic(Series(np.arange(3.0), np.array([1.0, 3.0, -4.0])), kind) == pytest.approx(
         expected)
     assert math.isnan(statistic(Series(np.empty(0), np.empty(0)), kind))
+
+
+def test_each_quantity_that_follows_from_others_is_computed():
+    assert {*DERIVED} == {*motion._DERIVED}
+
+
+def test_the_page_of_scenarios_has_each_statistic_and_quantity():
+    page = PAGE.read_text(encoding='utf-8')
+    for name in (*STATISTICS, *known()):
+        names = [name, re.sub(r'command_(?!elevator).*', 'command_elevator', name)]
+        assert any(f'`{one}' in page for one in names), name
 
 
 def test_a_criterion_looks_at_its_window_and_its_limits_only():
