@@ -40,7 +40,21 @@ def test_topics_that_are_silent_by_default_are(name):
         assert not getattr(given, parameter)
 
 
-def test_the_table_of_topics_is_what_the_nodes_advertise():
+@pytest.fixture(scope='module')
+def advertised():
+    """Return the topics of each node and variant, each with its type."""
+    return topic_matrix.collect()
+
+
+def test_the_table_of_topics_is_what_the_nodes_advertise(advertised):
     document = PAGE.read_text()
-    assert topic_matrix.put(document, topic_matrix.table(topic_matrix.collect())) == document, \
+    assert topic_matrix.put(document, topic_matrix.table(advertised)) == document, \
         'make topic-table regenerates it'
+
+
+def test_the_page_of_a_node_has_each_of_its_topics(advertised):
+    pages = {name: (PAGE.parent / topic_matrix.PAGES[name]).read_text() for name in advertised}
+    missing = {
+        f'{name}: {topic}' for name, variants in advertised.items()
+        for found in variants.values() for topic in found if f'`{topic}`' not in pages[name]}
+    assert not missing
