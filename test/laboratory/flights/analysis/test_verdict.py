@@ -22,6 +22,7 @@ import re
 import numpy as np
 import pytest
 
+from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.flights.analysis import history as analysis
 from xplane_bridge.laboratory.flights.analysis import motion, verdict
 from xplane_bridge.laboratory.flights.analysis.history import (
@@ -34,7 +35,12 @@ from xplane_bridge.laboratory.flights.analysis.history import (
 from xplane_bridge.laboratory.flights.analysis.series import Arrivals, History, Series
 from xplane_bridge.laboratory.flights.scenario.criteria import Criterion, STATISTICS
 from xplane_bridge.laboratory.flights.scenario.events import Event, Expectation
-from xplane_bridge.laboratory.flights.scenario.quantities import DERIVED, known, QUANTITIES
+from xplane_bridge.laboratory.flights.scenario.quantities import (
+    DERIVED,
+    known,
+    QUANTITIES,
+    unit_of,
+)
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 
 NAN = math.nan
@@ -111,11 +117,19 @@ def test_each_quantity_that_follows_from_others_is_computed():
     assert {*DERIVED} == {*motion._DERIVED}
 
 
-def test_the_page_of_scenarios_has_each_statistic_and_quantity():
+def test_the_page_of_scenarios_has_each_statistic_and_each_quantity_with_its_unit():
     page = PAGE.read_text(encoding='utf-8')
-    for name in (*STATISTICS, *known()):
-        names = [name, re.sub(r'command_(?!elevator).*', 'command_elevator', name)]
-        assert any(f'`{one}' in page for one in names), name
+    assert {name for name in STATISTICS if f'`{name}`' not in page} == set()
+    units = {
+        name: unit for names, unit in re.findall(r'^\| (`.*?) \| ([^|]*) \| [^|]* \|$', page,
+            re.MULTILINE)
+        for name in re.findall(r'`(\w+)`', names)}
+    missing = {name for name in known() if name not in units}
+    # These stand for all commands, and for the controls besides.
+    assert missing == {f'command_{name}' for name in FLOWN[1:]}
+    for name in {*known()} - missing:
+        unit = unit_of(name).replace('^2', '²').replace('^3', '³') or 'ratio'
+        assert units[name] == 'as above' or unit in re.split('[,;] ', units[name]), name
 
 
 def test_a_criterion_looks_at_its_window_and_its_limits_only():
