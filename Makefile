@@ -29,7 +29,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml resource/*) $(wildcard tools/*)
 TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
-.PHONY: build test test-fast test-here test-sourced test-python test-skrl demo experiment campaign train skrl export experiment-table aircraft-table topic-table states-page \
+.PHONY: build test test-fast test-here test-sourced test-python test-skrl demo experiment campaign train skrl export experiment-table aircraft-table topic-table states-page change-table \
 	bench bench-page budgets lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -83,19 +83,21 @@ WORKERS ?= 4
 PARALLEL := -n $(WORKERS) --dist loadgroup
 
 # All tests, with the package as a ROS user has it; with PYTEST_ARGS (a file, -k ...) only those,
-# here; with FOLDER=bridges/xpc those of a folder of the package; with FAST=1 those without ROS and
-# JSBSim, which take less than a minute together.
+# here; with FOLDER=bridges/xpc those of a folder of the package; with FAST=1 of these (or of all)
+# those without ROS and JSBSim, of which all take less than a minute together.
 test: $(if $(FAST),test-fast,$(if $(PYTEST_ARGS)$(FOLDER),test-here,test-sourced))
+
+# The arguments of pytest for a folder's tests, as "$@" of the shell.
+OF_FOLDER = folder=$$($(if $(FOLDER),python3 tools/tests_of.py '$(FOLDER)',true)) && eval "set -- $$folder"
 
 # They run on the source tree, so only the virtual environment is built.
 test-fast: $(STUDIES)
-	@PYTHONPATH=$(CURDIR) $(ROOT)/venv/bin/python -P -m pytest -m 'pure and not slow' -r fE -q \
-		-n $(shell nproc) --dist loadgroup $(PYTEST_ARGS)
+	@$(OF_FOLDER) && PYTHONPATH=$(CURDIR) $(ROOT)/venv/bin/python -P -m pytest -m 'pure and not slow' -r fE -q \
+		-n $(shell nproc) --dist loadgroup "$$@" $(PYTEST_ARGS)
 
 # With a symlink install space: edits of Python files are live.
 test-here: $(BUILT) $(STUDIES)
-	@folder=$$($(if $(FOLDER),python3 tools/tests_of.py '$(FOLDER)',true)) && \
-		eval "set -- $$folder" && $(RUN) python3 -P -m pytest "$$@" $(or $(PYTEST_ARGS),$(PARALLEL))
+	@$(OF_FOLDER) && $(RUN) python3 -P -m pytest "$$@" $(or $(PYTEST_ARGS),$(PARALLEL))
 
 # See tools/test_sourced.sh. The two environments are created in parallel.
 test-sourced:
@@ -166,6 +168,10 @@ topic-table: $(BUILT)
 # The tables and diagrams of states in docs/explanation/sessions.md.
 states-page: $(VENV)
 	@$(RUN) python3 -P tools/draw_states.py docs/explanation/sessions.md
+
+# The table at the beginning of CONTRIBUTING.md: which folders a change needs, and their lines.
+change-table:
+	@python3 -P tools/change_table.py CONTRIBUTING.md
 
 # The table of calls in docs/reference/performance.md, after a hot path was changed on purpose.
 budgets: $(BUILT) $(STUDIES)
