@@ -84,7 +84,7 @@ PARALLEL := -n $(WORKERS) --dist loadgroup
 
 # All tests, with the package as a ROS user has it; with PYTEST_ARGS (a file, -k ...) only those,
 # here; with FOLDER=bridges/xpc those of a folder of the package; with FAST=1 of these (or of all)
-# those without ROS and JSBSim, of which all take less than a minute together.
+# those without ROS and JSBSim, of which all take some two minutes of two cores.
 test: $(if $(FAST),test-fast,$(if $(PYTEST_ARGS)$(FOLDER),test-here,test-sourced))
 
 # The arguments of pytest for a folder's tests, as "$@" of the shell.
