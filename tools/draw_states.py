@@ -37,13 +37,13 @@ def diagram(table):
     """Return the mermaid diagram of a table: an arrow between two states for each way."""
     ways = defaultdict(list)
     for state, row in table.items():
-        for what, cell in row.items():
-            ways[state, cell.state].append(what.name)
+        for event, cell in row.items():
+            ways[state, cell.state].append(event.name)
     first, *_ = table
     return '\n'.join([
         '```mermaid', 'stateDiagram-v2', f'    [*] --> {first.name}',
-        *(f'    {state.name} --> {to.name}: {", ".join(whats)}'
-          for (state, to), whats in ways.items() if state is not to),
+        *(f'    {state.name} --> {to.name}: {", ".join(happened)}'
+          for (state, to), happened in ways.items() if state is not to),
         '```'])
 
 
@@ -54,10 +54,10 @@ def cells(table):
     for state, row in table.items():
         shown = '' if state.shown == state.name.lower() else f', shown as *{state.shown}*'
         about = f'**{state.name}**: {state.sentence}{shown}'
-        for what, cell in row.items():
+        for event, cell in row.items():
             following = 'stays' if cell.state is state else f'**{cell.state.name}**'
             does = '; '.join(action.value for action in cell.actions) or 'nothing else'
-            yield f'| {about} | {what.name}: {what.value} | {following} | {does} |'
+            yield f'| {about} | {event.name}: {event.value} | {following} | {does} |'
             about = ''
 
 

@@ -40,18 +40,18 @@ def mutants(table):
     from xplane_bridge.bridges.sessions.machine import Cell
 
     for state, row in table.items():
-        for what, cell in row.items():
-            name = f'{state.name} {what.name}'
-            yield f'{name} does nothing', state, what, None
+        for event, cell in row.items():
+            name = f'{state.name} {event.name}'
+            yield f'{name} does nothing', state, event, None
             for place, action in enumerate(cell.actions):
                 rest = cell.actions[:place] + cell.actions[place + 1:]
-                yield (f'{name} without {place + 1} {action.name}', state, what,
+                yield (f'{name} without {place + 1} {action.name}', state, event,
                        Cell(cell.state, rest))
             if cell.state is not state and cell.actions:
-                yield f'{name} stays', state, what, Cell(state, cell.actions)
+                yield f'{name} stays', state, event, Cell(state, cell.actions)
             others = [each for each in table if each not in (state, cell.state)]
             for other in others[:1]:
-                yield f'{name} to {other.name}', state, what, Cell(other, cell.actions)
+                yield f'{name} to {other.name}', state, event, Cell(other, cell.actions)
 
 
 def table_of(protocol):
@@ -65,14 +65,14 @@ def mutate():
     if not wanted:
         return
     table = table_of(protocol)
-    state, what, cell = next(
+    state, event, cell = next(
         found for name, *found in mutants(table) if name == wanted)
     # Rows may be shared by states.
     row = dict(table[state])
     if cell is None:
-        del row[what]
+        del row[event]
     else:
-        row[what] = cell
+        row[event] = cell
     table[state] = row
 
 

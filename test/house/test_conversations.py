@@ -26,7 +26,7 @@ import re
 
 import pytest
 
-from xplane_bridge.bridges.sessions.machine import Do, State, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State
 
 ROOT = Path(__file__).resolve().parents[2]
 BRIDGES = ROOT / 'xplane_bridge/bridges'
@@ -155,7 +155,7 @@ def actions(protocol):
         if isinstance(node, ast.match_case):
             text = ast.unparse(node.pattern)
             has_default |= text == '_' and 'super()._do(' in ast.unparse(node)
-            done |= {text.removeprefix('Do.')} if text.startswith('Do.') else set()
+            done |= {text.removeprefix('Action.')} if text.startswith('Action.') else set()
     return [*sorted(wanted ^ done), *(() if has_default else ['an unknown action passes'])]
 
 
@@ -211,7 +211,7 @@ def test_each_word_of_the_machine_is_in_a_table():
         for found, row in states(protocol).items():
             used |= {found, *row}
             used |= {each for cell in row.values() for each in (cell.state, *cell.actions)}
-    assert used == {*State, *What, *Do}
+    assert used == {*State, *Event, *Action}
 
 
 def test_each_protocol_is_here():

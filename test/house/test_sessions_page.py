@@ -18,7 +18,7 @@ from pathlib import Path
 
 import draw_states
 
-from xplane_bridge.bridges.sessions.machine import Do, State, to, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, to
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,8 +31,8 @@ def test_the_page_is_made_from_the_tables():
 def test_a_diagram_has_an_arrow_for_each_way_between_states():
     text = draw_states.diagram({
         State.WAITING: {
-            What.HEARD: to(State.ANSWERING), What.SAME: to(State.ANSWERING, Do.TELL),
-            What.GONE: to(State.WAITING, Do.END)},
+            Event.HEARD: to(State.ANSWERING), Event.SAME: to(State.ANSWERING, Action.TELL),
+            Event.GONE: to(State.WAITING, Action.END)},
         State.ANSWERING: {}})
     assert 'WAITING --> ANSWERING: HEARD, SAME' in text
     assert '[*] --> WAITING' in text
@@ -41,7 +41,7 @@ def test_a_diagram_has_an_arrow_for_each_way_between_states():
 
 def test_a_cell_says_when_it_matters_and_what_is_done_in_this_order():
     *_, line = draw_states.cells({
-        State.ABSENT: {What.HEARD: to(State.ANSWERING, Do.RESTORE, Do.RESUME)}})
+        State.ABSENT: {Event.HEARD: to(State.ANSWERING, Action.RESTORE, Action.RESUME)}})
     assert line == (
         '| **ABSENT**: nothing has ever answered, shown as *away* | HEARD: the peer is heard | '
         '**ANSWERING** | count what was kept as taken again; request everything again |')

@@ -38,4 +38,4 @@ def visited():
 
 def cells(table):
     """Return (state, what) of each cell of a table that does something."""
-    return {(state, what) for state, row in table.items() for what in row}
+    return {(state, event) for state, row in table.items() for event in row}

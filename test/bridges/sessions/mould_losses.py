@@ -28,7 +28,7 @@ from functools import partial
 
 from mould import AT_ONCE, CALM, NEVER, STEP, World
 
-from xplane_bridge.bridges.sessions.machine import What
+from xplane_bridge.bridges.sessions.machine import Event
 
 # What a lost datagram may need to be sent again and shown.
 REPEATED = 6.0
@@ -286,7 +286,7 @@ def _note_others(world):
     process = peer.process
 
     def noted(what, now):
-        if what is What.OTHER:
+        if what is Event.OTHER:
             others.append(f'{now:.2f}')
         return process(what, now)
 

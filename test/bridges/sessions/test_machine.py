@@ -23,19 +23,28 @@ from xplane_bridge.bridges.sessions.base import (
     soonest,
     Statistics,
 )
-from xplane_bridge.bridges.sessions.machine import Cell, Do, Machine, Peer, State, to, total, What
+from xplane_bridge.bridges.sessions.machine import (
+    Action,
+    Cell,
+    Event,
+    Machine,
+    Peer,
+    State,
+    to,
+    total,
+)
 
 TABLE = {
-    State.OFF: {What.START: to(State.WAITING, Do.BEGIN)},
+    State.OFF: {Event.START: to(State.WAITING, Action.BEGIN)},
     State.WAITING: {
-        What.HEARD: to(State.ANSWERING), What.STOP: to(State.LEAVING, Do.LEAVE)},
+        Event.HEARD: to(State.ANSWERING), Event.STOP: to(State.LEAVING, Action.LEAVE)},
     State.ANSWERING: {
-        What.STOP: to(State.LEAVING, Do.LEAVE),
-        What.GONE: to(State.AWAY, Do.DROP, Do.FORGET)},
+        Event.STOP: to(State.LEAVING, Action.LEAVE),
+        Event.GONE: to(State.AWAY, Action.DROP, Action.FORGET)},
     State.AWAY: {
-        What.HEARD: to(State.ANSWERING, Do.RESUME),
-        What.GONE: to(State.AWAY, Do.TELL_STATE, Do.HURRY)},
-    State.LEAVING: {What.SHOWN: to(State.OFF)},
+        Event.HEARD: to(State.ANSWERING, Action.RESUME),
+        Event.GONE: to(State.AWAY, Action.TELL_STATE, Action.HURRY)},
+    State.LEAVING: {Event.SHOWN: to(State.OFF)},
 }
 
 
@@ -67,10 +76,10 @@ class _Session(Session):
         self.done = []
 
     def start(self, now):
-        self._happen([What.START], now)
+        self._happen([Event.START], now)
 
     def stop(self, now):
-        self._happen([What.STOP], now)
+        self._happen([Event.STOP], now)
 
     def _decode(self, channel, data):
         return data
@@ -79,7 +88,7 @@ class _Session(Session):
         return ''
 
     def _hear(self, channel, message, sender, now):
-        return self._happen([What.HEARD], now) + self._look_at_shown()
+        return self._happen([Event.HEARD], now) + self._look_at_shown()
 
     def _do(self, action, reason, now):
         self.done.append((action, reason, self.peer.state))
@@ -94,23 +103,23 @@ class _Session(Session):
 
 def test_what_a_row_does_not_name_changes_nothing():
     machine = Machine(TABLE)
-    for what in What:
-        if what is not What.START:
-            assert machine.process(what) == ()
+    for event in Event:
+        if event is not Event.START:
+            assert machine.process(event) == ()
             assert machine.state is State.OFF
 
 
 def test_a_cell_leads_to_the_next_state_and_says_what_to_do():
     machine = Machine(TABLE, State.ANSWERING)
-    assert machine.process(What.GONE) == (Do.DROP, Do.FORGET)
+    assert machine.process(Event.GONE) == (Action.DROP, Action.FORGET)
     assert machine.state is State.AWAY
 
 
 def test_a_total_table_has_a_cell_for_each_happening():
     whole = total(TABLE)
     assert whole.keys() == TABLE.keys()
-    assert all(row.keys() == set(What) for row in whole.values())
-    assert whole[State.AWAY][What.MUTE] == Cell(State.AWAY)
+    assert all(row.keys() == set(Event) for row in whole.values())
+    assert whole[State.AWAY][Event.MUTE] == Cell(State.AWAY)
 
 
 @pytest.mark.parametrize('state', State)
@@ -123,18 +132,18 @@ def test_a_change_of_state_comes_before_what_is_done_about_it():
     session = _Session()
     session.start(0.0)
     session.receive('channel', b'x', None, 0.0)
-    session.peer.next = [What.GONE]
+    session.peer.next = [Event.GONE]
     session.poll(0.0)
-    assert session.expired() == [PeerChanged(PeerState.AWAY), Do.DROP, Do.FORGET]
+    assert session.expired() == [PeerChanged(PeerState.AWAY), Action.DROP, Action.FORGET]
     assert session.done[-2:] == [
-        (Do.DROP, 'nobody is here', State.AWAY), (Do.FORGET, 'nobody is here', State.AWAY)]
+        (Action.DROP, 'nobody is here', State.AWAY), (Action.FORGET, 'nobody is here', State.AWAY)]
 
 
 def test_what_the_owner_asked_for_is_not_told():
     session = _Session()
     session.start(0.0)
     session.stop(0.0)
-    session.peer.next = [What.SHOWN]
+    session.peer.next = [Event.SHOWN]
     session.poll(0.0)
     assert session.peer_state is PeerState.UNKNOWN
     assert session.expired() == []
@@ -144,11 +153,12 @@ def test_a_state_that_stays_is_told_again_where_the_table_says_so():
     session = _Session()
     session.start(0.0)
     session.receive('channel', b'x', None, 0.0)
-    session.peer.next = [What.GONE, What.GONE]
+    session.peer.next = [Event.GONE, Event.GONE]
     session.poll(0.0)
     assert session.expired() == [
-        PeerChanged(PeerState.AWAY), Do.DROP, Do.FORGET, PeerChanged(PeerState.AWAY), Do.HURRY]
-    assert Do.TELL_STATE not in [action for action, *_ in session.done]
+        PeerChanged(PeerState.AWAY), Action.DROP, Action.FORGET, PeerChanged(PeerState.AWAY),
+        Action.HURRY]
+    assert Action.TELL_STATE not in [action for action, *_ in session.done]
 
 
 def test_a_peer_may_be_shown_as_more_than_its_state_and_that_is_told_once():
@@ -169,9 +179,9 @@ def test_what_happens_is_taken_when_the_one_before_has_been_dealt_with():
     states = []
 
     def happenings():
-        yield What.HEARD
+        yield Event.HEARD
         states.append(session.peer.state)
-        yield What.GONE
+        yield Event.GONE
         states.append(session.peer.state)
 
     session.peer.next = happenings()
@@ -187,7 +197,7 @@ def test_the_next_deadline_is_the_soonest_or_now_if_something_is_to_be_told():
     session.peer.due = 3.0
     session.poll(1.0)
     assert session.next_deadline() == 3.0
-    session.peer.next = [What.HEARD]
+    session.peer.next = [Event.HEARD]
     session.poll(2.0)
     assert session.next_deadline() == 2.0
 
@@ -205,6 +215,6 @@ def test_an_owner_is_told_what_it_did_itself_only_if_others_follow_the_state():
     for kind, told in ((_Session, []), (Followed, [PeerChanged(PeerState.UNKNOWN)])):
         session = kind()
         session.peer_state = PeerState.AWAY
-        events = session._happen([What.START], 0.0)
+        events = session._happen([Event.START], 0.0)
         assert [event for event in events if isinstance(event, PeerChanged)] == told
         assert session.peer_state is PeerState.UNKNOWN

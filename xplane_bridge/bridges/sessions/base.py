@@ -33,7 +33,7 @@ from typing import Any, ClassVar, TypeAlias
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.protocols.foreign import Kinds
 from xplane_bridge.bridges.sessions.left import Left, Refused
-from xplane_bridge.bridges.sessions.machine import Do, What
+from xplane_bridge.bridges.sessions.machine import Action, Event
 
 MOST_READ = 2000
 """Maximum number of datarefs in one read; in all pending reads, twice as many."""
@@ -44,7 +44,7 @@ RELEASE_TIMEOUT = 3.0
 LONGEST_READ = 60.0
 """Seconds after which a read ends, complete or not."""
 
-BY_OWNER = frozenset({What.START, What.STOP, What.SHOWN, What.EXPIRED, What.ENDED})
+BY_OWNER = frozenset({Event.START, Event.STOP, Event.SHOWN, Event.EXPIRED, Event.ENDED})
 """An owner knows about the states that these lead to, and is not told, unless others follow it."""
 
 _NO_CONTROLS = 'this peer accepts no controls'
@@ -173,7 +173,7 @@ class Session(ABC):
     sentences: ClassVar[Mapping[PeerState, str]]
     """The meaning of each state of this peer, for people."""
 
-    untold: ClassVar[frozenset[What]] = BY_OWNER
+    untold: ClassVar[frozenset[Event]] = BY_OWNER
     """What changes the state without a PeerChanged."""
 
     _peer: Any
@@ -191,7 +191,7 @@ class Session(ABC):
 
     def start(self, now: float) -> None:
         """Start talking; no-op if started already."""
-        self._expired += self._happen((What.START,), now)
+        self._expired += self._happen((Event.START,), now)
         self._left = Left()
 
     @abstractmethod
@@ -292,10 +292,10 @@ class Session(ABC):
         """Return what to send now."""
         if self._refused.count and self.leaving and self._refused.shows_end:
             owed = self.owed
-            self._expired += self._happen((What.ENDED,), now)
+            self._expired += self._happen((Event.ENDED,), now)
             self._left = Left(has_ended=bool(owed))
-        if whats := self._peer.look(now):
-            self._expired += self._happen(whats, now)
+        if happened := self._peer.look(now):
+            self._expired += self._happen(happened, now)
         outgoing = self._send(now)
         self._deadline = now if self._expired else soonest(
             self._peer.deadline, *self._deadlines(now))
@@ -312,21 +312,21 @@ class Session(ABC):
 
     # The director: what happens changes the state, and what the table says is done about it.
 
-    def _happen(self, whats: Iterable[What], now: float, reason: str = '') -> list[Any]:
+    def _happen(self, happened: Iterable[Event], now: float, reason: str = '') -> list[Any]:
         """
         Let things happen, one after the other; return the events.
 
         ``reason`` says why what ends has ended; without, it is the absence of the peer. Each is
-        taken from ``whats`` when the one before it has been dealt with.
+        taken from ``happened`` when the one before it has been dealt with.
         """
         events: list[Any] = []
-        for what in whats:
-            actions = self._peer.process(what, now)
+        for event in happened:
+            actions = self._peer.process(event, now)
             changed = self._look_at_shown()
-            if what not in self.untold:
+            if event not in self.untold:
                 events += changed
             for action in actions:
-                if action is Do.TELL_STATE:
+                if action is Action.TELL_STATE:
                     events.append(PeerChanged(self.peer_state))
                 else:
                     events += self._do(action, reason or self._peer.absence, now)
@@ -344,7 +344,7 @@ class Session(ABC):
         self.peer_state = state
         return [PeerChanged(state)]
 
-    def _do(self, action: Do, reason: str, now: float) -> Sequence[Any]:
+    def _do(self, action: Action, reason: str, now: float) -> Sequence[Any]:
         """Do what the table says; return the events."""
         raise NotImplementedError(f'{type(self).__name__} cannot {action}')
 

@@ -61,7 +61,7 @@ class State(Enum):
     MOVING_AWAY = 'the same, to a peer that answers nothing', 'leaving'
 
 
-class What(Enum):
+class Event(Enum):
     """What happens."""
 
     START = 'the owner starts it'
@@ -92,7 +92,7 @@ class What(Enum):
     QUIET = 'the peer has stopped sending about its vehicle'
 
 
-class Do(Enum):
+class Action(Enum):
     """What is done about it."""
 
     BEGIN = 'request everything'
@@ -126,22 +126,22 @@ class Cell:
     """One cell of a table: the next state, and what to do, in this order."""
 
     state: State
-    actions: tuple[Do, ...] = ()
+    actions: tuple[Action, ...] = ()
 
 
-Table: TypeAlias = Mapping[State, Mapping[What, Cell]]
+Table: TypeAlias = Mapping[State, Mapping[Event, Cell]]
 """The cells of each state that do something; anything else changes nothing."""
 
 
-def to(state: State, *actions: Do) -> Cell:
+def to(state: State, *actions: Action) -> Cell:
     """Return the cell that leads to ``state``."""
     return Cell(state, actions)
 
 
-def total(table: Table) -> dict[State, dict[What, Cell]]:
-    """Return a table with a cell for each happening: by default the state stays."""
+def total(table: Table) -> dict[State, dict[Event, Cell]]:
+    """Return a table with a cell for each event: by default the state stays."""
     return {
-        state: {what: row.get(what, Cell(state)) for what in What}
+        state: {event: row.get(event, Cell(state)) for event in Event}
         for state, row in table.items()}
 
 
@@ -152,9 +152,9 @@ class Machine:
         self._cells = total(table)
         self.state = state
 
-    def process(self, what: What) -> tuple[Do, ...]:
+    def process(self, event: Event) -> tuple[Action, ...]:
         """Go to the next state; return what to do."""
-        cell = self._cells[self.state][what]
+        cell = self._cells[self.state][event]
         self.state = cell.state
         return cell.actions
 
@@ -181,7 +181,7 @@ class Peer(ABC):
     def absence(self) -> str:
         """Return why the peer accepts no commands now; empty if it does."""
 
-    def look(self, now: float) -> Iterable[What]:
+    def look(self, now: float) -> Iterable[Event]:
         """Yield what has happened because time passed."""
         return ()
 
@@ -190,8 +190,8 @@ class Peer(ABC):
         """Return when look() has something at the latest, None if only messages matter."""
         return None
 
-    def process(self, what: What, now: float) -> tuple[Do, ...]:
+    def process(self, event: Event, now: float) -> tuple[Action, ...]:
         """Let something happen; return what to do."""
-        actions = self._machine.process(what)
+        actions = self._machine.process(event)
         self.state = self._machine.state
         return actions

@@ -25,7 +25,7 @@ from xplane_bridge.bridges.fdmdata.session.identity import Elsewhere, Identity, 
 from xplane_bridge.bridges.fdmdata.session.states import TABLE
 from xplane_bridge.bridges.sessions import machine
 from xplane_bridge.bridges.sessions.base import PeerState
-from xplane_bridge.bridges.sessions.machine import Do, State, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State
 
 # Whether Huginn's data change, and whether they are NaN. Time is passed in, in seconds.
 
@@ -87,7 +87,7 @@ _STOPPED = frozenset(
     state for state in TABLE if state is State.OFF or state.shown == State.LEAVING.shown)
 # Where a reply, whatever it says, may change something.
 _LISTENS = frozenset(
-    state for state, row in TABLE.items() if not row.keys().isdisjoint({What.HEARD, What.SAME}))
+    state for state, row in TABLE.items() if not row.keys().isdisjoint({Event.HEARD, Event.SAME}))
 
 
 class Peer(machine.Peer):
@@ -160,14 +160,14 @@ class Peer(machine.Peer):
         """Note that something was answered, and whether more is to be."""
         self._waits_since = now if waits else None
 
-    def hear(self, channel: str, reply: Reply) -> Iterator[What]:
+    def hear(self, channel: str, reply: Reply) -> Iterator[Event]:
         """Yield what has happened now that there is a reply, whatever it says."""
-        yield What.HEARD
+        yield Event.HEARD
         if self._identity.is_answered_by(channel, reply):
             self.recognized = PeerRecognized(same=True)
-            yield What.SAME
+            yield Event.SAME
 
-    def see(self, reply: SensorReply, asked_at: float, now: float) -> Sequence[What]:
+    def see(self, reply: SensorReply, asked_at: float, now: float) -> Sequence[Event]:
         """Note what a reply to a request says; return what has happened."""
         self._health.hear(reply, now)
         if reply.command not in PLACED:
@@ -177,7 +177,7 @@ class Peer(machine.Peer):
         self.hurries = found is Elsewhere.PERHAPS
         if self._track.goes_on and self.state in _DOUBTED:
             self.recognized = PeerRecognized(same=True)
-            return (What.SAME,)
+            return (Event.SAME,)
         if resets:
             at_home = asked_at >= self._reset_at and not self.hurries and (
                 self._track.is_back(reply, now - self._reset_at))
@@ -189,36 +189,36 @@ class Peer(machine.Peer):
         if found is not Elsewhere.YES:
             return ()
         self.recognized = PeerRecognized(same=False, why=_ELSEWHERE)
-        return (What.OTHER,)
+        return (Event.OTHER,)
 
     def judge(self, is_fresh: Callable[[Command, float], bool], now: float) -> None:
         """Find out what the data show now."""
         self._health.judge(is_fresh, now)
 
-    def look(self, now: float) -> Iterable[What]:
+    def look(self, now: float) -> Iterable[Event]:
         """Return what has happened because time passed."""
         deadline = self.deadline
         return () if deadline is None or now < deadline else self._overdue(now)
 
-    def _overdue(self, now: float) -> Iterator[What]:
+    def _overdue(self, now: float) -> Iterator[Event]:
         until, since = self._identity.until, self._waits_since
         if until is not None and now >= until:
             self.recognized = PeerRecognized(same=False, why=_SILENT)
-            yield What.OTHER
+            yield Event.OTHER
         if since is not None and now >= since + SILENCE:
-            yield What.GONE
+            yield Event.GONE
 
-    def process(self, what: What, now: float) -> tuple[Do, ...]:
+    def process(self, event: Event, now: float) -> tuple[Action, ...]:
         """Let something happen; return what to do."""
-        if what is What.START:
+        if event is Event.START:
             self._track = Track()
             self.end_reset(now)
-        elif what is What.EXPIRED:
+        elif event is Event.EXPIRED:
             self.unheard = self.silence
-        if what is What.GONE:
+        if event is Event.GONE:
             self._track.hear_nothing()
         was_doubted = self.state in _DOUBTED
-        actions = super().process(what, now)
+        actions = super().process(event, now)
         state = self.state
         if state in _DOUBTED and not was_doubted:
             self._identity.begin(now)

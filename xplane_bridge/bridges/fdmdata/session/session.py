@@ -38,7 +38,7 @@ from xplane_bridge.bridges.sessions.base import (
     Session,
     Tickets,
 )
-from xplane_bridge.bridges.sessions.machine import Do, State, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State
 
 # The channel for controls; all others are for requests.
 CONTROLS_CHANNEL = 'controls'
@@ -145,7 +145,7 @@ class FdmdataSession(Session):
         sent them once, for it may be frozen and read them later, and again if it turns out to be
         the same one; one that was restarted gets nothing.
         """
-        self._expired += self._happen([What.STOP], now, _DEACTIVATED)
+        self._expired += self._happen([Event.STOP], now, _DEACTIVATED)
         self._expired += self._happen(self._over(now), now, _DEACTIVATED)
 
     def set_plan(self, plan: Mapping[str, Wanted], now: float) -> None:
@@ -263,8 +263,8 @@ class FdmdataSession(Session):
         if isinstance(reply, fdmdata.ErrorReply):
             self._requests.refuse(channel)
         elif (poll := self._requests.take(channel, reply, now)) is not None:
-            if whats := self._peer.see(reply, poll.sent_at, now):
-                events += self._happen(whats, now)
+            if happened := self._peer.see(reply, poll.sent_at, now):
+                events += self._happen(happened, now)
             self._follow(reply, now)
             placed = self._give_out(poll, now)
         self._peer.answer(now, waits=self._requests.is_waiting)
@@ -317,35 +317,35 @@ class FdmdataSession(Session):
     # What follows from what has happened.
 
     def _do(  # noqa: C901 -- a table of actions
-        self, action: Do, reason: str, now: float
+        self, action: Action, reason: str, now: float
     ) -> Sequence[Any]:
         match action:
-            case Do.BEGIN:
+            case Action.BEGIN:
                 self._requests.begin(now)
-            case Do.KEEP:
+            case Action.KEEP:
                 self._peer.keep(self._requests.keep(now))
-            case Do.LET_GO:
+            case Action.LET_GO:
                 self._requests.drop(self._peer.let_go())
-            case Do.SETTLE:
+            case Action.SETTLE:
                 self._requests.give_up(now, every=True)
-            case Do.FORGET:
+            case Action.FORGET:
                 self._requests.forget(now)
                 self._peer.forget()
                 self._motion.forget()
-            case Do.DROP:
+            case Action.DROP:
                 return self._motion.abandon(reason)
-            case Do.LEAVE:
+            case Action.LEAVE:
                 self._taken.give_back(now)
                 self._taken.repeat(now)
                 self._leave_at = None
-            case Do.PAY:
+            case Action.PAY:
                 self._taken.repeat(now)
                 self._give_back(now)
-            case Do.DISOWN:
+            case Action.DISOWN:
                 self._taken.forget()
-            case Do.LOOK_BACK:
+            case Action.LOOK_BACK:
                 self._left = self._taken.look_back(self._peer.unheard, self._address)
-            case Do.TELL:
+            case Action.TELL:
                 return (self._peer.recognized,)
             case _:
                 return super()._do(action, reason, now)
@@ -384,12 +384,12 @@ class FdmdataSession(Session):
             self._taken.forget_pause()
         self._expired += self._happen(self._over(now), now, _DEACTIVATED)
 
-    def _over(self, now: float) -> Iterable[What]:
+    def _over(self, now: float) -> Iterable[Event]:
         """Return whether leaving is over, as what happens."""
         if self.leaving and not self.owed:
-            return (What.SHOWN,)
+            return (Event.SHOWN,)
         if self.leaving and self._leave_at is not None and now >= self._leave_at:
-            return (What.EXPIRED,)
+            return (Event.EXPIRED,)
         return ()
 
     def _ask(self, now: float) -> list[Outgoing]:

@@ -33,57 +33,57 @@ its data show more: *held*, if they do not change for 2 s, and *broken*, if they
 
 from __future__ import annotations
 
-from xplane_bridge.bridges.sessions.machine import Do, State, Table, to, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
 
 # Huginn answers the requests that it has not read, when it is only frozen: one of them is kept.
 TABLE: Table = {
     State.OFF: {
-        What.START: to(State.WAITING, Do.DISOWN, Do.BEGIN),
-        What.STOP: to(State.OFF, Do.DROP)},
+        Event.START: to(State.WAITING, Action.DISOWN, Action.BEGIN),
+        Event.STOP: to(State.OFF, Action.DROP)},
     State.WAITING: {
-        What.STOP: to(State.LEAVING_ABSENT, Do.DROP, Do.LEAVE),
-        What.HEARD: to(State.ANSWERING),
-        What.GONE: to(State.ABSENT, Do.SETTLE)},
+        Event.STOP: to(State.LEAVING_ABSENT, Action.DROP, Action.LEAVE),
+        Event.HEARD: to(State.ANSWERING),
+        Event.GONE: to(State.ABSENT, Action.SETTLE)},
     State.ABSENT: {
-        What.STOP: to(State.LEAVING_ABSENT, Do.DROP, Do.LEAVE),
-        What.HEARD: to(State.ANSWERING, Do.BEGIN)},
+        Event.STOP: to(State.LEAVING_ABSENT, Action.DROP, Action.LEAVE),
+        Event.HEARD: to(State.ANSWERING, Action.BEGIN)},
     State.ANSWERING: {
-        What.STOP: to(State.LEAVING, Do.DROP, Do.LEAVE),
-        What.OTHER: to(State.ANSWERING, Do.DISOWN, Do.TELL),
-        What.GONE: to(State.AWAY, Do.KEEP, Do.SETTLE, Do.FORGET)},
+        Event.STOP: to(State.LEAVING, Action.DROP, Action.LEAVE),
+        Event.OTHER: to(State.ANSWERING, Action.DISOWN, Action.TELL),
+        Event.GONE: to(State.AWAY, Action.KEEP, Action.SETTLE, Action.FORGET)},
     State.AWAY: {
         # It may be frozen, and read this later.
-        What.STOP: to(State.LEAVING_AWAY, Do.DROP, Do.LEAVE, Do.PAY),
-        What.HEARD: to(State.DOUBTED, Do.BEGIN)},
+        Event.STOP: to(State.LEAVING_AWAY, Action.DROP, Action.LEAVE, Action.PAY),
+        Event.HEARD: to(State.DOUBTED, Action.BEGIN)},
     State.DOUBTED: {
-        What.STOP: to(State.LEAVING_DOUBTED, Do.DROP, Do.LEAVE),
-        What.SAME: to(State.ANSWERING, Do.LET_GO, Do.PAY, Do.TELL),
-        What.OTHER: to(State.ANSWERING, Do.LET_GO, Do.DISOWN, Do.TELL)},
+        Event.STOP: to(State.LEAVING_DOUBTED, Action.DROP, Action.LEAVE),
+        Event.SAME: to(State.ANSWERING, Action.LET_GO, Action.PAY, Action.TELL),
+        Event.OTHER: to(State.ANSWERING, Action.LET_GO, Action.DISOWN, Action.TELL)},
 
     State.LEAVING: {
-        What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.BEGIN),
-        What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET),
-        What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET),
-        What.ENDED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET),
-        What.OTHER: to(State.LEAVING, Do.DISOWN, Do.TELL),
-        What.GONE: to(State.LEAVING_AWAY, Do.KEEP, Do.SETTLE)},
+        Event.START: to(State.WAITING, Action.DISOWN, Action.FORGET, Action.BEGIN),
+        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET),
+        Event.EXPIRED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),
+        Event.ENDED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),
+        Event.OTHER: to(State.LEAVING, Action.DISOWN, Action.TELL),
+        Event.GONE: to(State.LEAVING_AWAY, Action.KEEP, Action.SETTLE)},
     State.LEAVING_AWAY: {
-        What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.LET_GO, Do.BEGIN),
-        What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET, Do.LET_GO),
-        What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
-        What.ENDED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
-        What.HEARD: to(State.LEAVING_DOUBTED, Do.BEGIN)},
+        Event.START: to(State.WAITING, Action.DISOWN, Action.FORGET, Action.LET_GO, Action.BEGIN),
+        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET, Action.LET_GO),
+        Event.EXPIRED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.LET_GO),
+        Event.ENDED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.LET_GO),
+        Event.HEARD: to(State.LEAVING_DOUBTED, Action.BEGIN)},
     State.LEAVING_DOUBTED: {
-        What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.LET_GO, Do.BEGIN),
-        What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET, Do.LET_GO),
-        What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
-        What.ENDED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET, Do.LET_GO),
-        What.SAME: to(State.LEAVING, Do.LET_GO, Do.PAY, Do.TELL),
-        What.OTHER: to(State.LEAVING, Do.LET_GO, Do.DISOWN, Do.TELL)},
+        Event.START: to(State.WAITING, Action.DISOWN, Action.FORGET, Action.LET_GO, Action.BEGIN),
+        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET, Action.LET_GO),
+        Event.EXPIRED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.LET_GO),
+        Event.ENDED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.LET_GO),
+        Event.SAME: to(State.LEAVING, Action.LET_GO, Action.PAY, Action.TELL),
+        Event.OTHER: to(State.LEAVING, Action.LET_GO, Action.DISOWN, Action.TELL)},
     State.LEAVING_ABSENT: {
-        What.START: to(State.WAITING, Do.DISOWN, Do.FORGET, Do.BEGIN),
-        What.SHOWN: to(State.OFF, Do.DROP, Do.FORGET),
-        What.EXPIRED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET),
-        What.ENDED: to(State.OFF, Do.DROP, Do.LOOK_BACK, Do.FORGET),
-        What.HEARD: to(State.LEAVING, Do.BEGIN)},
+        Event.START: to(State.WAITING, Action.DISOWN, Action.FORGET, Action.BEGIN),
+        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET),
+        Event.EXPIRED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),
+        Event.ENDED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),
+        Event.HEARD: to(State.LEAVING, Action.BEGIN)},
 }

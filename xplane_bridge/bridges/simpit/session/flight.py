@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xplane_bridge.bridges.sessions.machine import What
+from xplane_bridge.bridges.sessions.machine import Event
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import Message, Packet
 
@@ -76,7 +76,7 @@ class Flight:
             return 'waiting for the first telemetry on {}'
         return 'the game on {} is not in the flight scene: no telemetry arrives'
 
-    def hear(self, message: Message | Packet, now: float, *, flying: bool) -> Iterable[What]:
+    def hear(self, message: Message | Packet, now: float, *, flying: bool) -> Iterable[Event]:
         """
         Process a packet on a registered channel; return what it shows, in order.
 
@@ -90,17 +90,17 @@ class Flight:
             return ()
         return (self._enter(now),)
 
-    def _change(self, ready: bool, now: float, flying: bool) -> Iterable[What]:
+    def _change(self, ready: bool, now: float, flying: bool) -> Iterable[Event]:
         """Yield that the scene is left, and that it is ready: revert, load, menu."""
         if flying or not ready:
             self._left_at = now
         # A scene that is ready was left before, even if that was not heard.
-        yield What.LANDED
+        yield Event.LANDED
         if ready:
             yield self._enter(now)
 
-    def _enter(self, now: float) -> What:
+    def _enter(self, now: float) -> Event:
         """Return whether a flight begins, or what has just been registered arrives."""
         begins = self._left_at is not None or now >= self._registered_at + SILENCE
         self._left_at = None
-        return What.FLYING if begins else What.HEARD
+        return Event.FLYING if begins else Event.HEARD

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from xplane_bridge.bridges.sessions import machine
 from xplane_bridge.bridges.sessions.base import soonest
-from xplane_bridge.bridges.sessions.machine import State, What
+from xplane_bridge.bridges.sessions.machine import Event, State
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import (
     Framing,
@@ -59,7 +59,7 @@ _CONNECTED = (*TALKING, State.LEAVING)
 _STARTED = (*TALKING, State.CLOSED, State.WAITING, State.AWAY)
 _UNANSWERED = State.AWAY, State.LEAVING_AWAY
 # Happenings after which there is nothing that the user should check.
-_BY_TELEMETRY = frozenset({What.HEARD, What.FLYING, What.LANDED})
+_BY_TELEMETRY = frozenset({Event.HEARD, Event.FLYING, Event.LANDED})
 
 
 class Peer(machine.Peer):
@@ -145,14 +145,14 @@ class Peer(machine.Peer):
 
     # What happens.
 
-    def process(self, what: What, now: float) -> tuple[machine.Do, ...]:
+    def process(self, event: Event, now: float) -> tuple[machine.Action, ...]:
         """Let something happen; return what to do."""
         self.before = self.state
-        if what in _BY_TELEMETRY:
+        if event in _BY_TELEMETRY:
             self.dialect.hint = ''
-        return super().process(what, now)
+        return super().process(event, now)
 
-    def look(self, now: float) -> Sequence[What]:
+    def look(self, now: float) -> Sequence[Event]:
         """Return what has happened because time passed; ask a silent plugin for a sign of life."""
         if self.search.at is None:
             # A missing echo says nothing: plugins before 2.3 echo in the flight scene only.
@@ -160,8 +160,8 @@ class Peer(machine.Peer):
                 return ()
             self._silence = min(_LONGEST_SILENCE, 2.0 * self._silence)
             self.search.begin(now)
-            return (What.QUIET,)
-        return (What.GONE,) if self.search.is_due(now) and self._is_lost(now) else ()
+            return (Event.QUIET,)
+        return (Event.GONE,) if self.search.is_due(now) and self._is_lost(now) else ()
 
     def _is_lost(self, now: float) -> bool:
         """Return whether enough SYNs remain unanswered, although one is due now."""
@@ -180,10 +180,10 @@ class Peer(machine.Peer):
         return simpit.encode(self._ack, 'bridge', profile)
 
     @property
-    def who(self) -> What:
+    def who(self) -> Event:
         """Return whether the plugin that has answered is the one of before."""
         came_back = self.state in _UNANSWERED and self.identity.is_same
-        return What.SAME if self.connected or came_back else What.OTHER
+        return Event.SAME if self.connected or came_back else Event.OTHER
 
     def hear(self, now: float) -> bool:
         """Note that telemetry arrived; return whether the pause before it was unusually long."""
@@ -214,7 +214,7 @@ class Peer(machine.Peer):
 
     # Its profile.
 
-    def recognise(self, answer_size: int | None, now: float) -> Sequence[What]:
+    def recognise(self, answer_size: int | None, now: float) -> Sequence[Event]:
         """
         Adopt another profile if the plugin turns out to have it; return what has happened.
 
@@ -227,7 +227,7 @@ class Peer(machine.Peer):
             dialect.adopt(found)
             dialect.hint = ''
             self.flight.meet(now)
-            return (What.ODD,)
+            return (Event.ODD,)
         if dialect.is_padded_once and self.search.at is None:
             # Noise may look like it once, hardly twice.
             self.search.begin(now)

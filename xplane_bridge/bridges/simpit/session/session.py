@@ -29,7 +29,7 @@ from xplane_bridge.bridges.sessions.base import (
     Tickets,
 )
 from xplane_bridge.bridges.sessions.lifetimes import DEFAULT_LIFETIME
-from xplane_bridge.bridges.sessions.machine import Do, State, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import (
     ActionGroup,
@@ -252,9 +252,9 @@ class SimpitSession(Session):
 
         A plugin that is silent is sent it too: 0 forces nothing on any.
         """
-        self._expired += self._happen((What.STOP,), now)
+        self._expired += self._happen((Event.STOP,), now)
         if self._peer.state is State.LEAVING_AWAY and not self.owed:
-            self._expired += self._happen((What.SHOWN,), now)
+            self._expired += self._happen((Event.SHOWN,), now)
 
     def set_channels(self, channels: Sequence[ChannelName], now: float) -> None:
         """Register these channels from now on, and deregister all others."""
@@ -389,11 +389,11 @@ class SimpitSession(Session):
 
     def opened(self, now: float) -> None:
         """Start over: the port has been opened, or opened again."""
-        self._expired += self._happen((What.OPENED,), now)
+        self._expired += self._happen((Event.OPENED,), now)
 
     def lost(self, now: float) -> None:
         """Note that the port is gone."""
-        self._expired += self._happen((What.UNPLUGGED,), now)
+        self._expired += self._happen((Event.UNPLUGGED,), now)
 
     def receive(
         self, channel: str, data: bytes, sender: Address | None, now: float
@@ -417,40 +417,40 @@ class SimpitSession(Session):
     # The director.
 
     def _do(  # noqa: C901 - one branch for each word of the table
-        self, action: Do, reason: str, now: float
+        self, action: Action, reason: str, now: float
     ) -> Sequence[Any]:
         """Do what the table says; return the events."""
         match action:
-            case Do.CHECK:
+            case Action.CHECK:
                 self._peer.check(now)
-            case Do.BEGIN:
+            case Action.BEGIN:
                 return [self._register(now)]
-            case Do.RESUME:
+            case Action.RESUME:
                 self._requests.resume(now)
-            case Do.FORGET:
+            case Action.FORGET:
                 self._forget(now)
-            case Do.HOLD:
+            case Action.HOLD:
                 self._peer.identity.lose(self._requests.ids)
                 self._taken.hold()
-            case Do.RESTORE:
+            case Action.RESTORE:
                 self._taken.restore()
-            case Do.FORGET_REPORTS:
+            case Action.FORGET_REPORTS:
                 self._lapse()
-            case Do.LAND:
+            case Action.LAND:
                 self._requests.land()
                 self._taken.land()
-            case Do.DROP:
+            case Action.DROP:
                 self._outbox.drop(reason)
-            case Do.END:
+            case Action.END:
                 why = _ENDS[self._peer.state]
                 return [*self._reads.end(why), *self._outbox.abandon(why)]
-            case Do.CLOSE:
+            case Action.CLOSE:
                 self._urgent.clear()
-            case Do.PAY:
+            case Action.PAY:
                 self._taken.pay(self._peer.profile, now)
-            case Do.LEAVE:
+            case Action.LEAVE:
                 self._leave(now)
-            case Do.LOOK_BACK:
+            case Action.LOOK_BACK:
                 self._look_back()
             case _:
                 return super()._do(action, reason, now)
@@ -642,9 +642,9 @@ class SimpitSession(Session):
             *peer.dialect.hear(requests.name(packet.channel)),
             *requests.hear(packet, message, now),
             *self._outbox.hear(message, requests.is_lasting(packet.channel))]
-        whats = peer.flight.hear(message, now, flying=peer.state is State.STREAMING)
-        if whats:
-            events += self._happen(whats, now)
+        happened = peer.flight.hear(message, now, flying=peer.state is State.STREAMING)
+        if happened:
+            events += self._happen(happened, now)
         if requests.tells_silence(message) and self._taken.reports.hear_other(now):
             events += requests.no_groups()
         return events

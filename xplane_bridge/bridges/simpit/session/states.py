@@ -37,88 +37,88 @@ lost.
 
 from __future__ import annotations
 
-from xplane_bridge.bridges.sessions.machine import Do, State, Table, to, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
 
 _ANEW = to(
-    State.WAITING, Do.CLOSE, Do.END, Do.DROP, Do.HOLD, Do.FORGET, Do.CHECK)
-_UNPLUGGED = to(State.CLOSED, Do.CLOSE, Do.END, Do.DROP, Do.HOLD, Do.FORGET)
-_GONE = to(State.AWAY, Do.END, Do.DROP, Do.HOLD, Do.FORGET, Do.CHECK)
-_STOPPED = to(State.LEAVING, Do.END, Do.LEAVE, Do.DROP)
-_OVER = to(State.OFF_OPEN, Do.LOOK_BACK, Do.FORGET)
+    State.WAITING, Action.CLOSE, Action.END, Action.DROP, Action.HOLD, Action.FORGET, Action.CHECK)
+_UNPLUGGED = to(State.CLOSED, Action.CLOSE, Action.END, Action.DROP, Action.HOLD, Action.FORGET)
+_GONE = to(State.AWAY, Action.END, Action.DROP, Action.HOLD, Action.FORGET, Action.CHECK)
+_STOPPED = to(State.LEAVING, Action.END, Action.LEAVE, Action.DROP)
+_OVER = to(State.OFF_OPEN, Action.LOOK_BACK, Action.FORGET)
 
 TABLE: Table = {
     State.OFF: {
-        What.START: to(State.CLOSED),
-        What.OPENED: to(State.OFF_OPEN),
-        What.UNPLUGGED: to(State.OFF_CLOSED),
+        Event.START: to(State.CLOSED),
+        Event.OPENED: to(State.OFF_OPEN),
+        Event.UNPLUGGED: to(State.OFF_CLOSED),
     },
     State.OFF_OPEN: {
-        What.START: to(State.WAITING, Do.CHECK),
-        What.UNPLUGGED: to(State.OFF_CLOSED),
+        Event.START: to(State.WAITING, Action.CHECK),
+        Event.UNPLUGGED: to(State.OFF_CLOSED),
     },
     State.OFF_CLOSED: {
-        What.START: to(State.CLOSED),
-        What.OPENED: to(State.OFF_OPEN),
+        Event.START: to(State.CLOSED),
+        Event.OPENED: to(State.OFF_OPEN),
     },
     State.CLOSED: {
-        What.STOP: to(State.OFF_CLOSED, Do.LEAVE, Do.LOOK_BACK),
-        What.OPENED: to(State.WAITING, Do.CHECK),
+        Event.STOP: to(State.OFF_CLOSED, Action.LEAVE, Action.LOOK_BACK),
+        Event.OPENED: to(State.WAITING, Action.CHECK),
     },
     # A handshake that is answered comes from the same plugin if it shows what it had before, or
     # has answered all the time.
     State.WAITING: {
-        What.START: to(State.WAITING, Do.FORGET, Do.CHECK),
-        What.STOP: to(State.LEAVING_AWAY, Do.LEAVE),
-        What.OPENED: to(State.WAITING, Do.FORGET, Do.CHECK),
-        What.UNPLUGGED: to(State.CLOSED, Do.FORGET),
-        What.OTHER: to(State.ANSWERING, Do.PAY, Do.BEGIN),
-        What.GONE: to(State.AWAY),
+        Event.START: to(State.WAITING, Action.FORGET, Action.CHECK),
+        Event.STOP: to(State.LEAVING_AWAY, Action.LEAVE),
+        Event.OPENED: to(State.WAITING, Action.FORGET, Action.CHECK),
+        Event.UNPLUGGED: to(State.CLOSED, Action.FORGET),
+        Event.OTHER: to(State.ANSWERING, Action.PAY, Action.BEGIN),
+        Event.GONE: to(State.AWAY),
     },
     State.ANSWERING: {
-        What.START: _ANEW,
-        What.STOP: _STOPPED,
-        What.OPENED: _ANEW,
-        What.UNPLUGGED: _UNPLUGGED,
-        What.SAME: to(State.ANSWERING, Do.BEGIN),
-        What.ODD: to(State.ANSWERING, Do.BEGIN),
-        What.HEARD: to(State.STREAMING),
-        What.FLYING: to(State.STREAMING, Do.RESUME),
-        What.LANDED: to(State.ANSWERING, Do.LAND, Do.FORGET_REPORTS),
-        What.GONE: _GONE,
+        Event.START: _ANEW,
+        Event.STOP: _STOPPED,
+        Event.OPENED: _ANEW,
+        Event.UNPLUGGED: _UNPLUGGED,
+        Event.SAME: to(State.ANSWERING, Action.BEGIN),
+        Event.ODD: to(State.ANSWERING, Action.BEGIN),
+        Event.HEARD: to(State.STREAMING),
+        Event.FLYING: to(State.STREAMING, Action.RESUME),
+        Event.LANDED: to(State.ANSWERING, Action.LAND, Action.FORGET_REPORTS),
+        Event.GONE: _GONE,
     },
     State.STREAMING: {
-        What.START: _ANEW,
-        What.STOP: _STOPPED,
-        What.OPENED: _ANEW,
-        What.UNPLUGGED: _UNPLUGGED,
-        What.SAME: to(State.STREAMING, Do.BEGIN),
-        What.ODD: to(State.STREAMING, Do.BEGIN),
-        What.LANDED: to(State.ANSWERING, Do.LAND, Do.DROP, Do.FORGET_REPORTS),
-        What.QUIET: to(State.ANSWERING, Do.DROP, Do.FORGET_REPORTS),
-        What.GONE: _GONE,
+        Event.START: _ANEW,
+        Event.STOP: _STOPPED,
+        Event.OPENED: _ANEW,
+        Event.UNPLUGGED: _UNPLUGGED,
+        Event.SAME: to(State.STREAMING, Action.BEGIN),
+        Event.ODD: to(State.STREAMING, Action.BEGIN),
+        Event.LANDED: to(State.ANSWERING, Action.LAND, Action.DROP, Action.FORGET_REPORTS),
+        Event.QUIET: to(State.ANSWERING, Action.DROP, Action.FORGET_REPORTS),
+        Event.GONE: _GONE,
     },
     State.AWAY: {
-        What.START: to(State.WAITING, Do.FORGET, Do.CHECK),
-        What.STOP: to(State.LEAVING_AWAY, Do.LEAVE),
-        What.OPENED: to(State.WAITING, Do.FORGET, Do.CHECK),
-        What.UNPLUGGED: to(State.CLOSED, Do.FORGET),
-        What.SAME: to(
-            State.ANSWERING, Do.RESTORE, Do.PAY, Do.FORGET_REPORTS, Do.BEGIN),
-        What.OTHER: to(State.ANSWERING, Do.PAY, Do.BEGIN),
+        Event.START: to(State.WAITING, Action.FORGET, Action.CHECK),
+        Event.STOP: to(State.LEAVING_AWAY, Action.LEAVE),
+        Event.OPENED: to(State.WAITING, Action.FORGET, Action.CHECK),
+        Event.UNPLUGGED: to(State.CLOSED, Action.FORGET),
+        Event.SAME: to(
+            State.ANSWERING, Action.RESTORE, Action.PAY, Action.FORGET_REPORTS, Action.BEGIN),
+        Event.OTHER: to(State.ANSWERING, Action.PAY, Action.BEGIN),
     },
     State.LEAVING: {
-        What.START: to(State.WAITING, Do.HOLD, Do.FORGET, Do.CHECK),
-        What.UNPLUGGED: to(State.OFF_CLOSED, Do.CLOSE, Do.LOOK_BACK, Do.FORGET),
-        What.SHOWN: _OVER,
-        What.EXPIRED: _OVER,
+        Event.START: to(State.WAITING, Action.HOLD, Action.FORGET, Action.CHECK),
+        Event.UNPLUGGED: to(State.OFF_CLOSED, Action.CLOSE, Action.LOOK_BACK, Action.FORGET),
+        Event.SHOWN: _OVER,
+        Event.EXPIRED: _OVER,
     },
     State.LEAVING_AWAY: {
-        What.START: to(State.WAITING, Do.FORGET, Do.CHECK),
-        What.UNPLUGGED: to(State.OFF_CLOSED, Do.LOOK_BACK, Do.FORGET),
-        What.SAME: to(State.LEAVING, Do.RESTORE, Do.PAY),
-        What.OTHER: to(State.LEAVING, Do.PAY),
-        What.SHOWN: to(State.OFF_OPEN, Do.FORGET),
-        What.EXPIRED: _OVER,
+        Event.START: to(State.WAITING, Action.FORGET, Action.CHECK),
+        Event.UNPLUGGED: to(State.OFF_CLOSED, Action.LOOK_BACK, Action.FORGET),
+        Event.SAME: to(State.LEAVING, Action.RESTORE, Action.PAY),
+        Event.OTHER: to(State.LEAVING, Action.PAY),
+        Event.SHOWN: to(State.OFF_OPEN, Action.FORGET),
+        Event.EXPIRED: _OVER,
     },
 }
 """What each happening leads to, by state; what a row does not name changes nothing."""

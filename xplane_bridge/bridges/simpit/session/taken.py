@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable
 
 from xplane_bridge.bridges.sessions.ledger import Ledger
 from xplane_bridge.bridges.sessions.left import Left
-from xplane_bridge.bridges.sessions.machine import What
+from xplane_bridge.bridges.sessions.machine import Event
 from xplane_bridge.bridges.sessions.repetition import Repetition
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import (
@@ -93,12 +93,12 @@ class Leaving:
         self._deregistered_at = now
         return True
 
-    def look(self, giving: bool, now: float) -> Iterable[What]:
+    def look(self, giving: bool, now: float) -> Iterable[Event]:
         """Yield whether nothing is left to be given back, or no time; ``giving``: it goes on."""
         self._talks_on = self._streaming and now < self._heard_at + self._quiet
         # What has been repeated for long enough counts as given back only if it was read.
         if now >= self._ends_at or not (self._was_away or giving or self._talks_on):
-            yield What.EXPIRED if self._is_unread or self._talks_on else What.SHOWN
+            yield Event.EXPIRED if self._is_unread or self._talks_on else Event.SHOWN
 
     @property
     def _ends_at(self) -> float:
@@ -311,7 +311,7 @@ class Taken:
         assert self._leaving is not None
         return self._leaving
 
-    def look(self, now: float) -> Iterable[What]:
+    def look(self, now: float) -> Iterable[Event]:
         """Yield whether nothing is left to be given back, or no time."""
         return self.leaving.look(bool(self._giving), now)
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xplane_bridge.bridges.sessions import machine
-from xplane_bridge.bridges.sessions.machine import State, What
+from xplane_bridge.bridges.sessions.machine import Event, State
 from xplane_bridge.bridges.ulyssix.session.states import TABLE
 
 SILENCE = 2.0
@@ -31,7 +31,7 @@ Packets arrive every 10 to 50 ms while there are samples; slow parameters alone 
 
 # Looking up a member of an Enum costs as much as everything else for a packet.
 _STREAMING = State.STREAMING
-_HEARD = (What.HEARD,)
+_HEARD = (Event.HEARD,)
 
 
 class Peer(machine.Peer):
@@ -46,24 +46,24 @@ class Peer(machine.Peer):
         """Return that it never accepts commands."""
         return 'a publisher is only listened to'
 
-    def hear(self, now: float) -> Sequence[What]:
+    def hear(self, now: float) -> Sequence[Event]:
         """Note any packet; return what has happened."""
         self._silent_at = now + SILENCE
         return () if self.state is _STREAMING else _HEARD
 
-    def look(self, now: float) -> Sequence[What]:
+    def look(self, now: float) -> Sequence[Event]:
         """Return what has happened because time passed: nothing was heard for long."""
-        return () if self._silent_at is None or now < self._silent_at else (What.GONE,)
+        return () if self._silent_at is None or now < self._silent_at else (Event.GONE,)
 
     @property
     def deadline(self) -> float | None:
         """Return when it has been silent for long, None if that is known."""
         return self._silent_at
 
-    def process(self, what: What, now: float) -> tuple[machine.Do, ...]:
+    def process(self, event: Event, now: float) -> tuple[machine.Action, ...]:
         """Let something happen; return what to do."""
-        if what is What.START:
+        if event is Event.START:
             self._silent_at = now + SILENCE
-        elif what in (What.STOP, What.GONE):
+        elif event in (Event.STOP, Event.GONE):
             self._silent_at = None
-        return super().process(what, now)
+        return super().process(event, now)

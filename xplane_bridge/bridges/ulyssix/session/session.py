@@ -25,7 +25,7 @@ import numpy as np
 
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.sessions.base import Address, Outgoing, PeerState, Session, soonest
-from xplane_bridge.bridges.sessions.machine import Do, State, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State
 from xplane_bridge.bridges.ulyssix import protocol as ulyssix
 from xplane_bridge.bridges.ulyssix.protocol import DataPacket, PacketFlag, SkippedPacket
 from xplane_bridge.bridges.ulyssix.session.counting import NEW, Verdict
@@ -129,7 +129,7 @@ class UlyssixSession(Session):
 
     def stop(self, now: float) -> None:
         """Ignore packets from now on; a gap meanwhile is not a loss."""
-        self._happen([What.STOP], now)
+        self._happen([Event.STOP], now)
 
     # Called by the link.
 
@@ -152,13 +152,13 @@ class UlyssixSession(Session):
         """Return when silence is to be noticed, or a reminder is due."""
         return soonest(self._peer.deadline, self._remind_at)
 
-    def _do(self, action: Do, reason: str, now: float) -> Sequence[Any]:
+    def _do(self, action: Action, reason: str, now: float) -> Sequence[Any]:
         match action:
-            case Do.SETTLE:
+            case Action.SETTLE:
                 self._senders.close()
-            case Do.FORGET:
+            case Action.FORGET:
                 self._senders.forget()
-            case Do.TELL:
+            case Action.TELL:
                 self.timeline.restart()
                 return (PublisherRestarted(),)
             case _:
@@ -205,8 +205,8 @@ class UlyssixSession(Session):
         for flag in packet.flags:
             self.statistics.flags[flag] += 1
         before, self._heard_at = self._heard_at, now
-        whats = self._peer.hear(now)
-        events = self._happen(whats, now) if whats else []
+        happened = self._peer.hear(now)
+        events = self._happen(happened, now) if happened else []
         if isinstance(packet, SkippedPacket):
             self.statistics.skipped.add(str(packet.packet_type))
             self._senders.skip(sender, packet.counter)
@@ -216,7 +216,7 @@ class UlyssixSession(Session):
         if stream is None or sender != stream.address or now >= senders.due:
             if senders.turn_to(sender, packet, now):
                 self.statistics.restarts += 1
-                events += self._happen([What.OTHER], now)
+                events += self._happen([Event.OTHER], now)
             stream = senders.current
             assert stream is not None
         stream.heard_at = now
@@ -225,7 +225,7 @@ class UlyssixSession(Session):
         if verdict is not NEW:
             if verdict is Verdict.DROPPED:
                 return events
-            events += self._happen([What.OTHER], now)
+            events += self._happen([Event.OTHER], now)
         for each in stream.counting.take_confirmed() if verdict is _CONFIRMED else (packet,):
             self._deliver(each, events)
         if self._remind_at is not None and (

@@ -24,20 +24,20 @@ A publisher is only listened to: nothing is ever sent, requested or taken.
 
 from __future__ import annotations
 
-from xplane_bridge.bridges.sessions.machine import Do, State, Table, to, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
 
 TABLE: Table = {
     State.OFF: {
-        What.START: to(State.WAITING)},
+        Event.START: to(State.WAITING)},
     State.WAITING: {
-        What.STOP: to(State.OFF),
-        What.HEARD: to(State.STREAMING),
-        What.GONE: to(State.WAITING, Do.TELL_STATE)},
+        Event.STOP: to(State.OFF),
+        Event.HEARD: to(State.STREAMING),
+        Event.GONE: to(State.WAITING, Action.TELL_STATE)},
     State.STREAMING: {
-        What.STOP: to(State.OFF, Do.SETTLE, Do.FORGET),
-        What.OTHER: to(State.STREAMING, Do.TELL),
-        What.GONE: to(State.SILENT, Do.SETTLE)},
+        Event.STOP: to(State.OFF, Action.SETTLE, Action.FORGET),
+        Event.OTHER: to(State.STREAMING, Action.TELL),
+        Event.GONE: to(State.SILENT, Action.SETTLE)},
     State.SILENT: {
-        What.STOP: to(State.OFF, Do.FORGET),
-        What.HEARD: to(State.STREAMING)},
+        Event.STOP: to(State.OFF, Action.FORGET),
+        Event.HEARD: to(State.STREAMING)},
 }

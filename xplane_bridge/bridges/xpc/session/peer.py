@@ -22,7 +22,7 @@ import math
 
 from xplane_bridge.bridges.sessions import machine
 from xplane_bridge.bridges.sessions.left import Left
-from xplane_bridge.bridges.sessions.machine import Do, State, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State
 from xplane_bridge.bridges.sessions.round_trip import RoundTrip
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.session.events import PluginVersion
@@ -141,7 +141,7 @@ class Peer(machine.Peer):
 
     # What happens.
 
-    def look(self, now: float) -> Iterable[What]:
+    def look(self, now: float) -> Iterable[Event]:
         """Return what has happened because time passed."""
         if not self.is_started:
             return ()
@@ -150,13 +150,13 @@ class Peer(machine.Peer):
             return ()
         return self._look(now) if self._has_stalled(now) or self._is_quiet(now) else ()
 
-    def _look(self, now: float) -> Iterator[What]:
+    def _look(self, now: float) -> Iterator[Event]:
         if self._has_stalled(now):
             self.identity.doubt()
-            yield What.STALLED
+            yield Event.STALLED
         if self._is_quiet(now):
             until = self.identity.beacons_until
-            yield What.GONE if until is None or now >= until else What.MUTE
+            yield Event.GONE if until is None or now >= until else Event.MUTE
 
     @property
     def deadline(self) -> float | None:
@@ -169,7 +169,7 @@ class Peer(machine.Peer):
     def hear(
         self, reply: xpc.Reply, says_state: bool, running_time: float | None, now: float, *,
         unanswered: bool, channels_since: float,
-    ) -> Iterator[What]:
+    ) -> Iterator[Event]:
         """
         Yield what a reply shows about who has sent it.
 
@@ -179,7 +179,7 @@ class Peer(machine.Peer):
         """
         if self._has_stalled(now):
             self.identity.doubt()
-            yield What.STALLED
+            yield Event.STALLED
         self._waiting_since = None
         if unanswered:
             self._wait_from(now)
@@ -189,7 +189,7 @@ class Peer(machine.Peer):
             self._waiting_since = None
         if state not in _PRESENT and self._is_back(now):
             self._unread = 0
-            yield What.HEARD
+            yield Event.HEARD
         if isinstance(reply, xpc.PositionReply):
             yield from self._judge(
                 partial(self.identity.hear_position, reply, channels_since), now)
@@ -197,9 +197,9 @@ class Peer(machine.Peer):
             yield from self._judge(
                 partial(self.identity.hear_time, running_time, channels_since), now)
         if self.identity.is_odd:
-            yield What.ODD
+            yield Event.ODD
         elif self.state is State.DOUBTED and self.identity.is_known:
-            yield What.SAME
+            yield Event.SAME
 
     def _is_back(self, now: float) -> bool:
         """Return whether a reply of one that is not known to answer shows that it does."""
@@ -208,37 +208,37 @@ class Peer(machine.Peer):
 
     def hear_report(
         self, running_time: float | None, asked_at: float, now: float
-    ) -> Iterator[What]:
+    ) -> Iterator[Event]:
         """Yield what the report about something given back, asked at that time, shows."""
         if self.is_leaving:
             self._unread = 0
-            yield What.HEARD
+            yield Event.HEARD
         if running_time is not None:
             # Its channel was opened for it.
             yield from self._judge(
                 partial(self.identity.hear_time, running_time, asked_at), now)
 
-    def hear_beacon(self, beacon: xpc.Beacon, now: float) -> Iterator[What]:
+    def hear_beacon(self, beacon: xpc.Beacon, now: float) -> Iterator[Event]:
         """Yield what a beacon shows about its sender."""
         if self.is_silent and self.identity.has_missed_beacons(now):
             self._probe_from(now)
         if self.is_leaving and self.identity.is_its(beacon):
-            yield What.MUTE
+            yield Event.MUTE
         yield from self._judge(partial(self.identity.hear_beacon, beacon), now)
 
-    def _judge(self, hear: Callable[[float], str], now: float) -> Iterator[What]:
+    def _judge(self, hear: Callable[[float], str], now: float) -> Iterator[Event]:
         """Yield that this is another X-Plane, if what it said shows that."""
         if other := hear(now):
             self.other = other
             self.identity.forget(now)
-            yield What.OTHER
+            yield Event.OTHER
             hear(now)
 
-    def process(self, what: What, now: float) -> tuple[Do, ...]:
+    def process(self, event: Event, now: float) -> tuple[Action, ...]:
         """Let something happen; return what to do."""
         before = self.state
-        actions = super().process(what, now)
-        if what is What.OTHER:
+        actions = super().process(event, now)
+        if event is Event.OTHER:
             self._waiting_since = None
         if self.state is not before:
             self._sort()

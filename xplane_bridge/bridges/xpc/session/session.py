@@ -32,7 +32,7 @@ from xplane_bridge.bridges.sessions.base import (
     Tickets,
 )
 from xplane_bridge.bridges.sessions.lifetimes import DEFAULT_LIFETIME
-from xplane_bridge.bridges.sessions.machine import Do, What
+from xplane_bridge.bridges.sessions.machine import Action, Event
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.session.commands import adapt, to_controls
 from xplane_bridge.bridges.xpc.session.events import (
@@ -202,9 +202,9 @@ class XpcSession(Session):
         """
         # Nobody can take anything again there.
         is_away = not self._peer.is_there
-        self._expired += self._happen([What.STOP], now, 'the node was deactivated')
+        self._expired += self._happen([Event.STOP], now, 'the node was deactivated')
         if not self._taken.owed and (is_away or self._is_settled):
-            self._expired += self._happen([What.SHOWN], now)
+            self._expired += self._happen([Event.SHOWN], now)
 
     def send(
         self, messages: xpc.Request | Sequence[xpc.Request], now: float, *, what: str = '',
@@ -435,43 +435,43 @@ class XpcSession(Session):
         return self._due
 
     def _do(  # noqa: C901 -- one branch for each word of the table
-        self, action: Do, reason: str, now: float
+        self, action: Action, reason: str, now: float
     ) -> Sequence[Any]:
         # A peer that is present ends only what another one has not heard.
         reason = reason or f'another X-Plane answers: {self._peer.other}'
         match action:
-            case Do.BEGIN:
+            case Action.BEGIN:
                 self._read_by_peer = self._flow.sent_commands
                 self._round_trip.reset()
                 self._requests.begin(now)
-            case Do.FORGET:
+            case Action.FORGET:
                 self._peer.leave_unread(self._flow.unread)
                 self._forget(now)
-            case Do.FORGET_FRAME:
+            case Action.FORGET_FRAME:
                 self._forget(now + FRAME_GAP)
-            case Do.LAPSE:
+            case Action.LAPSE:
                 if not self._lockstep:
                     self._drop(reason)
-            case Do.DROP:
+            case Action.DROP:
                 self._drop(reason)
-            case Do.END:
+            case Action.END:
                 return self._requests.reads.end(reason)
-            case Do.DISOWN:
+            case Action.DISOWN:
                 self._taken.disown(self._read_by_peer, now)
-            case Do.LEAVE:
+            case Action.LEAVE:
                 self._leave_until = now + self.release_timeout
                 self._is_extended = False
                 self._taken.give_back(now)
-            case Do.LOOK_BACK:
+            case Action.LOOK_BACK:
                 self._left = self._peer.look_back(
                     self._taken.owed, self._taken.names_of_unsettled(self.release_timeout),
                     self.release_timeout)
                 self._taken.clear()
-            case Do.CLOSE:
+            case Action.CLOSE:
                 self._requests.checks.forget()
-            case Do.HURRY:
+            case Action.HURRY:
                 self._requests.ask_anew(now, self._peer.identity.known_at)
-            case Do.TELL:
+            case Action.TELL:
                 return [PeerReplaced(self._peer.other)]
             case _:
                 return super()._do(action, reason, now)
@@ -530,9 +530,9 @@ class XpcSession(Session):
         if outgoing:
             self._peer.gave_back(len(outgoing), now)
         if is_given and is_settled:
-            self._expired += self._happen([What.SHOWN], now)
+            self._expired += self._happen([Event.SHOWN], now)
         elif now >= self._leave_until:
-            self._expired += self._happen([What.EXPIRED], now)
+            self._expired += self._happen([Event.EXPIRED], now)
         else:
             self._due += [self._leave_until, self._peer.ask_again_at]
 

@@ -34,97 +34,97 @@ told from another (no aircraft is polled, or lockstep) is believed at once.
 
 from __future__ import annotations
 
-from xplane_bridge.bridges.sessions.machine import Do, State, Table, to, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
 
-_START = Do.BEGIN, Do.DISOWN, Do.FORGET
+_START = Action.BEGIN, Action.DISOWN, Action.FORGET
 # Also to a silent one: one that is loading reads it when it goes on.
-_LEAVE = Do.DROP, Do.LEAVE, Do.FORGET
-_END = Do.LOOK_BACK, Do.CLOSE
+_LEAVE = Action.DROP, Action.LEAVE, Action.FORGET
+_END = Action.LOOK_BACK, Action.CLOSE
 # Nothing answers any more.
-_SILENCE = Do.LAPSE, Do.END, Do.FORGET
+_SILENCE = Action.LAPSE, Action.END, Action.FORGET
 # Another X-Plane has no history. Nothing was taken from it, but by commands to the one before
 # that it may have read.
-_OTHER = Do.DISOWN, Do.TELL, Do.DROP
+_OTHER = Action.DISOWN, Action.TELL, Action.DROP
 
 # Before the first reply nothing is taken, nor waits. From the first reply after silence, commands
 # wait until it is known whose it is; who cannot be told from another is believed at once.
 TABLE: Table = {
     State.OFF: {
-        What.START: to(State.WAITING, *_START),
+        Event.START: to(State.WAITING, *_START),
     },
     State.WAITING: {
-        What.STOP: to(State.OFF, Do.FORGET),
-        What.HEARD: to(State.ANSWERING),
-        What.STALLED: to(State.WAITING_LONG),
-        What.OTHER: to(State.WAITING, Do.TELL, Do.FORGET_FRAME),
-        What.MUTE: to(State.LOADING, Do.FORGET),
-        What.GONE: to(State.AWAY, Do.FORGET),
+        Event.STOP: to(State.OFF, Action.FORGET),
+        Event.HEARD: to(State.ANSWERING),
+        Event.STALLED: to(State.WAITING_LONG),
+        Event.OTHER: to(State.WAITING, Action.TELL, Action.FORGET_FRAME),
+        Event.MUTE: to(State.LOADING, Action.FORGET),
+        Event.GONE: to(State.AWAY, Action.FORGET),
     },
     State.WAITING_LONG: {
-        What.STOP: to(State.OFF, Do.FORGET),
-        What.HEARD: to(State.DOUBTED),
-        What.OTHER: to(State.WAITING_LONG, Do.TELL, Do.FORGET_FRAME),
-        What.MUTE: to(State.LOADING, Do.FORGET),
-        What.GONE: to(State.AWAY, Do.FORGET),
+        Event.STOP: to(State.OFF, Action.FORGET),
+        Event.HEARD: to(State.DOUBTED),
+        Event.OTHER: to(State.WAITING_LONG, Action.TELL, Action.FORGET_FRAME),
+        Event.MUTE: to(State.LOADING, Action.FORGET),
+        Event.GONE: to(State.AWAY, Action.FORGET),
     },
     State.ANSWERING: {
-        What.STOP: to(State.LEAVING_UNHEARD, *_LEAVE, Do.END),
-        What.STALLED: to(State.DOUBTED),
-        What.ODD: to(State.DOUBTED, Do.HURRY),
-        What.OTHER: to(State.ANSWERING, *_OTHER, Do.END, Do.FORGET_FRAME),
-        What.MUTE: to(State.LOADING, *_SILENCE),
-        What.GONE: to(State.AWAY, *_SILENCE),
+        Event.STOP: to(State.LEAVING_UNHEARD, *_LEAVE, Action.END),
+        Event.STALLED: to(State.DOUBTED),
+        Event.ODD: to(State.DOUBTED, Action.HURRY),
+        Event.OTHER: to(State.ANSWERING, *_OTHER, Action.END, Action.FORGET_FRAME),
+        Event.MUTE: to(State.LOADING, *_SILENCE),
+        Event.GONE: to(State.AWAY, *_SILENCE),
     },
     State.DOUBTED: {
-        What.STOP: to(State.LEAVING_UNHEARD, *_LEAVE, Do.END),
-        What.ODD: to(State.DOUBTED, Do.HURRY),
-        What.SAME: to(State.ANSWERING),
-        What.OTHER: to(State.DOUBTED, *_OTHER, Do.END, Do.FORGET_FRAME),
-        What.MUTE: to(State.LOADING, *_SILENCE),
-        What.GONE: to(State.AWAY, *_SILENCE),
+        Event.STOP: to(State.LEAVING_UNHEARD, *_LEAVE, Action.END),
+        Event.ODD: to(State.DOUBTED, Action.HURRY),
+        Event.SAME: to(State.ANSWERING),
+        Event.OTHER: to(State.DOUBTED, *_OTHER, Action.END, Action.FORGET_FRAME),
+        Event.MUTE: to(State.LOADING, *_SILENCE),
+        Event.GONE: to(State.AWAY, *_SILENCE),
     },
     State.LOADING: {
-        What.STOP: to(State.LEAVING_LOADING, *_LEAVE),
-        What.HEARD: to(State.DOUBTED, Do.FORGET_FRAME),
-        What.OTHER: to(State.LOADING, *_OTHER, Do.FORGET_FRAME),
-        What.GONE: to(State.AWAY),
+        Event.STOP: to(State.LEAVING_LOADING, *_LEAVE),
+        Event.HEARD: to(State.DOUBTED, Action.FORGET_FRAME),
+        Event.OTHER: to(State.LOADING, *_OTHER, Action.FORGET_FRAME),
+        Event.GONE: to(State.AWAY),
     },
     State.AWAY: {
-        What.STOP: to(State.LEAVING_AWAY, *_LEAVE),
-        What.HEARD: to(State.DOUBTED, Do.FORGET_FRAME),
-        What.OTHER: to(State.AWAY, *_OTHER, Do.FORGET_FRAME),
-        What.MUTE: to(State.LOADING),
+        Event.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        Event.HEARD: to(State.DOUBTED, Action.FORGET_FRAME),
+        Event.OTHER: to(State.AWAY, *_OTHER, Action.FORGET_FRAME),
+        Event.MUTE: to(State.LOADING),
     },
     State.LEAVING: {
-        What.START: to(State.WAITING, *_START),
-        What.OTHER: to(State.LEAVING, Do.DISOWN),
-        What.SHOWN: to(State.OFF, *_END),
-        What.EXPIRED: to(State.OFF, *_END),
-        What.ENDED: to(State.OFF, *_END),
+        Event.START: to(State.WAITING, *_START),
+        Event.OTHER: to(State.LEAVING, Action.DISOWN),
+        Event.SHOWN: to(State.OFF, *_END),
+        Event.EXPIRED: to(State.OFF, *_END),
+        Event.ENDED: to(State.OFF, *_END),
     },
     State.LEAVING_UNHEARD: {
-        What.START: to(State.WAITING, *_START),
-        What.HEARD: to(State.LEAVING),
-        What.OTHER: to(State.LEAVING_UNHEARD, Do.DISOWN),
-        What.SHOWN: to(State.OFF, *_END),
-        What.EXPIRED: to(State.OFF, *_END),
-        What.ENDED: to(State.OFF, *_END),
+        Event.START: to(State.WAITING, *_START),
+        Event.HEARD: to(State.LEAVING),
+        Event.OTHER: to(State.LEAVING_UNHEARD, Action.DISOWN),
+        Event.SHOWN: to(State.OFF, *_END),
+        Event.EXPIRED: to(State.OFF, *_END),
+        Event.ENDED: to(State.OFF, *_END),
     },
     State.LEAVING_LOADING: {
-        What.START: to(State.WAITING, *_START),
-        What.HEARD: to(State.LEAVING),
-        What.OTHER: to(State.LEAVING_LOADING, Do.DISOWN),
-        What.SHOWN: to(State.OFF, *_END),
-        What.EXPIRED: to(State.OFF, *_END),
-        What.ENDED: to(State.OFF, *_END),
+        Event.START: to(State.WAITING, *_START),
+        Event.HEARD: to(State.LEAVING),
+        Event.OTHER: to(State.LEAVING_LOADING, Action.DISOWN),
+        Event.SHOWN: to(State.OFF, *_END),
+        Event.EXPIRED: to(State.OFF, *_END),
+        Event.ENDED: to(State.OFF, *_END),
     },
     State.LEAVING_AWAY: {
-        What.START: to(State.WAITING, *_START),
-        What.HEARD: to(State.LEAVING),
-        What.MUTE: to(State.LEAVING_LOADING),
-        What.OTHER: to(State.LEAVING_AWAY, Do.DISOWN),
-        What.SHOWN: to(State.OFF, *_END),
-        What.EXPIRED: to(State.OFF, *_END),
-        What.ENDED: to(State.OFF, *_END),
+        Event.START: to(State.WAITING, *_START),
+        Event.HEARD: to(State.LEAVING),
+        Event.MUTE: to(State.LEAVING_LOADING),
+        Event.OTHER: to(State.LEAVING_AWAY, Action.DISOWN),
+        Event.SHOWN: to(State.OFF, *_END),
+        Event.EXPIRED: to(State.OFF, *_END),
+        Event.ENDED: to(State.OFF, *_END),
     },
 }

@@ -21,7 +21,7 @@ import math
 
 from xplane_bridge.bridges.sessions import machine
 from xplane_bridge.bridges.sessions.base import Address
-from xplane_bridge.bridges.sessions.machine import Do, State, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State
 from xplane_bridge.bridges.xplane_udp.protocol import Becn
 from xplane_bridge.bridges.xplane_udp.session.dialect import Dialect
 from xplane_bridge.bridges.xplane_udp.session.discovery import Discovery
@@ -118,13 +118,13 @@ class Peer(machine.Peer):
 
     # What happens.
 
-    def hear(self, now: float) -> Iterator[What]:
+    def hear(self, now: float) -> Iterator[Event]:
         """Yield what it means that something of X-Plane's arrived."""
         if self.unheard:
-            yield What.HEARD
+            yield Event.HEARD
             if self.state is State.DOUBTED and not self.identity.is_known:
                 # Who cannot tell counts as another run.
-                yield What.OTHER
+                yield Event.OTHER
 
     def expect(self, at: float) -> None:
         """Record that something arrived, or that nothing is expected before this time."""
@@ -135,14 +135,14 @@ class Peer(machine.Peer):
         """Record that what arrived answers a request."""
         self.has_peer = self.had_peer = True
 
-    def identify(self, sign: Sign) -> Iterator[What]:
+    def identify(self, sign: Sign) -> Iterator[Event]:
         """Yield what the running time of a report shows: whether it is the same run."""
         if sign is Sign.OTHER:
-            yield What.OTHER
+            yield Event.OTHER
         elif self.state is State.DOUBTED and sign in (Sign.NEWER, Sign.AGAIN):
-            yield What.SAME
+            yield Event.SAME
 
-    def recognize(self, version: int | None) -> Iterator[What]:
+    def recognize(self, version: int | None) -> Iterator[Event]:
         """Adopt the version that was detected or reported; yield what that changes."""
         before = self.dialect.version
         if version in (None, before) or self.dialect.given is not None or not self.answers:
@@ -150,27 +150,27 @@ class Peer(machine.Peer):
         self.dialect.version = version
         self.had_peer &= self.dialect.has_datarefs
         if before is None:
-            yield What.UNDERSTOOD
+            yield Event.UNDERSTOOD
             return
         self.identity.forget()
-        yield What.CHANGED
+        yield Event.CHANGED
 
-    def hear_beacon(self, beacon: Becn, sender: Address, now: float) -> Iterator[What]:
+    def hear_beacon(self, beacon: Becn, sender: Address, now: float) -> Iterator[Event]:
         """Yield what a beacon changes; ValueError if it cannot be X-Plane's."""
         if self.discovery.hear(beacon, sender, now, self.answers):
-            yield What.FOUND if self.address is None else What.MOVED
+            yield Event.FOUND if self.address is None else Event.MOVED
 
-    def look(self, now: float) -> Iterator[What]:
+    def look(self, now: float) -> Iterator[Event]:
         """Yield what has happened because time passed."""
         if self.leaves:
             if now >= self.leaves_at:
-                yield What.EXPIRED
+                yield Event.EXPIRED
         elif self.talks:
-            quiet = What.MUTE if self.discovery.is_heard(now) else What.GONE
+            quiet = Event.MUTE if self.discovery.is_heard(now) else Event.GONE
             if not self.silent:
                 if now >= self.overdue_at:
                     yield quiet
-            elif (quiet is What.MUTE) != (self.state is State.LOADING):
+            elif (quiet is Event.MUTE) != (self.state is State.LOADING):
                 yield quiet
 
     def forget(self) -> None:
@@ -201,12 +201,12 @@ class Peer(machine.Peer):
             return None
         return self._probe_at if self.silent else self.overdue_at
 
-    def process(self, what: What, now: float) -> tuple[Do, ...]:
+    def process(self, event: Event, now: float) -> tuple[Action, ...]:
         """Let something happen; return what to do."""
         before = self.state
-        actions = super().process(what, now)
+        actions = super().process(event, now)
         if self.state is before:
-            if before is State.OFF and what in (What.FOUND, What.MOVED):
+            if before is State.OFF and event in (Event.FOUND, Event.MOVED):
                 self.address = self.discovery.peer
             return actions
         self._sort()
@@ -224,10 +224,10 @@ class Peer(machine.Peer):
             self._probe_at = self._silent_since = now
         elif self.state is State.SEARCHING and self.discovery.peer is not None:
             found = self.address in (None, self.discovery.peer)
-            actions += self.process(What.FOUND if found else What.MOVED, now)
+            actions += self.process(Event.FOUND if found else Event.MOVED, now)
         elif self.state is State.OFF and self.address != self.discovery.peer:
             # It has moved while it was left.
-            actions += self.process(What.MOVED, now)
+            actions += self.process(Event.MOVED, now)
         return actions
 
     @property

@@ -33,7 +33,7 @@ from xplane_bridge.bridges.sessions.base import (
 )
 from xplane_bridge.bridges.sessions.left import Left
 from xplane_bridge.bridges.sessions.lifetimes import DEFAULT_LIFETIME
-from xplane_bridge.bridges.sessions.machine import Do, What
+from xplane_bridge.bridges.sessions.machine import Action, Event
 from xplane_bridge.bridges.xplane_udp import protocol as wire
 from xplane_bridge.bridges.xplane_udp.protocol import (
     Becn,
@@ -217,7 +217,7 @@ class XplaneUdpSession(Session):
 
     def stop(self, now: float) -> None:
         """Stop talking: give back what was taken, end what was subscribed and selected."""
-        self._expired += self._happen((What.STOP,), now, 'the node was deactivated')
+        self._expired += self._happen((Event.STOP,), now, 'the node was deactivated')
 
     def check_peer(self, what: str, now: float) -> None:
         """Raise PeerAbsentError if X-Plane cannot receive a command."""
@@ -340,7 +340,7 @@ class XplaneUdpSession(Session):
             self._requests.end(self._peer.dialect)
         if self._requests.ask_last(now, listens=self._peer.listens) and not self._outbox:
             # All has been asked; what was not shown until now never is.
-            over = What.EXPIRED if self._taken.owed else What.SHOWN
+            over = Event.EXPIRED if self._taken.owed else Event.SHOWN
             self._expired += self._happen((over,), now)
 
     @property
@@ -481,44 +481,44 @@ class XplaneUdpSession(Session):
     # What the table says.
 
     def _do(  # noqa: C901 -- one branch for each word of the table
-        self, action: Do, reason: str, now: float
+        self, action: Action, reason: str, now: float
     ) -> Sequence[Any]:
         match action:
-            case Do.BEGIN:
+            case Action.BEGIN:
                 self._begin(now)
-            case Do.RESUME:
+            case Action.RESUME:
                 self._requests.resume(self._peer.dialect, now)
-            case Do.AGAIN:
+            case Action.AGAIN:
                 self._requests.resume(self._peer.dialect, now, restarted=True)
-            case Do.CHECK:
+            case Action.CHECK:
                 if self.version is not None:
                     self._search(now)
-            case Do.DROP:
+            case Action.DROP:
                 self._outbox.drop(reason)
-            case Do.END:
+            case Action.END:
                 return self._requests.abandon(reason)
-            case Do.FORGET:
+            case Action.FORGET:
                 self._peer.dialect.lose()
                 self._requests.forget()
                 self._taken.lose(self._peer.heard_at)
-            case Do.HOLD:
+            case Action.HOLD:
                 self._requests.hold()
                 self._taken.hold()
-            case Do.RESTORE:
+            case Action.RESTORE:
                 self._requests.restore()
                 self._taken.restore()
-            case Do.PAY:
+            case Action.PAY:
                 self._taken.resume(now)
-            case Do.DISOWN:
+            case Action.DISOWN:
                 self._requests.disown()
                 self._taken.disown()
-            case Do.LEAVE:
+            case Action.LEAVE:
                 return self._leave(now)
-            case Do.LOOK_BACK:
+            case Action.LOOK_BACK:
                 self._look_back()
-            case Do.TELL:
+            case Action.TELL:
                 return self._tell_left()
-            case Do.CLOSE:
+            case Action.CLOSE:
                 self._requests.close()
             case _:
                 return super()._do(action, reason, now)

@@ -35,102 +35,102 @@ runs, also while it loads. After a silence its running time shows whether it is 
 
 from __future__ import annotations
 
-from xplane_bridge.bridges.sessions.machine import Do, State, Table, to, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
 
 # Nothing comes any more. What was taken may still be ours: that is seen when it is heard again.
-_SILENCE = Do.END, Do.FORGET, Do.HOLD, Do.DROP
-_LEAVE = Do.DROP, Do.END, Do.LEAVE
-_OTHER_FORM = Do.DROP, Do.DISOWN, Do.BEGIN
-_MOVED = Do.LOOK_BACK, Do.CLOSE, Do.BEGIN
-_MOVED_TOO_LATE = Do.LOOK_BACK, Do.TELL, Do.CLOSE, Do.BEGIN
+_SILENCE = Action.END, Action.FORGET, Action.HOLD, Action.DROP
+_LEAVE = Action.DROP, Action.END, Action.LEAVE
+_OTHER_FORM = Action.DROP, Action.DISOWN, Action.BEGIN
+_MOVED = Action.LOOK_BACK, Action.CLOSE, Action.BEGIN
+_MOVED_TOO_LATE = Action.LOOK_BACK, Action.TELL, Action.CLOSE, Action.BEGIN
 
 # Before an X-Plane was heard, and while it is silent, no commands and reads are accepted, so none
 # wait.
 TABLE: Table = {
     State.OFF: {
-        What.START: to(State.SEARCHING),
-        What.MOVED: to(State.OFF, Do.CLOSE),
+        Event.START: to(State.SEARCHING),
+        Event.MOVED: to(State.OFF, Action.CLOSE),
     },
     State.SEARCHING: {
-        What.STOP: to(State.LEAVING_AWAY),
-        What.FOUND: to(State.WAITING, Do.BEGIN),
-        What.MOVED: to(State.WAITING, Do.CLOSE, Do.BEGIN),
+        Event.STOP: to(State.LEAVING_AWAY),
+        Event.FOUND: to(State.WAITING, Action.BEGIN),
+        Event.MOVED: to(State.WAITING, Action.CLOSE, Action.BEGIN),
     },
     State.WAITING: {
-        What.STOP: to(State.LEAVING_AWAY, Do.LEAVE),
-        What.MOVED: to(State.MOVING_AWAY, Do.LEAVE),
-        What.HEARD: to(State.ANSWERING),
-        What.MUTE: to(State.LOADING, Do.FORGET),
-        What.GONE: to(State.AWAY, Do.FORGET),
+        Event.STOP: to(State.LEAVING_AWAY, Action.LEAVE),
+        Event.MOVED: to(State.MOVING_AWAY, Action.LEAVE),
+        Event.HEARD: to(State.ANSWERING),
+        Event.MUTE: to(State.LOADING, Action.FORGET),
+        Event.GONE: to(State.AWAY, Action.FORGET),
     },
     State.ANSWERING: {
-        What.STOP: to(State.LEAVING, *_LEAVE),
-        What.OTHER: to(State.ANSWERING, Do.DROP, Do.HOLD, Do.AGAIN, Do.DISOWN),
-        What.UNDERSTOOD: to(State.ANSWERING, Do.BEGIN),
-        What.CHANGED: to(State.ANSWERING, *_OTHER_FORM),
-        What.MUTE: to(State.LOADING, *_SILENCE),
-        What.GONE: to(State.AWAY, *_SILENCE),
+        Event.STOP: to(State.LEAVING, *_LEAVE),
+        Event.OTHER: to(State.ANSWERING, Action.DROP, Action.HOLD, Action.AGAIN, Action.DISOWN),
+        Event.UNDERSTOOD: to(State.ANSWERING, Action.BEGIN),
+        Event.CHANGED: to(State.ANSWERING, *_OTHER_FORM),
+        Event.MUTE: to(State.LOADING, *_SILENCE),
+        Event.GONE: to(State.AWAY, *_SILENCE),
     },
     State.DOUBTED: {
-        What.STOP: to(State.LEAVING, Do.RESTORE, *_LEAVE),
-        What.SAME: to(State.ANSWERING, Do.RESTORE, Do.PAY),
-        What.OTHER: to(State.ANSWERING, Do.DISOWN),
-        What.CHANGED: to(State.ANSWERING, *_OTHER_FORM),
-        What.MUTE: to(State.LOADING, *_SILENCE),
-        What.GONE: to(State.AWAY, *_SILENCE),
+        Event.STOP: to(State.LEAVING, Action.RESTORE, *_LEAVE),
+        Event.SAME: to(State.ANSWERING, Action.RESTORE, Action.PAY),
+        Event.OTHER: to(State.ANSWERING, Action.DISOWN),
+        Event.CHANGED: to(State.ANSWERING, *_OTHER_FORM),
+        Event.MUTE: to(State.LOADING, *_SILENCE),
+        Event.GONE: to(State.AWAY, *_SILENCE),
     },
     # Whoever is silent may be the same run, which reads what gives back when it goes on.
     State.LOADING: {
-        What.STOP: to(State.LEAVING_LOADING, Do.RESTORE, Do.LEAVE),
-        What.MOVED: to(State.MOVING_LOADING, Do.RESTORE, Do.LEAVE),
-        What.HEARD: to(State.DOUBTED, Do.RESUME, Do.CHECK),
-        What.GONE: to(State.AWAY),
+        Event.STOP: to(State.LEAVING_LOADING, Action.RESTORE, Action.LEAVE),
+        Event.MOVED: to(State.MOVING_LOADING, Action.RESTORE, Action.LEAVE),
+        Event.HEARD: to(State.DOUBTED, Action.RESUME, Action.CHECK),
+        Event.GONE: to(State.AWAY),
     },
     State.AWAY: {
-        What.STOP: to(State.LEAVING_AWAY, Do.RESTORE, Do.LEAVE),
-        What.MOVED: to(State.MOVING_AWAY, Do.RESTORE, Do.LEAVE),
-        What.HEARD: to(State.DOUBTED, Do.RESUME, Do.CHECK),
-        What.MUTE: to(State.LOADING),
+        Event.STOP: to(State.LEAVING_AWAY, Action.RESTORE, Action.LEAVE),
+        Event.MOVED: to(State.MOVING_AWAY, Action.RESTORE, Action.LEAVE),
+        Event.HEARD: to(State.DOUBTED, Action.RESUME, Action.CHECK),
+        Event.MUTE: to(State.LOADING),
     },
     # After the owner's stop.
     State.LEAVING: {
-        What.START: to(State.SEARCHING, Do.LOOK_BACK),
-        What.OTHER: to(State.LEAVING, Do.HOLD, Do.DISOWN),
-        What.SHOWN: to(State.OFF, Do.LOOK_BACK),
-        What.EXPIRED: to(State.OFF, Do.LOOK_BACK),
-        What.ENDED: to(State.OFF, Do.LOOK_BACK),
+        Event.START: to(State.SEARCHING, Action.LOOK_BACK),
+        Event.OTHER: to(State.LEAVING, Action.HOLD, Action.DISOWN),
+        Event.SHOWN: to(State.OFF, Action.LOOK_BACK),
+        Event.EXPIRED: to(State.OFF, Action.LOOK_BACK),
+        Event.ENDED: to(State.OFF, Action.LOOK_BACK),
     },
     State.LEAVING_LOADING: {
-        What.START: to(State.SEARCHING, Do.LOOK_BACK),
-        What.HEARD: to(State.LEAVING),
-        What.SHOWN: to(State.OFF, Do.LOOK_BACK),
-        What.EXPIRED: to(State.OFF, Do.LOOK_BACK),
-        What.ENDED: to(State.OFF, Do.LOOK_BACK),
+        Event.START: to(State.SEARCHING, Action.LOOK_BACK),
+        Event.HEARD: to(State.LEAVING),
+        Event.SHOWN: to(State.OFF, Action.LOOK_BACK),
+        Event.EXPIRED: to(State.OFF, Action.LOOK_BACK),
+        Event.ENDED: to(State.OFF, Action.LOOK_BACK),
     },
     State.LEAVING_AWAY: {
-        What.START: to(State.SEARCHING, Do.LOOK_BACK),
-        What.HEARD: to(State.LEAVING),
-        What.SHOWN: to(State.OFF, Do.LOOK_BACK),
-        What.EXPIRED: to(State.OFF, Do.LOOK_BACK),
-        What.ENDED: to(State.OFF, Do.LOOK_BACK),
+        Event.START: to(State.SEARCHING, Action.LOOK_BACK),
+        Event.HEARD: to(State.LEAVING),
+        Event.SHOWN: to(State.OFF, Action.LOOK_BACK),
+        Event.EXPIRED: to(State.OFF, Action.LOOK_BACK),
+        Event.ENDED: to(State.OFF, Action.LOOK_BACK),
     },
     # For another address. One that is heard is kept, so it was silent.
     State.MOVING: {
-        What.STOP: to(State.LEAVING),
-        What.OTHER: to(State.MOVING, Do.HOLD, Do.DISOWN),
-        What.SHOWN: to(State.WAITING, *_MOVED),
-        What.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
+        Event.STOP: to(State.LEAVING),
+        Event.OTHER: to(State.MOVING, Action.HOLD, Action.DISOWN),
+        Event.SHOWN: to(State.WAITING, *_MOVED),
+        Event.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
     },
     State.MOVING_LOADING: {
-        What.STOP: to(State.LEAVING_LOADING),
-        What.HEARD: to(State.MOVING),
-        What.SHOWN: to(State.WAITING, *_MOVED),
-        What.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
+        Event.STOP: to(State.LEAVING_LOADING),
+        Event.HEARD: to(State.MOVING),
+        Event.SHOWN: to(State.WAITING, *_MOVED),
+        Event.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
     },
     State.MOVING_AWAY: {
-        What.STOP: to(State.LEAVING_AWAY),
-        What.HEARD: to(State.MOVING),
-        What.SHOWN: to(State.WAITING, *_MOVED),
-        What.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
+        Event.STOP: to(State.LEAVING_AWAY),
+        Event.HEARD: to(State.MOVING),
+        Event.SHOWN: to(State.WAITING, *_MOVED),
+        Event.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
     },
 }

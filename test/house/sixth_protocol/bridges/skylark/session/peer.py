@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xplane_bridge.bridges.sessions import machine
-from xplane_bridge.bridges.sessions.machine import State, What
+from xplane_bridge.bridges.sessions.machine import Event, State
 from xplane_bridge.bridges.skylark.session.states import TABLE
 
 SILENCE = 1.0
@@ -37,14 +37,14 @@ class Peer(machine.Peer):
         """Return why it accepts no commands now; empty if it does."""
         return '' if self.state is State.ANSWERING else 'Skylark does not answer'
 
-    def hear(self, now: float) -> Iterable[What]:
+    def hear(self, now: float) -> Iterable[Event]:
         """Note a report; return what has happened."""
         self._silent_at = now + SILENCE
-        return () if self.state is State.ANSWERING else (What.HEARD,)
+        return () if self.state is State.ANSWERING else (Event.HEARD,)
 
-    def look(self, now: float) -> Iterable[What]:
+    def look(self, now: float) -> Iterable[Event]:
         """Return what has happened because time passed."""
-        return () if self.deadline is None or now < self.deadline else (What.GONE,)
+        return () if self.deadline is None or now < self.deadline else (Event.GONE,)
 
     @property
     def deadline(self) -> float | None:

@@ -31,7 +31,7 @@ from xplane_bridge.bridges.sessions.base import (
     Telemetry,
 )
 from xplane_bridge.bridges.sessions.ledger import Ledger
-from xplane_bridge.bridges.sessions.machine import Do, State, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State
 from xplane_bridge.bridges.skylark import protocol as skylark
 from xplane_bridge.bridges.skylark.session.peer import Peer
 
@@ -65,11 +65,11 @@ class SkylarkSession(Session):
 
     def start(self, now: float) -> None:
         """Start polling."""
-        self._expired += self._happen([What.START], now)
+        self._expired += self._happen([Event.START], now)
 
     def stop(self, now: float) -> None:
         """Stop polling, and centre what was deflected."""
-        self._expired += self._happen([What.STOP], now)
+        self._expired += self._happen([Event.STOP], now)
 
     def set_controls(
         self, controls: Mapping[str, float], now: float, vehicle: int = 0
@@ -105,13 +105,13 @@ class SkylarkSession(Session):
         self.statistics.updates['reports'] += 1
         return (*self._happen(self._peer.hear(now), now), Telemetry(0, asdict(report)))
 
-    def _do(self, action: Do, reason: str, now: float) -> Sequence[Any]:
+    def _do(self, action: Action, reason: str, now: float) -> Sequence[Any]:
         match action:
-            case Do.BEGIN:
+            case Action.BEGIN:
                 self._poll_at = now
-            case Do.LEAVE:
+            case Action.LEAVE:
                 self.centre(now)
-            case Do.DISOWN:
+            case Action.DISOWN:
                 self._taken.clear()
             case _:
                 return super()._do(action, reason, now)

@@ -14,11 +14,13 @@
 
 """States of the conversation with Skylark, in the words of bridges/sessions/machine.py."""
 
-from xplane_bridge.bridges.sessions.machine import Do, State, Table, to, What
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
 
 TABLE: Table = {
-    State.OFF: {What.START: to(State.WAITING, Do.BEGIN)},
-    State.WAITING: {What.STOP: to(State.OFF), What.HEARD: to(State.ANSWERING)},
-    State.ANSWERING: {What.STOP: to(State.OFF, Do.LEAVE), What.GONE: to(State.AWAY, Do.DISOWN)},
-    State.AWAY: {What.STOP: to(State.OFF), What.HEARD: to(State.ANSWERING)},
+    State.OFF: {Event.START: to(State.WAITING, Action.BEGIN)},
+    State.WAITING: {Event.STOP: to(State.OFF), Event.HEARD: to(State.ANSWERING)},
+    State.ANSWERING: {
+        Event.STOP: to(State.OFF, Action.LEAVE),
+        Event.GONE: to(State.AWAY, Action.DISOWN)},
+    State.AWAY: {Event.STOP: to(State.OFF), Event.HEARD: to(State.ANSWERING)},
 }
