@@ -324,7 +324,7 @@ class FdmdataSession(Session):
                 self._requests.begin(now)
             case Action.KEEP:
                 self._peer.keep(self._requests.keep(now))
-            case Action.LET_GO:
+            case Action.FORGET_PROBE:
                 self._requests.drop(self._peer.let_go())
             case Action.SETTLE:
                 self._requests.give_up(now, every=True)
@@ -338,10 +338,10 @@ class FdmdataSession(Session):
                 self._taken.give_back(now)
                 self._taken.repeat(now)
                 self._leave_at = None
-            case Action.PAY:
+            case Action.SEND_RELEASES:
                 self._taken.repeat(now)
                 self._give_back(now)
-            case Action.DISOWN:
+            case Action.FORGET_TAKEN:
                 self._taken.forget()
             case Action.LOOK_BACK:
                 self._left = self._taken.look_back(self._peer.unheard, self._address)

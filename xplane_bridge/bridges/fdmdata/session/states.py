@@ -38,7 +38,7 @@ from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, 
 # Huginn answers the requests that it has not read, when it is only frozen: one of them is kept.
 TABLE: Table = {
     State.OFF: {
-        Event.START: to(State.WAITING, Action.DISOWN, Action.BEGIN),
+        Event.START: to(State.WAITING, Action.FORGET_TAKEN, Action.BEGIN),
         Event.STOP: to(State.OFF, Action.DROP)},
     State.WAITING: {
         Event.STOP: to(State.LEAVING_ABSENT, Action.DROP, Action.LEAVE),
@@ -49,39 +49,45 @@ TABLE: Table = {
         Event.HEARD: to(State.ANSWERING, Action.BEGIN)},
     State.ANSWERING: {
         Event.STOP: to(State.LEAVING, Action.DROP, Action.LEAVE),
-        Event.OTHER: to(State.ANSWERING, Action.DISOWN, Action.TELL),
+        Event.OTHER: to(State.ANSWERING, Action.FORGET_TAKEN, Action.TELL),
         Event.GONE: to(State.AWAY, Action.KEEP, Action.SETTLE, Action.FORGET)},
     State.AWAY: {
         # It may be frozen, and read this later.
-        Event.STOP: to(State.LEAVING_AWAY, Action.DROP, Action.LEAVE, Action.PAY),
+        Event.STOP: to(State.LEAVING_AWAY, Action.DROP, Action.LEAVE, Action.SEND_RELEASES),
         Event.HEARD: to(State.DOUBTED, Action.BEGIN)},
     State.DOUBTED: {
         Event.STOP: to(State.LEAVING_DOUBTED, Action.DROP, Action.LEAVE),
-        Event.SAME: to(State.ANSWERING, Action.LET_GO, Action.PAY, Action.TELL),
-        Event.OTHER: to(State.ANSWERING, Action.LET_GO, Action.DISOWN, Action.TELL)},
+        Event.SAME: to(State.ANSWERING, Action.FORGET_PROBE, Action.SEND_RELEASES, Action.TELL),
+        Event.OTHER: to(State.ANSWERING, Action.FORGET_PROBE, Action.FORGET_TAKEN, Action.TELL)},
 
     State.LEAVING: {
-        Event.START: to(State.WAITING, Action.DISOWN, Action.FORGET, Action.BEGIN),
+        Event.START: to(State.WAITING, Action.FORGET_TAKEN, Action.FORGET, Action.BEGIN),
         Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET),
         Event.EXPIRED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),
         Event.ENDED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),
-        Event.OTHER: to(State.LEAVING, Action.DISOWN, Action.TELL),
+        Event.OTHER: to(State.LEAVING, Action.FORGET_TAKEN, Action.TELL),
         Event.GONE: to(State.LEAVING_AWAY, Action.KEEP, Action.SETTLE)},
     State.LEAVING_AWAY: {
-        Event.START: to(State.WAITING, Action.DISOWN, Action.FORGET, Action.LET_GO, Action.BEGIN),
-        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET, Action.LET_GO),
-        Event.EXPIRED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.LET_GO),
-        Event.ENDED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.LET_GO),
+        Event.START: to(
+            State.WAITING, Action.FORGET_TAKEN, Action.FORGET, Action.FORGET_PROBE, Action.BEGIN),
+        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET, Action.FORGET_PROBE),
+        Event.EXPIRED: to(
+            State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.FORGET_PROBE),
+        Event.ENDED: to(
+            State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.FORGET_PROBE),
         Event.HEARD: to(State.LEAVING_DOUBTED, Action.BEGIN)},
     State.LEAVING_DOUBTED: {
-        Event.START: to(State.WAITING, Action.DISOWN, Action.FORGET, Action.LET_GO, Action.BEGIN),
-        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET, Action.LET_GO),
-        Event.EXPIRED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.LET_GO),
-        Event.ENDED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.LET_GO),
-        Event.SAME: to(State.LEAVING, Action.LET_GO, Action.PAY, Action.TELL),
-        Event.OTHER: to(State.LEAVING, Action.LET_GO, Action.DISOWN, Action.TELL)},
+        Event.START: to(
+            State.WAITING, Action.FORGET_TAKEN, Action.FORGET, Action.FORGET_PROBE, Action.BEGIN),
+        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET, Action.FORGET_PROBE),
+        Event.EXPIRED: to(
+            State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.FORGET_PROBE),
+        Event.ENDED: to(
+            State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.FORGET_PROBE),
+        Event.SAME: to(State.LEAVING, Action.FORGET_PROBE, Action.SEND_RELEASES, Action.TELL),
+        Event.OTHER: to(State.LEAVING, Action.FORGET_PROBE, Action.FORGET_TAKEN, Action.TELL)},
     State.LEAVING_ABSENT: {
-        Event.START: to(State.WAITING, Action.DISOWN, Action.FORGET, Action.BEGIN),
+        Event.START: to(State.WAITING, Action.FORGET_TAKEN, Action.FORGET, Action.BEGIN),
         Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET),
         Event.EXPIRED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),
         Event.ENDED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),

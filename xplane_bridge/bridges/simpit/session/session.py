@@ -436,7 +436,7 @@ class SimpitSession(Session):
                 self._taken.restore()
             case Action.FORGET_REPORTS:
                 self._lapse()
-            case Action.LAND:
+            case Action.FLIGHT_ENDED:
                 self._requests.land()
                 self._taken.land()
             case Action.DROP:
@@ -446,7 +446,7 @@ class SimpitSession(Session):
                 return [*self._reads.end(why), *self._outbox.abandon(why)]
             case Action.CLOSE:
                 self._urgent.clear()
-            case Action.PAY:
+            case Action.SEND_RELEASES:
                 self._taken.pay(self._peer.profile, now)
             case Action.LEAVE:
                 self._leave(now)

@@ -71,7 +71,7 @@ TABLE: Table = {
         Event.STOP: to(State.LEAVING_AWAY, Action.LEAVE),
         Event.OPENED: to(State.WAITING, Action.FORGET, Action.CHECK),
         Event.UNPLUGGED: to(State.CLOSED, Action.FORGET),
-        Event.OTHER: to(State.ANSWERING, Action.PAY, Action.BEGIN),
+        Event.OTHER: to(State.ANSWERING, Action.SEND_RELEASES, Action.BEGIN),
         Event.GONE: to(State.AWAY),
     },
     State.ANSWERING: {
@@ -83,7 +83,7 @@ TABLE: Table = {
         Event.ODD: to(State.ANSWERING, Action.BEGIN),
         Event.HEARD: to(State.STREAMING),
         Event.FLYING: to(State.STREAMING, Action.RESUME),
-        Event.LANDED: to(State.ANSWERING, Action.LAND, Action.FORGET_REPORTS),
+        Event.LANDED: to(State.ANSWERING, Action.FLIGHT_ENDED, Action.FORGET_REPORTS),
         Event.GONE: _GONE,
     },
     State.STREAMING: {
@@ -93,7 +93,7 @@ TABLE: Table = {
         Event.UNPLUGGED: _UNPLUGGED,
         Event.SAME: to(State.STREAMING, Action.BEGIN),
         Event.ODD: to(State.STREAMING, Action.BEGIN),
-        Event.LANDED: to(State.ANSWERING, Action.LAND, Action.DROP, Action.FORGET_REPORTS),
+        Event.LANDED: to(State.ANSWERING, Action.FLIGHT_ENDED, Action.DROP, Action.FORGET_REPORTS),
         Event.QUIET: to(State.ANSWERING, Action.DROP, Action.FORGET_REPORTS),
         Event.GONE: _GONE,
     },
@@ -103,8 +103,9 @@ TABLE: Table = {
         Event.OPENED: to(State.WAITING, Action.FORGET, Action.CHECK),
         Event.UNPLUGGED: to(State.CLOSED, Action.FORGET),
         Event.SAME: to(
-            State.ANSWERING, Action.RESTORE, Action.PAY, Action.FORGET_REPORTS, Action.BEGIN),
-        Event.OTHER: to(State.ANSWERING, Action.PAY, Action.BEGIN),
+            State.ANSWERING, Action.RESTORE, Action.SEND_RELEASES, Action.FORGET_REPORTS,
+            Action.BEGIN),
+        Event.OTHER: to(State.ANSWERING, Action.SEND_RELEASES, Action.BEGIN),
     },
     State.LEAVING: {
         Event.START: to(State.WAITING, Action.HOLD, Action.FORGET, Action.CHECK),
@@ -115,8 +116,8 @@ TABLE: Table = {
     State.LEAVING_AWAY: {
         Event.START: to(State.WAITING, Action.FORGET, Action.CHECK),
         Event.UNPLUGGED: to(State.OFF_CLOSED, Action.LOOK_BACK, Action.FORGET),
-        Event.SAME: to(State.LEAVING, Action.RESTORE, Action.PAY),
-        Event.OTHER: to(State.LEAVING, Action.PAY),
+        Event.SAME: to(State.LEAVING, Action.RESTORE, Action.SEND_RELEASES),
+        Event.OTHER: to(State.LEAVING, Action.SEND_RELEASES),
         Event.SHOWN: to(State.OFF_OPEN, Action.FORGET),
         Event.EXPIRED: _OVER,
     },

@@ -449,14 +449,14 @@ class XpcSession(Session):
                 self._forget(now)
             case Action.FORGET_FRAME:
                 self._forget(now + FRAME_GAP)
-            case Action.LAPSE:
+            case Action.DROP_UNLESS_LOCKSTEP:
                 if not self._lockstep:
                     self._drop(reason)
             case Action.DROP:
                 self._drop(reason)
             case Action.END:
                 return self._requests.reads.end(reason)
-            case Action.DISOWN:
+            case Action.FORGET_TAKEN:
                 self._taken.disown(self._read_by_peer, now)
             case Action.LEAVE:
                 self._leave_until = now + self.release_timeout

@@ -36,15 +36,15 @@ from __future__ import annotations
 
 from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
 
-_START = Action.BEGIN, Action.DISOWN, Action.FORGET
+_START = Action.BEGIN, Action.FORGET_TAKEN, Action.FORGET
 # Also to a silent one: one that is loading reads it when it goes on.
 _LEAVE = Action.DROP, Action.LEAVE, Action.FORGET
 _END = Action.LOOK_BACK, Action.CLOSE
 # Nothing answers any more.
-_SILENCE = Action.LAPSE, Action.END, Action.FORGET
+_SILENCE = Action.DROP_UNLESS_LOCKSTEP, Action.END, Action.FORGET
 # Another X-Plane has no history. Nothing was taken from it, but by commands to the one before
 # that it may have read.
-_OTHER = Action.DISOWN, Action.TELL, Action.DROP
+_OTHER = Action.FORGET_TAKEN, Action.TELL, Action.DROP
 
 # Before the first reply nothing is taken, nor waits. From the first reply after silence, commands
 # wait until it is known whose it is; who cannot be told from another is believed at once.
@@ -97,7 +97,7 @@ TABLE: Table = {
     },
     State.LEAVING: {
         Event.START: to(State.WAITING, *_START),
-        Event.OTHER: to(State.LEAVING, Action.DISOWN),
+        Event.OTHER: to(State.LEAVING, Action.FORGET_TAKEN),
         Event.SHOWN: to(State.OFF, *_END),
         Event.EXPIRED: to(State.OFF, *_END),
         Event.ENDED: to(State.OFF, *_END),
@@ -105,7 +105,7 @@ TABLE: Table = {
     State.LEAVING_UNHEARD: {
         Event.START: to(State.WAITING, *_START),
         Event.HEARD: to(State.LEAVING),
-        Event.OTHER: to(State.LEAVING_UNHEARD, Action.DISOWN),
+        Event.OTHER: to(State.LEAVING_UNHEARD, Action.FORGET_TAKEN),
         Event.SHOWN: to(State.OFF, *_END),
         Event.EXPIRED: to(State.OFF, *_END),
         Event.ENDED: to(State.OFF, *_END),
@@ -113,7 +113,7 @@ TABLE: Table = {
     State.LEAVING_LOADING: {
         Event.START: to(State.WAITING, *_START),
         Event.HEARD: to(State.LEAVING),
-        Event.OTHER: to(State.LEAVING_LOADING, Action.DISOWN),
+        Event.OTHER: to(State.LEAVING_LOADING, Action.FORGET_TAKEN),
         Event.SHOWN: to(State.OFF, *_END),
         Event.EXPIRED: to(State.OFF, *_END),
         Event.ENDED: to(State.OFF, *_END),
@@ -122,7 +122,7 @@ TABLE: Table = {
         Event.START: to(State.WAITING, *_START),
         Event.HEARD: to(State.LEAVING),
         Event.MUTE: to(State.LEAVING_LOADING),
-        Event.OTHER: to(State.LEAVING_AWAY, Action.DISOWN),
+        Event.OTHER: to(State.LEAVING_AWAY, Action.FORGET_TAKEN),
         Event.SHOWN: to(State.OFF, *_END),
         Event.EXPIRED: to(State.OFF, *_END),
         Event.ENDED: to(State.OFF, *_END),

@@ -507,9 +507,9 @@ class XplaneUdpSession(Session):
             case Action.RESTORE:
                 self._requests.restore()
                 self._taken.restore()
-            case Action.PAY:
+            case Action.SEND_RELEASES:
                 self._taken.resume(now)
-            case Action.DISOWN:
+            case Action.FORGET_TAKEN:
                 self._requests.disown()
                 self._taken.disown()
             case Action.LEAVE:

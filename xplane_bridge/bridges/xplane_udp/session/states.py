@@ -40,7 +40,7 @@ from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, 
 # Nothing comes any more. What was taken may still be ours: that is seen when it is heard again.
 _SILENCE = Action.END, Action.FORGET, Action.HOLD, Action.DROP
 _LEAVE = Action.DROP, Action.END, Action.LEAVE
-_OTHER_FORM = Action.DROP, Action.DISOWN, Action.BEGIN
+_OTHER_FORM = Action.DROP, Action.FORGET_TAKEN, Action.BEGIN
 _MOVED = Action.LOOK_BACK, Action.CLOSE, Action.BEGIN
 _MOVED_TOO_LATE = Action.LOOK_BACK, Action.TELL, Action.CLOSE, Action.BEGIN
 
@@ -65,7 +65,8 @@ TABLE: Table = {
     },
     State.ANSWERING: {
         Event.STOP: to(State.LEAVING, *_LEAVE),
-        Event.OTHER: to(State.ANSWERING, Action.DROP, Action.HOLD, Action.AGAIN, Action.DISOWN),
+        Event.OTHER: to(
+            State.ANSWERING, Action.DROP, Action.HOLD, Action.AGAIN, Action.FORGET_TAKEN),
         Event.UNDERSTOOD: to(State.ANSWERING, Action.BEGIN),
         Event.CHANGED: to(State.ANSWERING, *_OTHER_FORM),
         Event.MUTE: to(State.LOADING, *_SILENCE),
@@ -73,8 +74,8 @@ TABLE: Table = {
     },
     State.DOUBTED: {
         Event.STOP: to(State.LEAVING, Action.RESTORE, *_LEAVE),
-        Event.SAME: to(State.ANSWERING, Action.RESTORE, Action.PAY),
-        Event.OTHER: to(State.ANSWERING, Action.DISOWN),
+        Event.SAME: to(State.ANSWERING, Action.RESTORE, Action.SEND_RELEASES),
+        Event.OTHER: to(State.ANSWERING, Action.FORGET_TAKEN),
         Event.CHANGED: to(State.ANSWERING, *_OTHER_FORM),
         Event.MUTE: to(State.LOADING, *_SILENCE),
         Event.GONE: to(State.AWAY, *_SILENCE),
@@ -95,7 +96,7 @@ TABLE: Table = {
     # After the owner's stop.
     State.LEAVING: {
         Event.START: to(State.SEARCHING, Action.LOOK_BACK),
-        Event.OTHER: to(State.LEAVING, Action.HOLD, Action.DISOWN),
+        Event.OTHER: to(State.LEAVING, Action.HOLD, Action.FORGET_TAKEN),
         Event.SHOWN: to(State.OFF, Action.LOOK_BACK),
         Event.EXPIRED: to(State.OFF, Action.LOOK_BACK),
         Event.ENDED: to(State.OFF, Action.LOOK_BACK),
@@ -117,7 +118,7 @@ TABLE: Table = {
     # For another address. One that is heard is kept, so it was silent.
     State.MOVING: {
         Event.STOP: to(State.LEAVING),
-        Event.OTHER: to(State.MOVING, Action.HOLD, Action.DISOWN),
+        Event.OTHER: to(State.MOVING, Action.HOLD, Action.FORGET_TAKEN),
         Event.SHOWN: to(State.WAITING, *_MOVED),
         Event.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
     },

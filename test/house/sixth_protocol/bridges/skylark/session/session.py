@@ -111,7 +111,7 @@ class SkylarkSession(Session):
                 self._poll_at = now
             case Action.LEAVE:
                 self.centre(now)
-            case Action.DISOWN:
+            case Action.FORGET_TAKEN:
                 self._taken.clear()
             case _:
                 return super()._do(action, reason, now)

@@ -21,6 +21,6 @@ TABLE: Table = {
     State.WAITING: {Event.STOP: to(State.OFF), Event.HEARD: to(State.ANSWERING)},
     State.ANSWERING: {
         Event.STOP: to(State.OFF, Action.LEAVE),
-        Event.GONE: to(State.AWAY, Action.DISOWN)},
+        Event.GONE: to(State.AWAY, Action.FORGET_TAKEN)},
     State.AWAY: {Event.STOP: to(State.OFF), Event.HEARD: to(State.ANSWERING)},
 }
