@@ -101,9 +101,9 @@ class Watch:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._heard: list[tuple[float, float]] = []
-        node.create_subscription(DiagnosticArray, '/diagnostics', self._hear, 10)
+        node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
-    def _hear(self, message: DiagnosticArray) -> None:
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
         self._heard += [
             (time.monotonic(), float(item.value)) for status in message.status
             for item in status.values if item.key == _CLOCK]

@@ -158,11 +158,11 @@ def learn(items):
 
 def run_new(items, kept):
     """Run tests, and keep what they reach, how long they take, and which start processes."""
-    def hear(event, _):
+    def on_audit(event, _):
         if event in STARTS:
             _State.starts.add(_State.test)
 
-    sys.addaudithook(hear)
+    sys.addaudithook(on_audit)
     _coverage.erase()
     _coverage.start()
     _State.learns = True

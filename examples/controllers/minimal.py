@@ -89,13 +89,13 @@ class Controller(Node):
         for topic, kind in (('imu/data', Imu), ('fix', NavSatFix), ('air_data', AirData),
                             ('odom', Odometry), ('controls', FlightControls)):
             self.create_subscription(
-                kind, topic, lambda m, t=topic: self.hear(t, m), 10, event_callbacks=quiet)
+                kind, topic, lambda m, t=topic: self.on_message(t, m), 10, event_callbacks=quiet)
 
     def on_target(self, message):
         self.coming.append(message)
         self.answer()
 
-    def hear(self, topic, message):
+    def on_message(self, topic, message):
         if topic == 'fix' and isnan(message.altitude):
             return    # Without a fix the last one is as good as any.
         self.heard[topic] = message

@@ -57,7 +57,7 @@ def test_without_simple_pid_a_sentence_says_what_is_missing(tmp_path):
 
 def take(node, topic):
     """Return what minimal.py does with a topic's message."""
-    return node.on_target if topic == 'command/target' else partial(node.hear, topic)
+    return node.on_target if topic == 'command/target' else partial(node.on_message, topic)
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_behind_sensors_each_imu_is_answered_with_the_newest_of_the_others(minim
     for line in script:
         for topic, message in messages(line).items():
             take(node, topic)(message)
-        node.hear('fix', without_fix)
+        node.on_message('fix', without_fix)
     node.destroy_node()
     assert [one.header.stamp.sec for one in published] == list(range(2, 14))
     assert all(math.isfinite(one.elevator) for one in published)

@@ -64,7 +64,7 @@ class Mutator:
         self._seeds = [data for data in seeds if data]
         self._said = deque(maxlen=64)
 
-    def hear(self, data):
+    def learn(self, data):
         """Add a valid datagram to the seeds."""
         if data:
             self._said.append(data)

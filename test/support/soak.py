@@ -166,7 +166,7 @@ class Listener:
         self.raw = ''
         self._condition = threading.Condition()
         self._node = rclpy.create_node('soak_listener')
-        self._node.create_subscription(kind, f'/soak/{topic}', self._hear, 10)
+        self._node.create_subscription(kind, f'/soak/{topic}', self._on_message, 10)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._look, 10)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
@@ -178,7 +178,7 @@ class Listener:
         with suppress(ExternalShutdownException):
             spin_until(self._executor, self._stop)
 
-    def _hear(self, _):
+    def _on_message(self, _):
         with self._condition:
             self.heard += 1
             self._condition.notify_all()

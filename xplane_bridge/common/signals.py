@@ -116,7 +116,7 @@ class Interrupts:
         self._limit: threading.Timer | None = None
         self._over = False
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._hear)
+            signal.signal(number, self._on_signal)
 
     @contextmanager
     def allowed(self, by_sigterm: bool = True) -> Iterator[None]:
@@ -130,7 +130,7 @@ class Interrupts:
         finally:
             self._allowed = frozenset()
 
-    def _hear(self, number: int, _: object) -> None:
+    def _on_signal(self, number: int, _: object) -> None:
         if number == signal.SIGTERM and self._limit is None:
             self._limit = threading.Timer(_LIMIT, self._end)
             self._limit.daemon = True

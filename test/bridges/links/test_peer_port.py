@@ -15,7 +15,7 @@
 """Which port of its computer is the peer: learnt, locked, and released when it is silent."""
 
 import pytest
-from scripted_xplane import hear_beacon, PEER, Run, SOURCES, XPlane
+from scripted_xplane import PEER, receive_beacon, Run, SOURCES, XPlane
 
 from xplane_bridge.bridges.links.peer import FixedPort, LearntPort
 from xplane_bridge.bridges.xplane_udp import protocol as xp
@@ -159,11 +159,11 @@ def test_beacons_forged_on_another_port_do_not_keep_a_silent_x_plane_alive(disco
     run.session = XplaneUdpSession(
         SOURCES, rate=50.0, peer=None if discovers else PEER)
     run.start()
-    hear_beacon(run.session, beacon(), (PEER[0], TRUE), run.now)
+    receive_beacon(run.session, beacon(), (PEER[0], TRUE), run.now)
     run.run(2.0)
     assert run.session.peer_state.name == 'ANSWERING'
     run.peer.on = False
     for _ in range(2):
-        hear_beacon(run.session, beacon(), (PEER[0], FORGED), run.now)
+        receive_beacon(run.session, beacon(), (PEER[0], FORGED), run.now)
         run.run(2.0)
     assert run.session.peer_state.name == 'AWAY'

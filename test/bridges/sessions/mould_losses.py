@@ -94,14 +94,14 @@ def sent_for(adapter, must):
         usual.add(data)
         return AT_ONCE
 
-    def hear(channel, data):
+    def note_reply(channel, data):
         if channel not in replies:
             replies.append(channel)
         return AT_ONCE
 
     world.carries_sent = know
     world.run(2.0)
-    world.carries_sent, world.carries_reply = note, hear
+    world.carries_sent, world.carries_reply = note, note_reply
     adapter.musts[must][0](world.session, world.now)
     world.run(REPEATED)
     return sent, replies

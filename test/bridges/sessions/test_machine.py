@@ -87,7 +87,7 @@ class _Session(Session):
     def _kind(self, data, error):
         return ''
 
-    def _hear(self, channel, message, sender, now):
+    def _on_datagram(self, channel, message, sender, now):
         return self._happen([Event.HEARD], now) + self._look_at_shown()
 
     def _do(self, action, reason, now):

@@ -296,7 +296,7 @@ class FuzzRun:
                     self._receive(self._channel(), self._nonsense())
                 if talks:
                     for channel, data in self._peer.frame(self._now):
-                        self._mutator.hear(data)
+                        self._mutator.learn(data)
                         if channel in self._channels:
                             self._receive(channel, data)
 
@@ -444,12 +444,12 @@ def test_a_capture_of_any_number_of_askers_is_bounded():
     session.start(0.0)
     reply = fdmdata.encode(fdmdata.Gyroscope(0.1, 0.2, 0.3))
 
-    def hear(ports):
+    def measure(ports):
         for port in ports:
             session.receive(f'10.0.0.1:{port}', reply, None, port * 0.001)
         return held(session)
 
-    elements, size = hear(range(2000))
-    more, larger = hear(range(2000, 10_000))
+    elements, size = measure(range(2000))
+    more, larger = measure(range(2000, 10_000))
     assert more <= 2 * elements + 100
     assert larger <= 2 * size

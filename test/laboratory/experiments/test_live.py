@@ -86,10 +86,10 @@ class Viewer:
         self.heard = defaultdict(list)
         self.times = []
         self.subscribed = threading.Event()
-        self.thread = threading.Thread(target=lambda: asyncio.run(self._hear(address)))
+        self.thread = threading.Thread(target=lambda: asyncio.run(self._read(address)))
         self.thread.start()
 
-    async def _hear(self, address):
+    async def _read(self, address):
         socket = await websocket.websocket_connect(address, subprotocols=['foxglove.sdk.v1'])
         while (message := await socket.read_message()) is not None:
             if isinstance(message, bytes):

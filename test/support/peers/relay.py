@@ -152,14 +152,14 @@ class UdpRelay(Relay):
                 self.sent.append((client, data))
                 self._forestall(client)
                 if self._towards_node:
-                    self.mutator.hear(data)
+                    self.mutator.learn(data)
                 self._carry(back, data, self._upstream, to_node=self._towards_node)
 
     def _from_back(self, back, client):
         with suppress(OSError):
             for _ in range(64):
                 data, _ = back.recvfrom(_LARGEST)
-                self.mutator.hear(data)
+                self.mutator.learn(data)
                 self.replies.append((client, data))
                 self._carry(self._front, data, client, to_node=not self._towards_node)
 
@@ -246,7 +246,7 @@ class PtyRelay(Relay):
                 os.close(self._back)
                 self._back = None
             elif data:
-                self.mutator.hear(data)
+                self.mutator.learn(data)
                 if self.passes():
                     self._write(data)
 

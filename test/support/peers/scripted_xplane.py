@@ -230,7 +230,7 @@ class Run:
         return [data[:4] for _, _, data in self.sent if data]
 
 
-def hear_beacon(session, beacon, sender, now):
+def receive_beacon(session, beacon, sender, now):
     """Deliver a beacon, including one that cannot be sent."""
     session.receive(BEACON_CHANNEL, b'BECN\0' + struct.pack(
         '<BBiiIH', beacon.major, beacon.minor, beacon.host_id, beacon.version, beacon.role,

@@ -90,12 +90,12 @@ class Frames:
         """Return the end that was asked for one by this request, which may not be one."""
         frames = cls(is_client=False, largest=largest)
 
-        def hear() -> None:
+        def upgrade() -> None:
             frames._connection.initiate_upgrade_connection(
                 [(name.encode('latin-1'), value.encode('latin-1')) for name, value in headers],
                 target)
 
-        frames._hear(hear)
+        frames._advance(upgrade)
         if not frames.is_open:
             frames._out = _REFUSED
         return frames
@@ -123,9 +123,9 @@ class Frames:
         """Return the messages that these bytes complete; none are the peer's end."""
         if not self.ended and not data:
             self.ended = 'the connection was closed'
-        return [] if self.ended else self._hear(lambda: self._connection.receive_data(data))
+        return [] if self.ended else self._advance(lambda: self._connection.receive_data(data))
 
-    def _hear(self, step: Callable[[], None]) -> list[str]:
+    def _advance(self, step: Callable[[], None]) -> list[str]:
         texts: list[str] = []
         try:
             step()

@@ -46,18 +46,18 @@ class TextLine:
     """
     Texts over one connection, for either end.
 
-    carry() is a thread's: it hands what is heard to ``hear``, as long as ``may_read()``, and
+    carry() is a thread's: it hands what is heard to ``on_text``, as long as ``may_read()``, and
     calls ``changed`` when the line opens and when it has ended. say() and end() are anybody's.
     ``ended`` is why it has ended, '' until then.
     """
 
     def __init__(
-        self, hear: Callable[[str], None], *, may_read: Callable[[], bool] = lambda: True,
+        self, on_text: Callable[[str], None], *, may_read: Callable[[], bool] = lambda: True,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self.is_open = False
         self.ended = ''
-        self._hear = hear
+        self._on_text = on_text
         self._may_read = may_read
         self._changed = changed
         self._ending = ''
@@ -115,7 +115,7 @@ class TextLine:
             if self._wait(connection, heard + _SILENCE - time.monotonic()):
                 heard, is_asked = time.monotonic(), False
                 for text in frames.receive(connection.recv(_BLOCK)):
-                    self._hear(text)
+                    self._on_text(text)
             elif time.monotonic() >= heard + _SILENCE:
                 if is_asked:
                     return f'silent for {2.0 * _SILENCE:g} s'
@@ -264,7 +264,7 @@ class WebSocket:
 
     def _begin(self, path: str, timeout: float) -> TextLine:
         line: TextLine = TextLine(
-            lambda text: self._hear(line, text), changed=self._tell_changed)
+            lambda text: self._on_text(line, text), changed=self._tell_changed)
         self._line = line
         self._thread = threading.Thread(
             target=self._run, args=(line, path, timeout), name='websocket', daemon=True)
@@ -308,7 +308,7 @@ class WebSocket:
         if line.is_open and not is_left:
             self._on_lost(f'{self._what}: {line.ended}')
 
-    def _hear(self, line: TextLine, text: str) -> None:
+    def _on_text(self, line: TextLine, text: str) -> None:
         with self._changed:
             if self._line is not line:
                 return

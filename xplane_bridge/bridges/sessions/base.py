@@ -282,7 +282,7 @@ class Session(ABC):
         except ProtocolError as error:
             self.statistics.reject(self._kind(data, error), error)
             return ()
-        return self._hear(channel, message, sender, now)
+        return self._on_datagram(channel, message, sender, now)
 
     def port_refused(self, now: float) -> None:
         """Note that nothing listens where something was sent: perhaps the peer has ended."""
@@ -367,7 +367,7 @@ class Session(ABC):
         """Return the kind of a malformed datagram, one of a few, or as the sender names it."""
 
     @abstractmethod
-    def _hear(
+    def _on_datagram(
         self, channel: str, message: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         """Handle one message; return the events that it completes."""

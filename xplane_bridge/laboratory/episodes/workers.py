@@ -204,7 +204,7 @@ class Workers:
         answers: list[Any] = []
         failure: Exception | None = None
         for number in range(len(self._pipes)):
-            data = self._hear(number)
+            data = self._receive(number)
             answer = pickle.loads(data) if data != _NOTHING else []
             if not isinstance(answer, _Failure):
                 answers += answer
@@ -214,7 +214,7 @@ class Workers:
                 failure.add_note(answer.trace)
         return answers, failure
 
-    def _hear(self, number: int) -> bytes:
+    def _receive(self, number: int) -> bytes:
         at, since = None, 0.0
         while not self._polls[number].poll(self._timeout * 250.0):
             if self._at[number] != at:

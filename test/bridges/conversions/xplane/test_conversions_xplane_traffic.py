@@ -216,7 +216,7 @@ def ages(*heard):
     """Return the ages by keys after hearing targets at times."""
     known = traffic.Ages()
     for now, targets in heard:
-        known.hear(targets, now)
+        known.update(targets, now)
     return {key: age for key, (_, age) in known.reports().items()}
 
 

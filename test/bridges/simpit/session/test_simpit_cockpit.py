@@ -64,7 +64,7 @@ class Board:
     def greeting(self):
         return self.encoded(Handshake(HandshakeType.SYN, self.version))
 
-    def hear(self, data):
+    def receive(self, data):
         self.heard += self._decoder.feed(data)
 
     def telemetry(self):
@@ -133,7 +133,7 @@ class Desk:
             for number, (cockpit, board) in enumerate(
                     zip(self.cockpits, self.boards, strict=True)):
                 for _, data in cockpit.poll(self.now):
-                    board.hear(data)
+                    board.receive(data)
                 self.settle(f'cockpit {number}', cockpit.expired())
 
     def say(self, number, *messages, seconds=0.1):
@@ -310,7 +310,7 @@ def test_a_slow_line_gets_the_newest_values():
         slow.forward('altitude', Packet(8, bytes((step % 256,)) * 8), step * 0.01)
         slow.forward('sphere_of_influence', Packet(26, b'Kerbin'), step * 0.01)
         for _, data in slow.poll(step * 0.01):
-            board.hear(data)
+            board.receive(data)
     assert 60 <= len(board.heard) * 11 / 10.0 <= 130
     assert slow.statistics.held_back > 1500
     assert {packet.channel for packet in board.heard} == {8, 26}

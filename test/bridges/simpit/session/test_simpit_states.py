@@ -77,13 +77,13 @@ class Line:
         if packet.channel == HANDSHAKE and packet.payload[0] == 0:
             self.synack()
         elif packet.channel == ECHO:
-            self.hear(Packet(2, packet.payload))
+            self.receive(Packet(2, packet.payload))
 
     def synack(self):
         """Answer a handshake."""
-        self.hear(Packet(HANDSHAKE, b'\1\x37'))
+        self.receive(Packet(HANDSHAKE, b'\1\x37'))
 
-    def hear(self, packet):
+    def receive(self, packet):
         """Let the session receive a packet, or a message, unless it hears nothing."""
         if not isinstance(packet, Packet):
             packet = simpit.encode_packet(packet, 'peer', self.profile)
@@ -97,7 +97,7 @@ class Line:
             self.now += STEP
             self.poll()
             if self.flies:
-                self.hear(simpit.Altitude(1.0, 2.0))
+                self.receive(simpit.Altitude(1.0, 2.0))
         self.poll()
         return self.news()
 
@@ -216,7 +216,7 @@ def leaving(line):
 
 def comes_back(line):
     """Let the plugin of before come back: it sends on a channel that it knows."""
-    line.heal().hear(simpit.Altitude(1.0, 2.0))
+    line.heal().receive(simpit.Altitude(1.0, 2.0))
     while not line.session.presence.connected:
         line.now += STEP
         line.poll()
@@ -265,7 +265,7 @@ def begins(line, taken=(), owed=()):
     assert [packet.channel for _, packet in line.sent] == [HANDSHAKE]
     assert line.syns() == 1
     # Whoever answers is not taken for a former one, whatever it sends before.
-    line.hear(simpit.Altitude(1.0, 2.0))
+    line.receive(simpit.Altitude(1.0, 2.0))
     line.synack()
     assert line.news() == [PeerChanged(ANSWERING), CONNECTED]
     assert (line.session.taken, line.session.owed) == ((), taken + owed)
@@ -516,7 +516,7 @@ def test_a_flight_that_begins_registers_again_what_may_be_another_ones():
     line = streaming()
     line.run(1.0)
     line.packets(REGISTER)
-    line.hear(simpit.SceneChange(0))
+    line.receive(simpit.SceneChange(0))
     assert states(line.news()) == [ANSWERING, STREAMING]
     line.poll()
     assert sorted(b''.join(line.packets(REGISTER))) == [*line.session.registered]
@@ -526,7 +526,7 @@ def test_a_scene_that_is_left_ends_a_flight():
     line = holding()
     for _ in range(5):
         line.call('send', STAGE)
-    line.hear(simpit.SceneChange(1))
+    line.receive(simpit.SceneChange(1))
     events = line.run(0.0)
     assert states(events) == [ANSWERING]
     assert [event.error for event in of_kind(events, CommandDone)] == 5 * [
@@ -537,19 +537,19 @@ def test_a_scene_that_is_left_ends_a_flight():
 
 def test_a_scene_that_is_ready_is_another_flight():
     line = holding()
-    line.hear(simpit.SceneChange(0))
+    line.receive(simpit.SceneChange(0))
     assert states(line.news()) == [ANSWERING, STREAMING]
     assert line.session.taken == ()
 
 
 def test_a_scene_that_is_left_in_a_silence_ends_the_flight_too():
     line = quiet()
-    line.hear(simpit.SceneChange(1))
-    line.hear(simpit.ActionStatus(ActionGroup.GEAR))
+    line.receive(simpit.SceneChange(1))
+    line.receive(simpit.ActionStatus(ActionGroup.GEAR))
     line.news()
     assert line.session.taken == ()
     # Whatever was said between two scenes is not of the next.
-    line.hear(simpit.SceneChange(0))
+    line.receive(simpit.SceneChange(0))
     assert states(line.news()) == [STREAMING]
     line.call('set_controls', {'gear': 1.0})
     line.sent.clear()
@@ -610,7 +610,7 @@ def test_a_plugin_that_turns_out_to_be_another_in_flight_is_spoken_to_as_such():
     line = old(channels=(200,))
     line.run(0.2)
     line.answers = True
-    line.hear(Packet(200, b'?'))
+    line.receive(Packet(200, b'?'))
     padded_synack(line)
     assert line.news() == [PeerChanged(STREAMING), Connected('v0', Game.KSP1)]
     line.profile = PROFILES['v1']
@@ -698,7 +698,7 @@ def throttled(**options):
     """Return a line whose plugin, known to be 2.3, forces the throttle until that is released."""
     line = opened(profile='cobs', flies=True, release_throttle=True, **options)
     line.run(0.5)
-    line.hear(simpit.VesselChange(1))
+    line.receive(simpit.VesselChange(1))
     line.run(0.1)
     assert line.session.profile is PROFILES['v2.3']
     line.call('send', simpit.Throttle(20000))
@@ -731,7 +731,7 @@ def test_a_throttle_is_given_back_to_another_one_only_if_that_is_known_to_let_go
         line.run(1.0)
         assert line.packets(THROTTLE) == []
         assert (line.session.taken, line.session.owed) == (('throttle',), ())
-        line.hear(simpit.VesselChange(1))
+        line.receive(simpit.VesselChange(1))
         line.call('release')
         assert (line.session.taken, line.session.owed) == ((), ('throttle',))
         line.run(0.1)
@@ -876,7 +876,7 @@ def test_leaving_in_a_silence_ends_when_there_is_no_more_time():
 def test_the_one_of_before_that_comes_back_while_it_is_left_is_given_back_at_once():
     line = left_away(away())
     line.run(2.0)
-    line.heal().hear(simpit.Altitude(1.0, 2.0))
+    line.heal().receive(simpit.Altitude(1.0, 2.0))
     line.packets(ROTATION)
     line.synack()
     assert line.session.presence.connected

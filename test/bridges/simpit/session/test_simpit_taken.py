@@ -104,7 +104,7 @@ def test_what_lapses_are_reports_and_who_held_what_is_no_longer_taken(holds):
     found = taken(OLD, PITCH) if holds else Taken()
     for value in (0.0, 20_000.0):
         found.ownership.admit('desk', {PITCH: value}, 0.0)
-    found.reports.hear(simpit.ActionStatus(simpit.ActionGroup.GEAR), 0.0)
+    found.reports.on_message(simpit.ActionStatus(simpit.ActionGroup.GEAR), 0.0)
     assert found.reports.active is simpit.ActionGroup.GEAR
     found.lapse()
     assert found.reports.active is None

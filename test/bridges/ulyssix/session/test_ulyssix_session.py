@@ -901,7 +901,7 @@ def test_samples_out_of_the_range_of_times_add_up():
 # Several senders
 
 
-def hear_from(made, sender, number, at, total=None, **options):
+def receive_from(made, sender, number, at, total=None, **options):
     return made.receive(
         CHANNEL, datagram(number % 2**32, number + 1 if total is None else total, **options),
         sender, at)
@@ -912,8 +912,8 @@ def test_two_publishers_on_one_port_are_counted_each_by_itself():
     events = []
     for n in range(100):
         if n != 50:
-            events += hear_from(made, SENDER, n, n / 100)
-        events += hear_from(made, (SENDER[0], 4001), 70_000 + n, n / 100)
+            events += receive_from(made, SENDER, n, n / 100)
+        events += receive_from(made, (SENDER[0], 4001), 70_000 + n, n / 100)
     made.poll(1.0)
     assert len(packets(events)) == 199
     # Whoever comes second may be the first one, restarted.
@@ -927,9 +927,9 @@ def test_two_publishers_on_one_port_are_counted_each_by_itself():
 def test_senders_are_named_while_they_send():
     made = session()
     for n in range(300):
-        hear_from(made, SENDER, n, n / 100)
+        receive_from(made, SENDER, n, n / 100)
         if n < 150 and n != 5:
-            hear_from(made, ('10.0.0.2', 4000), 9000 + n, n / 100)
+            receive_from(made, ('10.0.0.2', 4000), 9000 + n, n / 100)
         if n == 149:
             found = made.senders
     assert found == (('10.0.0.1:4000', 150, 0), ('10.0.0.2:4000', 149, 1))
@@ -940,16 +940,16 @@ def test_senders_are_named_while_they_send():
     assert mixed([Sender('10.0.0.1:4000', 7, 0), Sender('10.0.0.1:4001', 7, 0)], 'set') == (
         '2 senders are mixed: 10.0.0.1:4000 (7 packets, 0 lost) and 10.0.0.1:4001 (7 packets, 0 '
         'lost); set 10.0.0.1:4000')
-    hear_from(made, SENDER, 300, 4.0)
+    receive_from(made, SENDER, 300, 4.0)
     assert made.senders == (('10.0.0.1:4000', 301, 0),)
 
 
 def test_a_publisher_restarted_on_another_port_is_not_a_second_one():
     made = session()
     for n in range(50):
-        hear_from(made, SENDER, n, n / 100)
+        receive_from(made, SENDER, n, n / 100)
     for n in range(300):
-        hear_from(made, (SENDER[0], 4001), n, 0.6 + n / 100)
+        receive_from(made, (SENDER[0], 4001), n, 0.6 + n / 100)
     assert (made.statistics.restarts, made.statistics.alternations) == (1, 0)
     assert made.statistics.lost == 0
     assert made.senders == (('10.0.0.1:4001', 300, 0),)
@@ -958,7 +958,7 @@ def test_a_publisher_restarted_on_another_port_is_not_a_second_one():
 def test_a_publisher_with_a_new_socket_for_each_packet_is_one():
     made = session()
     for n in (*range(50), *range(55, 100)):
-        hear_from(made, (SENDER[0], 4000 + n), n, n / 100)
+        receive_from(made, (SENDER[0], 4000 + n), n, n / 100)
     assert (made.statistics.restarts, made.statistics.alternations) == (0, 0)
     made.stop(2.0)
     assert made.statistics.lost == 5
@@ -967,7 +967,7 @@ def test_a_publisher_with_a_new_socket_for_each_packet_is_one():
 def test_senders_are_bounded():
     made = session()
     for n in range(1000):
-        hear_from(made, (f'10.0.{n // 250}.{n % 250}', 4000), 1000 * n, n / 1000)
+        receive_from(made, (f'10.0.{n // 250}.{n % 250}', 4000), 1000 * n, n / 1000)
     assert len(made.senders) == 8
     made.stop(1.0)
     assert made.senders == ()
@@ -976,9 +976,9 @@ def test_senders_are_bounded():
 def test_a_packet_of_another_type_counts_for_its_sender():
     made = session()
     for n in range(20):
-        hear_from(made, SENDER, n, n / 100, kind=7 * (n == 10))
-        hear_from(made, ('10.0.0.2', 4000), 500 + n, n / 100)
-    hear_from(made, ('10.0.0.3', 4000), 3, 0.2, kind=7)
+        receive_from(made, SENDER, n, n / 100, kind=7 * (n == 10))
+        receive_from(made, ('10.0.0.2', 4000), 500 + n, n / 100)
+    receive_from(made, ('10.0.0.3', 4000), 3, 0.2, kind=7)
     assert len(made.senders) == 2
     made.stop(1.0)
     assert (made.statistics.lost, made.statistics.skipped.total) == (0, 2)

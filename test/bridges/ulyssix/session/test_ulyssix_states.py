@@ -36,7 +36,7 @@ class Listener:
     def __init__(self):
         self.session = UlyssixSession(Timeline())
 
-    def hear(self, *numbers, at=0.0, total=0):
+    def receive(self, *numbers, at=0.0, total=0):
         """Receive packets with these numbers; return what is told, packets as their numbers."""
         return [
             event.packet.counter if isinstance(event, PacketReceived) else event
@@ -70,7 +70,7 @@ def started():
 def streaming():
     """Return a session that has heard packets 5 and 7."""
     listener = started()
-    assert listener.hear(5, 7) == [STREAMING, 5, 7]
+    assert listener.receive(5, 7) == [STREAMING, 5, 7]
     return listener
 
 
@@ -85,7 +85,7 @@ def off(listener):
     """Check that a session is off, and hears nothing."""
     assert listener.session.peer_state is PeerState.UNKNOWN
     assert listener.session.next_deadline() is None
-    assert listener.hear(100) == []
+    assert listener.receive(100) == []
     assert listener.session.peer_state is PeerState.UNKNOWN
 
 
@@ -93,7 +93,7 @@ def test_nothing_is_heard_before_the_start():
     listener = Listener()
     off(listener)
     listener.session.start(0.0)
-    assert listener.hear(5) == [STREAMING, 5]
+    assert listener.receive(5) == [STREAMING, 5]
 
 
 def test_a_publisher_that_was_never_heard_is_told_once_after_two_seconds():
@@ -103,7 +103,7 @@ def test_a_publisher_that_was_never_heard_is_told_once_after_two_seconds():
 def test_a_publisher_may_begin_after_that_was_told():
     listener = started()
     listener.wait(until=60.0)
-    assert listener.hear(5, at=60.0) == [STREAMING, 5]
+    assert listener.receive(5, at=60.0) == [STREAMING, 5]
     assert listener.session.peer_state is PeerState.STREAMING
 
 
@@ -124,7 +124,7 @@ def test_a_publisher_that_stops_is_silent_and_what_is_missing_is_lost():
 
 def test_a_publisher_that_goes_on_is_told_and_the_gap_is_a_loss():
     listener = silent()
-    assert listener.hear(10, at=9.0) == [STREAMING, 10]
+    assert listener.receive(10, at=9.0) == [STREAMING, 10]
     assert listener.wait(until=60.0) == [(11.0, SILENT)]
     assert listener.lost == 3
 
@@ -132,7 +132,7 @@ def test_a_publisher_that_goes_on_is_told_and_the_gap_is_a_loss():
 def test_a_publisher_that_was_restarted_is_told():
     listener = streaming()
     listener.session.timeline.word_order = 'that of the publisher before'
-    assert listener.hear(100, total=-99) == [PublisherRestarted(), 100]
+    assert listener.receive(100, total=-99) == [PublisherRestarted(), 100]
     assert listener.session.timeline.word_order is None
     assert listener.session.peer_state is PeerState.STREAMING
 
@@ -143,7 +143,7 @@ def test_what_is_missing_at_the_end_is_lost_and_what_comes_after_a_start_is_the_
     assert listener.lost == 1
     off(listener)
     listener.session.start(50.0)
-    assert listener.hear(90, at=50.0) == [STREAMING, 90]
+    assert listener.receive(90, at=50.0) == [STREAMING, 90]
     listener.session.stop(51.0)
     assert listener.lost == 1
 
@@ -154,7 +154,7 @@ def test_from_the_end_in_a_silence_to_the_next_start_nothing_is_lost():
     off(listener)
     listener.session.start(50.0)
     assert listener.wait(until=51.0) == []
-    assert listener.hear(90, at=51.0) == [STREAMING, 90]
+    assert listener.receive(90, at=51.0) == [STREAMING, 90]
     listener.session.stop(51.0)
     assert listener.lost == 1
 

@@ -55,13 +55,13 @@ class CopyingWorld(World):
             self.given.append(data)
         super()._arrive(channel, data)
 
-    def hear_again(self, replies, apart=0.004):
+    def receive_again(self, replies, apart=0.004):
         """Let the session receive replies again, one after the other; let that time pass."""
         for number, (channel, data) in enumerate(replies):
-            self.at(self.now + apart * number, self._hear_again, channel, data)
+            self.at(self.now + apart * number, self._receive_again, channel, data)
         self.run(apart * len(replies))
 
-    def _hear_again(self, channel, data):
+    def _receive_again(self, channel, data):
         if channel in self.open:
             World._receive(self, channel, data)
 
@@ -105,7 +105,7 @@ def test_old_replies_again_are_no_other_xplane(rate, bursts, apart, later):
     old = list(world.replies)
     world.run(later)
     for count in bursts:
-        world.hear_again(old[-count:], apart)
+        world.receive_again(old[-count:], apart)
     world.run(1.0)
     assert (world.told(PeerReplaced), session.taken) == ([], taken)
     assert session.peer_state is PeerState.ANSWERING
@@ -121,7 +121,7 @@ def test_old_replies_after_an_outage_do_not_show_who_answers():
     world.run(2.0)
     world.loss = 0.0
     world.call(session.release)
-    world.hear_again(old)
+    world.receive_again(old)
     world.run(1.0)
     assert (world.told(PeerReplaced), session.owed, world.datarefs) == ([], (), ALL)
 
@@ -131,7 +131,7 @@ def test_old_replies_are_no_telemetry():
     old = list(world.replies)
     world.run(2.0)
     world.events.clear()
-    world.hear_again(old)
+    world.receive_again(old)
     world.run(0.5)
     frames = [event.values['plane0/frame'] for event in world.told(Telemetry)]
     assert frames == sorted(frames)
@@ -144,7 +144,7 @@ def test_an_xplane_that_was_started_again_is_known_once_though_old_replies_follo
     world.run(1.0)
     assert len(world.told(PeerReplaced)) == 1
     for _ in range(4):
-        world.hear_again(old)
+        world.receive_again(old)
     world.run(1.0)
     assert len(world.told(PeerReplaced)) == 1
     assert session.taken == ()
@@ -158,11 +158,11 @@ def test_old_reports_neither_show_nor_take_away():
     world.run(0.3)
     assert set(session.taken) == {'throttle', 'joystick'}
     # In these it was not taken yet.
-    world.hear_again(old)
+    world.receive_again(old)
     assert set(session.taken) == {'throttle', 'joystick'}
     world.lose_commands(1000)
     world.call(session.release)
-    world.hear_again(old)
+    world.receive_again(old)
     assert set(session.owed) == {'throttle', 'joystick'}
 
 

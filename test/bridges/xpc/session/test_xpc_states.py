@@ -91,10 +91,10 @@ class Scene:
             if self.plugin and not self.frozen:
                 for channel, data in self.plugin.frame(self.now):
                     if channel in self.open and not self.deaf(channel):
-                        self.hear(channel, data)
+                        self.receive(channel, data)
             if self.beacons and self.now >= self._beacon_at:
                 self._beacon_at = self.now + 1.0
-                self.hear(BEACON_CHANNEL, BEACON)
+                self.receive(BEACON_CHANNEL, BEACON)
         return self
 
     def until(self, happened):
@@ -105,7 +105,7 @@ class Scene:
             self.run(STEP)
         raise AssertionError('it has not happened')
 
-    def hear(self, channel, data):
+    def receive(self, channel, data):
         """Let the session receive a datagram."""
         self.events += self.session.receive(channel, data, None, self.now)
         self.poll()
@@ -125,9 +125,9 @@ class Scene:
 
     def be_replaced(self):
         """Let the beacons of another X-Plane come."""
-        self.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        self.receive(BEACON_CHANNEL, xpc.encode(RIVAL))
         self.now += 1.0
-        self.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        self.receive(BEACON_CHANNEL, xpc.encode(RIVAL))
 
     def begin(self):
         """Forget what was sent and told so far."""
@@ -294,7 +294,7 @@ def test_stopped_before_the_first_reply_it_is_over():
 def test_another_xplane_is_polled_at_once_though_the_first_has_never_answered():
     for make in (waiting, waiting_long):
         scene = make().begin()
-        scene.hear(BEACON_CHANNEL, BEACON)
+        scene.receive(BEACON_CHANNEL, BEACON)
         scene.be_replaced()
         assert scene.events == [REPLACED]
         assert (scene.state, scene.times('position')) == (PeerState.UNKNOWN, [])
@@ -471,7 +471,7 @@ def test_a_reply_that_does_not_fit_is_asked_for_again_at_once_until_it_counts():
 
 def test_a_command_waits_until_what_does_not_fit_fits_again():
     scene = answering()
-    scene.hear('position 0 0', ODD)
+    scene.receive('position 0 0', ODD)
     scene.send()
     scene.poll()
     assert not scene.commands()
@@ -483,7 +483,7 @@ def test_a_command_waits_until_what_does_not_fit_fits_again():
 def test_another_xplane_has_no_history():
     for make in (answering, doubted):
         scene = make(lifetime=5.0)
-        scene.hear(BEACON_CHANNEL, BEACON)
+        scene.receive(BEACON_CHANNEL, BEACON)
         scene.session.read_datarefs(['test/two'], scene.now)
         # More than it would read in one frame.
         tickets = [scene.send(number) for number in range(6)]
@@ -601,27 +601,27 @@ def test_one_whose_beacons_come_again_is_probed_at_once():
     scene.run(20.0).begin()
     scene.run(5.0)
     assert len(scene.times('probe')) <= 1
-    scene.begin().hear(BEACON_CHANNEL, BEACON)
+    scene.begin().receive(BEACON_CHANNEL, BEACON)
     assert len(scene.times('probe')) == 1
 
 
 def test_another_xplane_that_is_loading_is_given_nothing_back():
     for make in (loading, away):
         scene = make()
-        scene.hear(BEACON_CHANNEL, BEACON)
+        scene.receive(BEACON_CHANNEL, BEACON)
         scene.run(0.1)
         state = scene.state
         scene.beacons = False
-        scene.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        scene.receive(BEACON_CHANNEL, xpc.encode(RIVAL))
         if make is away:
             scene.run(4.0)
             state = PeerState.AWAY
         assert (scene.state, scene.session.taken != ()) == (state, True)
         # So soon it may be a copy.
-        scene.begin().hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        scene.begin().receive(BEACON_CHANNEL, xpc.encode(RIVAL))
         if make is loading:
             assert scene.events == []
-            scene.run(1.0).begin().hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+            scene.run(1.0).begin().receive(BEACON_CHANNEL, xpc.encode(RIVAL))
         # Its beacon shows that it runs.
         assert scene.events == [REPLACED, PeerChanged(PeerState.LOADING)][:1 + (make is away)]
         assert (scene.state, scene.session.taken) == (PeerState.LOADING, ())
@@ -634,20 +634,20 @@ def test_another_xplane_that_is_loading_is_given_nothing_back():
 def test_in_lockstep_controls_go_on_in_silence_and_end_with_another_xplane():
     for make in (loading, away):
         scene = make(lockstep=True, lifetime=5.0, rate=0.0)
-        scene.hear(BEACON_CHANNEL, BEACON)
+        scene.receive(BEACON_CHANNEL, BEACON)
         scene.run(0.1)
         for number in range(1, 8):
             scene.session.set_controls({'elevator': number / 20.0}, scene.now)
             scene.poll()
         # No more are sent at once.
         assert len(scene.commands(xpc.Controls)) == 6
-        scene.hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        scene.receive(BEACON_CHANNEL, xpc.encode(RIVAL))
         if make is away:
             scene.beacons = False
             scene.run(4.0)
             assert scene.state is PeerState.AWAY
         scene.beacons = False
-        scene.run(1.0).begin().hear(BEACON_CHANNEL, xpc.encode(RIVAL))
+        scene.run(1.0).begin().receive(BEACON_CHANNEL, xpc.encode(RIVAL))
         scene.run(0.5)
         assert scene.commands(xpc.Controls) == []
         scene.session.set_controls({'elevator': 0.7}, scene.now)
@@ -786,7 +786,7 @@ def test_a_beacon_after_the_stop_shows_that_a_silent_xplane_is_loading():
         scene = make()
         scene.frozen = True
         scene.stop().run(1.0)
-        scene.hear(BEACON_CHANNEL, BEACON)
+        scene.receive(BEACON_CHANNEL, BEACON)
         assert scene.state is PeerState.LEAVING
         scene.run(2.2)
         assert scene.session.left.is_error
@@ -845,7 +845,7 @@ def test_a_reply_that_was_on_its_way_at_the_end_does_not_show_that_it_was_read()
     scene.stop()
     assert replies
     for channel, data in replies:
-        scene.hear(channel, data)
+        scene.receive(channel, data)
     scene.run(3.1)
     assert 'has answered until then' in scene.session.left.reason
 
@@ -858,7 +858,7 @@ def test_nothing_is_given_back_to_another_xplane_after_the_stop():
         scene.lost = lambda channel, request: channel == 'command'
         scene.frozen, scene.beacons = not answers, False
         if make is answering:
-            scene.hear(BEACON_CHANNEL, BEACON)
+            scene.receive(BEACON_CHANNEL, BEACON)
         scene.stop()
         if answers:
             scene.run(0.5)
@@ -866,12 +866,12 @@ def test_nothing_is_given_back_to_another_xplane_after_the_stop():
             scene.begin().until(lambda: scene.times('check'))  # noqa: B023
         assert scene.state is PeerState.LEAVING
         # Replies that come late, to requests before the stop.
-        scene.hear('position 0 0', ODD)
+        scene.receive('position 0 0', ODD)
         scene.run(0.08)
         assert scene.session.owed
         checks = {channel for channel in scene.open if channel.startswith('check')}
         assert checks
-        scene.hear('position 0 0', ODD)
+        scene.receive('position 0 0', ODD)
         if make is not away:
             assert scene.session.owed
             scene.be_replaced()
@@ -984,7 +984,7 @@ def test_what_was_reported_after_the_end_does_not_count_after_the_next_start():
     assert scene.session.foreign == ()
     scene.plugin.cells.write(JOYSTICK, 1.0, 'other')
     for channel, data in scene.plugin.frame(scene.now):
-        scene.hear(channel, data)
+        scene.receive(channel, data)
     assert 'joystick' in scene.session.foreign
     scene.start()
     assert scene.session.foreign == ()

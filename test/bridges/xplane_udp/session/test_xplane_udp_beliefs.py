@@ -20,7 +20,6 @@ import struct
 import pytest
 from scripted_xplane import (
     drefs,
-    hear_beacon,
     LAT,
     NAMES,
     OVERRIDE,
@@ -28,6 +27,7 @@ from scripted_xplane import (
     PAUSED,
     PEER,
     PLANEPATH,
+    receive_beacon,
     Run,
     SOURCES,
     START,
@@ -331,7 +331,7 @@ def beacon(**of):
 def test_beacon_that_cannot_be_is_refused_and_counted(peer, of, sentence):
     session = XplaneUdpSession(SOURCES, rate=50.0, peer=peer)
     session.start(START)
-    hear_beacon(session, beacon(**of), ('10.0.0.2', 49001), START)
+    receive_beacon(session, beacon(**of), ('10.0.0.2', 49001), START)
     assert session.peer == peer
     assert session.beacon is None
     assert session.version is None
@@ -344,7 +344,7 @@ def test_forged_beacons_change_nothing(discovers):
     run = Run()
     run.session = XplaneUdpSession(SOURCES, rate=50.0, peer=None if discovers else PEER)
     run.start()
-    hear_beacon(run.session, beacon(), (PEER[0], 49001), run.now)
+    receive_beacon(run.session, beacon(), (PEER[0], 49001), run.now)
     run.run(2.0)
     count = 0
     for second in range(10):
@@ -352,9 +352,9 @@ def test_forged_beacons_change_nothing(discovers):
         for part in range(4):
             # From another port, version or name on the same host, more often than the true one.
             forged = beacon(version=115501) if part % 2 else beacon(version=115501, port=49500)
-            hear_beacon(run.session, forged, (PEER[0], 49001), run.now)
+            receive_beacon(run.session, forged, (PEER[0], 49001), run.now)
             run.run(0.25)
-        hear_beacon(run.session, beacon(), (PEER[0], 49001), run.now)
+        receive_beacon(run.session, beacon(), (PEER[0], 49001), run.now)
         count += len(since(run, before))
         assert (run.session.peer, run.session.version) == (PEER, 12), second
         assert run.session.beacon.version == 121001
@@ -366,10 +366,10 @@ def test_forged_beacons_alone_do_not_move_from_a_peer_that_answers():
     run = Run()
     run.session = XplaneUdpSession(SOURCES, rate=50.0)
     run.start()
-    hear_beacon(run.session, beacon(), (PEER[0], 49001), run.now)
+    receive_beacon(run.session, beacon(), (PEER[0], 49001), run.now)
     run.run(2.0)
     for _ in range(20):
-        hear_beacon(run.session, beacon(port=49500), (PEER[0], 49001), run.now)
+        receive_beacon(run.session, beacon(port=49500), (PEER[0], 49001), run.now)
         run.run(0.5)
     assert run.session.peer == PEER
     assert 48 <= rate(run, 1.0) <= 52
@@ -434,7 +434,7 @@ def test_commands_to_an_x_plane_that_is_silent_are_refused_and_never_sent(beacon
     run.run(2.0)
     for _ in range(3):
         if beacons:
-            hear_beacon(run.session, beacon(), (PEER[0], 49001), run.now)
+            receive_beacon(run.session, beacon(), (PEER[0], 49001), run.now)
         run.run(1.0)
         assert give_commands(run) == reason
     run.peer.on = True

@@ -33,7 +33,7 @@ from xplane_bridge.bridges.xplane_udp.session.taken import Items
 
 def test_a_report_is_believed_for_a_while_only():
     reports = Reports()
-    reports.hear({'paused': 1.0}, 10.0)
+    reports.on_reply({'paused': 1.0}, 10.0)
     assert reports.get('paused', 10.5) == 1.0
     assert reports.get('override', 10.5) is None
     assert reports.get('paused', 30.0) is None
@@ -42,12 +42,12 @@ def test_a_report_is_believed_for_a_while_only():
 
 def test_what_was_just_written_counts_until_x_plane_had_time_to_read_it():
     reports = Reports()
-    reports.hear({'paused': 1.0}, 10.0)
+    reports.on_reply({'paused': 1.0}, 10.0)
     reports.written({'paused': 0.0}, 10.1)
-    reports.hear({'paused': 1.0}, 10.2)
+    reports.on_reply({'paused': 1.0}, 10.2)
     assert reports.get('paused', 10.2) is None
     assert reports.before('paused', 10.2) == 0.0
-    reports.hear({'paused': 1.0}, 10.6)
+    reports.on_reply({'paused': 1.0}, 10.6)
     assert reports.get('paused', 10.6) == reports.before('paused', 10.6) == 1.0
 
 
@@ -57,7 +57,7 @@ def known(time=500.0, at=1000.0):
     """Return an identity that has heard a running time."""
     identity = Identity()
     assert not identity.is_known
-    assert identity.hear(time, at) is Sign.NEWER
+    assert identity.on_reply(time, at) is Sign.NEWER
     return identity
 
 
@@ -71,41 +71,41 @@ def known(time=500.0, at=1000.0):
 def test_a_report_is_of_the_same_run_or_not_yet_believed(seconds, silence, sign):
     identity = known()
     assert identity.is_known
-    assert identity.hear(seconds, 1000.0 + silence) is sign
+    assert identity.on_reply(seconds, 1000.0 + silence) is sign
     identity.forget()
-    assert identity.hear(0.0, 2000.0) is Sign.NEWER
+    assert identity.on_reply(0.0, 2000.0) is Sign.NEWER
 
 
 @pytest.mark.parametrize('start', [0.0, 20.0])
 def test_another_run_is_believed_once_two_reports_show_it(start):
     identity = known()
-    signs = [identity.hear(start + 0.1 * n, 1030.0 + 0.1 * n) for n in range(3)]
+    signs = [identity.on_reply(start + 0.1 * n, 1030.0 + 0.1 * n) for n in range(3)]
     assert signs == [Sign.LATE, Sign.OTHER, Sign.NEWER]
 
 
 def test_a_run_that_stands_still_is_believed_too():
     identity = known()
-    assert [identity.hear(2.0, at) for at in (1030.0, 1030.1, 1030.2)] == [
+    assert [identity.on_reply(2.0, at) for at in (1030.0, 1030.1, 1030.2)] == [
         Sign.LATE, Sign.OTHER, Sign.AGAIN]
 
 
 def test_old_reports_in_one_burst_or_beside_new_ones_are_no_other_run():
     identity = known()
     for n in range(20):
-        assert identity.hear(498.0 + 0.1 * n, 1002.0) is Sign.LATE
-    assert identity.hear(502.0, 1002.05) is Sign.NEWER
+        assert identity.on_reply(498.0 + 0.1 * n, 1002.0) is Sign.LATE
+    assert identity.on_reply(502.0, 1002.05) is Sign.NEWER
     for n in range(1, 50):
         now = 1002.05 + 0.1 * n
         # One of a second path, and every third of the first is lost.
-        assert identity.hear(501.6 + 0.1 * n, now) is Sign.LATE
-        assert n % 3 == 0 or identity.hear(502.0 + 0.1 * n, now + 0.01) is Sign.NEWER
+        assert identity.on_reply(501.6 + 0.1 * n, now) is Sign.LATE
+        assert n % 3 == 0 or identity.on_reply(502.0 + 0.1 * n, now + 0.01) is Sign.NEWER
 
 
 def test_a_time_far_ahead_is_believed_if_it_goes_on_and_is_the_same_run():
     identity = known()
-    assert identity.hear(5000.0, 1000.1) is Sign.LATE
-    assert identity.hear(500.2, 1000.2) is Sign.NEWER
-    signs = {identity.hear(5000.0 + 0.1 * n, 1000.2 + 0.1 * n) for n in range(1, 8)}
+    assert identity.on_reply(5000.0, 1000.1) is Sign.LATE
+    assert identity.on_reply(500.2, 1000.2) is Sign.NEWER
+    signs = {identity.on_reply(5000.0 + 0.1 * n, 1000.2 + 0.1 * n) for n in range(1, 8)}
     assert signs == {Sign.LATE, Sign.NEWER}
 
 

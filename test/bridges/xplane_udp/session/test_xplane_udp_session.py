@@ -23,7 +23,6 @@ import pytest
 from scripted_xplane import (
     drefs,
     ELE,
-    hear_beacon,
     LAT,
     latitude,
     LON,
@@ -33,6 +32,7 @@ from scripted_xplane import (
     PAUSED,
     PEER,
     PLANEPATH,
+    receive_beacon,
     REPORTED,
     Run,
     SOURCES,
@@ -378,7 +378,7 @@ def test_old_version_is_known_by_the_rows_it_sends(version, expected):
 def test_beacon_does_not_tell_the_version_but_the_peer_itself():
     run = Run(version=None).start()
     beacon = xp.Becn(1, 2, 1, 115501, 1, 49000, 'simpc')
-    hear_beacon(run.session, beacon, (PEER[0], 49001), run.now)
+    receive_beacon(run.session, beacon, (PEER[0], 49001), run.now)
     assert run.session.beacon == beacon
     run.run(2.0)
     assert run.session.version == 12
@@ -386,7 +386,7 @@ def test_beacon_does_not_tell_the_version_but_the_peer_itself():
 
 def test_chosen_version_is_kept_whatever_the_beacon_says():
     run = Run(version=12).start()
-    hear_beacon(
+    receive_beacon(
         run.session, xp.Becn(1, 1, 1, 115501, 1, 49000, 'simpc'), (PEER[0], 49001), run.now)
     assert run.session.version == 12
 
@@ -423,8 +423,8 @@ class Discovering(Run):
         super().__init__(**session)
         self.session = XplaneUdpSession(SOURCES, rate=50.0, **session)
 
-    def hear(self, address, **of):
-        hear_beacon(self.session, beacon(**of), (address, 49001), self.now)
+    def receive(self, address, **of):
+        receive_beacon(self.session, beacon(**of), (address, 49001), self.now)
 
 
 def test_nothing_is_sent_before_a_beacon():
@@ -437,11 +437,11 @@ def test_nothing_is_sent_before_a_beacon():
 
 def test_first_master_is_taken_and_others_are_not():
     run = Discovering().start()
-    run.hear('10.0.0.9', role=2)
-    run.hear('10.0.0.8', host=2)
+    run.receive('10.0.0.9', role=2)
+    run.receive('10.0.0.8', host=2)
     assert run.session.peer is None
-    run.hear('10.0.0.2')
-    run.hear('10.0.0.3', name='another')
+    run.receive('10.0.0.2')
+    run.receive('10.0.0.3', name='another')
     assert run.session.peer == ('10.0.0.2', 49000)
     run.run(1.5)
     assert run.of(Telemetry)
@@ -449,18 +449,18 @@ def test_first_master_is_taken_and_others_are_not():
 
 def test_x_plane_that_comes_back_elsewhere_is_followed():
     run = Discovering().start()
-    run.hear('10.0.0.2')
+    run.receive('10.0.0.2')
     run.run(1.0)
-    run.hear('10.0.0.7')
+    run.receive('10.0.0.7')
     assert run.session.peer == ('10.0.0.2', 49000), 'heard on two networks'
     run.session.set_controls({'elevator': 0.5}, run.now)
     run.run(0.2)
-    run.hear('10.0.0.2')
+    run.receive('10.0.0.2')
     run.peer.on = False
     for _ in range(3):
         assert run.session.peer == ('10.0.0.2', 49000), 'not confirmed yet'
         run.run(1.0)
-        run.hear('10.0.0.7')
+        run.receive('10.0.0.7')
     run.transmit()
     # What was taken is returned to the old one, on the old socket, for release_timeout.
     centre = xp.encode(xp.Dref(0.0, 'sim/joystick/yoke_pitch_ratio'))
@@ -1010,7 +1010,7 @@ def test_refusals_begin_with_what_is_refused():
 
 def test_a_beacon_of_no_version_is_counted_with_a_sentence():
     run = Discovering().start()
-    run.hear('10.0.0.2', version=12)
+    run.receive('10.0.0.2', version=12)
     assert run.session.peer is None
     assert run.session.statistics.malformed['BECN'] == 1
     assert run.session.statistics.last_error == (

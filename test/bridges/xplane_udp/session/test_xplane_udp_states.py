@@ -23,10 +23,10 @@ import struct
 from cells import cells, visited
 import pytest
 from scripted_xplane import (
-    hear_beacon,
     OVERRIDE,
     overrides,
     PEER,
+    receive_beacon,
     Run,
     SOURCES,
     steer,
@@ -74,7 +74,7 @@ def stray(run, channel='telemetry'):
 
 def beacon(run, address=PEER, sent_from=49001):
     """Let an X-Plane send a beacon."""
-    hear_beacon(run.session, xp.Becn(1, 2, 1, 121001, 1, address[1], 'host'), (
+    receive_beacon(run.session, xp.Becn(1, 2, 1, 121001, 1, address[1], 'host'), (
         address[0], sent_from), run.now)
     run.events += run.session.expired()
 

@@ -93,7 +93,7 @@ class Story:
                 f'{name}_trim', f'stick_{name}', STICKS.get(name), BRAKES.get(name)) if shown})
 
     def report(self):
-        self.taken.hear({name: value for name, value in self.shown.items()
+        self.taken.on_reply({name: value for name, value in self.shown.items()
                          if self.dice.random() < 0.8}, self.now)
 
     def due(self):
@@ -179,20 +179,20 @@ def test_what_is_reported_otherwise_for_long_is_told():
 
 def test_others_have_it_once_it_was_shown_and_is_otherwise():
     written = Written()
-    assert not written.hear('a', 0.0, 10.0)
+    assert not written.on_reply('a', 0.0, 10.0)
     written.note({'a': 0.5}, 10.0)
     # Not shown yet, shown, shown otherwise: and that once.
-    assert [written.hear('a', one, 10.1) for one in (0.0, None, 0.5, None, 0.0, 0.0)] == [
+    assert [written.on_reply('a', one, 10.1) for one in (0.0, None, 0.5, None, 0.0, 0.0)] == [
         False, False, False, False, True, False]
-    written.hear('a', 0.5, 10.2)
+    written.on_reply('a', 0.5, 10.2)
     written.note({'a': 0.7}, 11.0)
     # What was shown was an older value.
-    assert not written.hear('a', 0.0, 11.1)
-    written.hear('a', 0.7, 11.2)
+    assert not written.on_reply('a', 0.0, 11.1)
+    written.on_reply('a', 0.7, 11.2)
     written.clear()
     assert written.values == {}
     written.note({'a': 0.7}, 12.0)
-    assert not written.hear('a', 0.0, 12.1)
+    assert not written.on_reply('a', 0.0, 12.1)
 
 
 def test_others_have_it_too_if_the_last_was_lost_and_an_earlier_one_was_shown():
@@ -201,10 +201,10 @@ def test_others_have_it_too_if_the_last_was_lost_and_an_earlier_one_was_shown():
     written.note({'a': 0.6}, 10.1)
     written.note({'a': 0.7}, 10.2)
     # What it was before may still come, and says nothing; nor does what comes while 0.7 may.
-    assert [written.hear('a', one, 10.3) for one in (0.0, 0.6, 0.0)] == [False, False, False]
-    assert not written.hear('a', 0.25, 11.69)
-    assert [written.hear('a', 0.25, 11.7) for _ in range(2)] == [True, False]
+    assert [written.on_reply('a', one, 10.3) for one in (0.0, 0.6, 0.0)] == [False, False, False]
+    assert not written.on_reply('a', 0.25, 11.69)
+    assert [written.on_reply('a', 0.25, 11.7) for _ in range(2)] == [True, False]
     # Of two writers the later one counts: an earlier value of ours is ours.
     written.note({'a': 0.8}, 12.0)
-    assert [written.hear('a', one, 20.0) for one in (0.25, 0.5, 0.7)] == [False, False, False]
-    assert written.hear('a', 0.25, 20.0)
+    assert [written.on_reply('a', one, 20.0) for one in (0.25, 0.5, 0.7)] == [False, False, False]
+    assert written.on_reply('a', 0.25, 20.0)

@@ -233,7 +233,7 @@ class Rig:
             return OSError('the connection was lost meanwhile')
         number, text = session.ask(request.body)
         line = self.line
-        self._carry('up', line, text, lambda text: self._hear(line, text))
+        self._carry('up', line, text, lambda text: self._on_text(line, text))
 
         def reply():
             answer = session.answer(number)
@@ -319,7 +319,7 @@ class Rig:
         self.counts[way] += 1
         return self.faults.get((way, number))
 
-    def _hear(self, line, text):
+    def _on_text(self, line, text):
         if line.is_open:
             self._say(line, line.peer.receive(text))
 

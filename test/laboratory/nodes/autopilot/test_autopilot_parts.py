@@ -62,30 +62,30 @@ def pressed(button):
 def in_charge(settings=LINEAR, **axes):
     joystick = Joystick(settings)
     joystick.follow(Controls(elevator=-0.1, aileron=0.02, rudder=0.05, throttle=0.6), 0.02)
-    joystick.hear(moved(**axes), RELEASED, 0.0)
+    joystick.on_joy(moved(**axes), RELEASED, 0.0)
     joystick.in_charge = True
     return joystick
 
 
 def test_a_stick_takes_over_when_it_is_moved_not_when_it_was_deflected_before():
     joystick = Joystick(LINEAR)
-    assert joystick.hear(moved(axis3=0.9), RELEASED, 0.0) is Request.NOTHING
-    assert joystick.hear(moved(axis3=0.2), RELEASED, 0.1) is Request.NOTHING
-    assert joystick.hear(moved(axis3=-0.4), RELEASED, 0.2) is Request.TAKE_OVER
+    assert joystick.on_joy(moved(axis3=0.9), RELEASED, 0.0) is Request.NOTHING
+    assert joystick.on_joy(moved(axis3=0.2), RELEASED, 0.1) is Request.NOTHING
+    assert joystick.on_joy(moved(axis3=-0.4), RELEASED, 0.2) is Request.TAKE_OVER
     # The throttle does not.
     joystick = Joystick(LINEAR)
-    joystick.hear(CENTRED, RELEASED, 0.0)
-    assert joystick.hear(moved(axis1=1.0), RELEASED, 0.1) is Request.NOTHING
+    joystick.on_joy(CENTRED, RELEASED, 0.0)
+    assert joystick.on_joy(moved(axis1=1.0), RELEASED, 0.1) is Request.NOTHING
 
 
 def test_buttons_count_when_they_are_pressed_not_while_they_are():
     joystick = Joystick(LINEAR)
-    assert joystick.hear(CENTRED, pressed(4), 0.0) is Request.TAKE_OVER
+    assert joystick.on_joy(CENTRED, pressed(4), 0.0) is Request.TAKE_OVER
     joystick.in_charge = True
-    assert joystick.hear(CENTRED, pressed(5), 0.1) is Request.GIVE_BACK
+    assert joystick.on_joy(CENTRED, pressed(5), 0.1) is Request.GIVE_BACK
     joystick.in_charge = False
-    assert joystick.hear(CENTRED, pressed(5), 0.2) is Request.NOTHING
-    assert joystick.hear(CENTRED, pressed(4), 0.3) is Request.TAKE_OVER
+    assert joystick.on_joy(CENTRED, pressed(5), 0.2) is Request.NOTHING
+    assert joystick.on_joy(CENTRED, pressed(4), 0.3) is Request.TAKE_OVER
 
 
 def test_stick_right_back_and_left_pedal_move_the_surfaces_from_their_trim():
@@ -135,7 +135,7 @@ def test_silence_is_counted_from_the_last_message():
 ])
 def test_a_joystick_that_lacks_what_is_set_is_refused(axes, buttons, words):
     with pytest.raises(ValueError, match=words):
-        Joystick(LINEAR).hear(axes, buttons, 0.0)
+        Joystick(LINEAR).on_joy(axes, buttons, 0.0)
 
 
 def test_commands_wait_for_their_stamp_in_its_order():

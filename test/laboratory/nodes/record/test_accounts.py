@@ -34,10 +34,10 @@ def said(node, **counts):
 def test_who_is_known_is_heard_although_strangers_say_much(monkeypatch):
     monkeypatch.setattr(accounts, '_MOST_TOPICS', 2)
     found = Accounts()
-    found.hear(said('/bridge', fix='1'), 1)
-    found.hear(said('/stranger', a='5', b='6', c='7'), 2)
-    found.hear(said('/bridge', fix='3'), 3)
+    found.on_diagnostics(said('/bridge', fix='1'), 1)
+    found.on_diagnostics(said('/stranger', a='5', b='6', c='7'), 2)
+    found.on_diagnostics(said('/bridge', fix='3'), 3)
     assert (found.published('/bridge', 'fix'), found.said('/bridge')) == (3, 3)
     assert not found.counts('/stranger', 'b')
-    found.hear(said('/bridge', fix='many'), 4)
+    found.on_diagnostics(said('/bridge', fix='many'), 4)
     assert found.said('/bridge') == 3

@@ -217,19 +217,19 @@ def test_a_burst_is_answered_a_stranger_is_refused_and_a_restart_ends_all():
         with socket.create_connection(web.address, DEADLINE) as connection:
             frames, heard = Frames.client('a', '/api/v3'), []
 
-            def hear(done):
+            def receive(done):
                 while not done():
                     connection.sendall(frames.take())
                     heard.extend(frames.receive(connection.recv(65536)))
 
-            hear(lambda: frames.is_open)
+            receive(lambda: frames.is_open)
             for number in range(600):
                 frames.send(json.dumps({'req_id': number, 'type': 'dataref_unsubscribe_values',
                                         'params': {'datarefs': 'all'}}))
-            hear(lambda: len(heard) == 600)
+            receive(lambda: len(heard) == 600)
             assert [json.loads(text)['req_id'] for text in heard] == list(range(600))
             server.switch_off()
-            hear(lambda: frames.ended)
+            receive(lambda: frames.ended)
             assert frames.ended == 'closed with code 1000'
 
 

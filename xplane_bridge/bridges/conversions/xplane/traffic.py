@@ -151,7 +151,7 @@ class Ages:
         self._known: dict[int, tuple[TrafficTarget, float]] = {}
         self._now = -math.inf
 
-    def hear(self, targets: Mapping[int, TrafficTarget | None], now: float) -> None:
+    def update(self, targets: Mapping[int, TrafficTarget | None], now: float) -> None:
         """Note what is known of targets at this time, by keys; None has ended."""
         if now < self._now - _BACK:
             # Another run of the simulator.

@@ -118,7 +118,7 @@ class Track:
     second one has to show it. One that is only a little off is elsewhere if it no longer moves, as
     a Huginn that was just started does not; or if a reset is ``expected``.
 
-    ``goes_on`` is whether an aircraft that was in flight before a silence, which hear_nothing()
+    ``goes_on`` is whether an aircraft that was in flight before a silence, which on_silence()
     begins, has flown on as before: again two replies show it.
     """
 
@@ -181,7 +181,7 @@ class Track:
         self._last = fix
         return Elsewhere.NO
 
-    def hear_nothing(self) -> None:
+    def on_silence(self) -> None:
         """Remember how it flies: nothing was heard for long."""
         self._before = None if self._last is None else (self._last, self._velocity)
         self._again, self.goes_on = None, False

@@ -77,7 +77,7 @@ class Motion:
         self._still_from: float | None = None
         self._still_at = 0.0
 
-    def hear(self, command: Command, changed: bool, now: float) -> None:
+    def on_reply(self, command: Command, changed: bool, now: float) -> None:
         """Note a reply of one of the sensors of which one at least changes with every step."""
         if changed:
             self._moved_at, self._still_from = now, None

@@ -52,7 +52,7 @@ class Health:
         self._changed_at: float | None = None
         self._broken: set[Command] = set()
 
-    def hear(self, reply: SensorReply, now: float) -> None:
+    def on_reply(self, reply: SensorReply, now: float) -> None:
         """Note a reply."""
         command, values = reply.command, reply.values
         if not all(map(math.isfinite, values)):
@@ -160,7 +160,7 @@ class Peer(machine.Peer):
         """Note that something was answered, and whether more is to be."""
         self._waits_since = now if waits else None
 
-    def hear(self, channel: str, reply: Reply) -> Iterator[Event]:
+    def on_reply(self, channel: str, reply: Reply) -> Iterator[Event]:
         """Yield what has happened now that there is a reply, whatever it says."""
         yield Event.HEARD
         if self._identity.is_answered_by(channel, reply):
@@ -169,7 +169,7 @@ class Peer(machine.Peer):
 
     def see(self, reply: SensorReply, asked_at: float, now: float) -> Sequence[Event]:
         """Note what a reply to a request says; return what has happened."""
-        self._health.hear(reply, now)
+        self._health.on_reply(reply, now)
         if reply.command not in PLACED:
             return ()
         resets = self.resets(now)
@@ -216,7 +216,7 @@ class Peer(machine.Peer):
         elif event is Event.EXPIRED:
             self.unheard = self.silence
         if event is Event.GONE:
-            self._track.hear_nothing()
+            self._track.on_silence()
         was_doubted = self.state in _DOUBTED
         actions = super().process(event, now)
         state = self.state

@@ -242,7 +242,7 @@ class FdmdataSession(Session):
             return 'response code'
         return Command(data[1]).name.lower() if data[1] in list(Command) else 'command'
 
-    def _hear(
+    def _on_datagram(
         self, channel: str, reply: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         if isinstance(reply, fdmdata.ErrorReply):
@@ -250,7 +250,7 @@ class FdmdataSession(Session):
         if self._peer.state is _OFF:
             return ()
         events = self._happen(
-            self._peer.hear(channel, reply), now) if self._peer.listens else []
+            self._peer.on_reply(channel, reply), now) if self._peer.listens else []
         telemetry = self._place(channel, reply, now, events)
         self._peer.judge(self._requests.is_fresh, now)
         return [*events, *self._look_at_shown(), *telemetry]
@@ -273,7 +273,7 @@ class FdmdataSession(Session):
     def _follow(self, reply: SensorReply, now: float) -> None:
         """Note whether the simulation runs, or was reset, as a reply that was seen shows it."""
         if reply.command in RESTLESS:
-            self._motion.hear(reply.command, self._peer.has_changed, now)
+            self._motion.on_reply(reply.command, self._peer.has_changed, now)
         if self._peer.hurries:
             self._peer.hurries = False
             self._requests.hurry(now)

@@ -117,7 +117,7 @@ class Dialect:
         """Return whether one padded answer may mean v1, which a second one would show."""
         return not self.confirmed and self.padded == 1
 
-    def hear(self, name: str) -> list[ProfileKnown]:
+    def on_message(self, name: str) -> list[ProfileKnown]:
         """Note telemetry on a channel of the profile; return the event if that identifies it."""
         self._echo_at = None
         if name:

@@ -70,7 +70,7 @@ class Evidence:
                 self._expected[done.ticket] = item._replace(until=now + SHOWN_WITHIN)
         return over
 
-    def hear(self, message: Any, lasting: bool) -> list[CommandDone]:
+    def on_message(self, message: Any, lasting: bool) -> list[CommandDone]:
         """Return the commands that a message shows; ``lasting``: its channel is sent on change."""
         if isinstance(message, simpit.FlightStatus):
             self._stage = message.stage

@@ -76,7 +76,9 @@ class Flight:
             return 'waiting for the first telemetry on {}'
         return 'the game on {} is not in the flight scene: no telemetry arrives'
 
-    def hear(self, message: Message | Packet, now: float, *, flying: bool) -> Iterable[Event]:
+    def on_message(
+        self, message: Message | Packet, now: float, *, flying: bool
+    ) -> Iterable[Event]:
         """
         Process a packet on a registered channel; return what it shows, in order.
 

@@ -31,7 +31,7 @@ class Identity:
         self._channels: frozenset[int] = frozenset()
         self.is_same = False
 
-    def hear(self, channel_id: int) -> None:
+    def on_message(self, channel_id: int) -> None:
         """Note a packet received before the handshake."""
         self.is_same |= channel_id in self._channels
 

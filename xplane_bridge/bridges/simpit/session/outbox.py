@@ -163,9 +163,9 @@ class Outbox:
         """Expect that a command shows; ``requested`` says that what is sent on change is."""
         self._evidence.expect(ticket, what, shows, requested=requested)
 
-    def hear(self, message: Any, lasting: bool) -> list[CommandDone]:
+    def on_message(self, message: Any, lasting: bool) -> list[CommandDone]:
         """Return the commands that a message shows; ``lasting``: its channel is sent on change."""
-        return self._evidence.hear(message, lasting)
+        return self._evidence.on_message(message, lasting)
 
     def ended(self, now: float) -> list[CommandDone]:
         """Return what has ended since the last call."""

@@ -185,7 +185,7 @@ class Peer(machine.Peer):
         came_back = self.state in _UNANSWERED and self.identity.is_same
         return Event.SAME if self.connected or came_back else Event.OTHER
 
-    def hear(self, now: float) -> bool:
+    def on_reply(self, now: float) -> bool:
         """Note that telemetry arrived; return whether the pause before it was unusually long."""
         gap, usual = now - self._heard_at, self.usual_gap
         if gap < SILENCE:
@@ -194,7 +194,7 @@ class Peer(machine.Peer):
         self._silence = SILENCE
         return gap > max(_SHORTEST_GAP, 2.0 * usual)
 
-    def hear_echo(self, now: float) -> bool:
+    def on_echo(self, now: float) -> bool:
         """Note an echo; return whether it came back while there is no telemetry."""
         if self.state is not State.ANSWERING or now < self._heard_at + _ECHO_ALONE:
             return False

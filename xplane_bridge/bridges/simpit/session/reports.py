@@ -54,7 +54,7 @@ class Reports:
         self._unshown: dict[ActionGroup, tuple[bool, float]] = {}
         self._silence = ActionSilence()
 
-    def hear(self, message: Message | Packet, now: float) -> None:
+    def on_message(self, message: Message | Packet, now: float) -> None:
         """Note a report, or that the vessel may be another one."""
         if isinstance(message, VesselChange):
             # The plugin keeps forcing the taken axes, now on this vessel.
@@ -67,7 +67,7 @@ class Reports:
             if bool(active & group) is not on}
         self._silence.heard_status(now)
 
-    def hear_other(self, now: float) -> bool:
+    def on_other(self, now: float) -> bool:
         """Note other telemetry of v1; return, once, that no group is on."""
         if not self._silence.heard_other(now):
             return False

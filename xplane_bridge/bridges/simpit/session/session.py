@@ -579,7 +579,7 @@ class SimpitSession(Session):
         profile, packet = data
         return str(profile.find('peer', packet.channel).name)
 
-    def _hear(
+    def _on_datagram(
         self, channel: str, message: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         packet, message = message
@@ -587,9 +587,9 @@ class SimpitSession(Session):
         if isinstance(message, Handshake):
             # Without a SYN it is a late answer to an earlier one.
             if message.handshake == HandshakeType.SYNACK and peer.search.count:
-                return self._hear_answer(cast(Framing, channel), message, now)
+                return self._on_answer(cast(Framing, channel), message, now)
         elif not peer.connected:
-            peer.identity.hear(packet.channel)
+            peer.identity.on_message(packet.channel)
         elif isinstance(message, simpit.EchoRequest):
             if len(self._urgent) < _MOST_ANSWERS and peer.is_started:
                 self._say(simpit.EchoResponse(message.payload))
@@ -597,24 +597,24 @@ class SimpitSession(Session):
         elif isinstance(message, simpit.EchoResponse):
             done = self._reads.receive(message.payload, now)
             if done is not None:
-                self._hear_echo(now)
+                self._on_echo(now)
                 return done
         elif packet.channel in self._requests:
-            return self._hear_telemetry(packet, message, now)
+            return self._on_telemetry(packet, message, now)
         self.statistics.unexpected += 1
         return ()
 
-    def _hear_answer(self, framing: Framing, message: Handshake, now: float) -> Sequence[Any]:
+    def _on_answer(self, framing: Framing, message: Handshake, now: float) -> Sequence[Any]:
         """Complete the handshake."""
         self._urgent.append(self._peer.answer(framing, message, now))
         self.statistics.handshakes += 1
         return self._happen((self._peer.who,), now)
 
-    def _hear_echo(self, now: float) -> None:
+    def _on_echo(self, now: float) -> None:
         """Draw conclusions from an echo that comes back while there is no telemetry."""
         if self._peer.state is State.LEAVING:
-            self._taken.leaving.hear_echo()
-        elif self._peer.hear_echo(now):
+            self._taken.leaving.on_echo()
+        elif self._peer.on_echo(now):
             if not self._peer.dialect.confirmed and self._peer.flight.tries < 2:
                 self._say(*self._requests.repeat())
                 self._peer.flight.registered(now)
@@ -626,26 +626,26 @@ class SimpitSession(Session):
         return self._happen(peer.recognise(reads.answer_size, now), now) or peer.conclude(
             answer_size=reads.answer_size, streak=reads.streak, now=now)
 
-    def _hear_telemetry(
+    def _on_telemetry(
         self, packet: Packet, message: Message | Packet, now: float
     ) -> Sequence[Any]:
         """Process a packet on a registered channel, which also tells about the flight scene."""
         peer, requests = self._peer, self._requests
         if peer.state is State.LEAVING:
-            self._taken.leaving.hear_telemetry(now)
+            self._taken.leaving.on_telemetry(now)
             return ()
-        if peer.hear(now):
+        if peer.on_reply(now):
             self._doubt(now)
-        self._taken.reports.hear(message, now)
+        self._taken.reports.on_message(message, now)
         events: list[Any] = [
             *requests.take_news(),
-            *peer.dialect.hear(requests.name(packet.channel)),
-            *requests.hear(packet, message, now),
-            *self._outbox.hear(message, requests.is_lasting(packet.channel))]
-        happened = peer.flight.hear(message, now, flying=peer.state is State.STREAMING)
+            *peer.dialect.on_message(requests.name(packet.channel)),
+            *requests.on_message(packet, message, now),
+            *self._outbox.on_message(message, requests.is_lasting(packet.channel))]
+        happened = peer.flight.on_message(message, now, flying=peer.state is State.STREAMING)
         if happened:
             events += self._happen(happened, now)
-        if requests.tells_silence(message) and self._taken.reports.hear_other(now):
+        if requests.tells_silence(message) and self._taken.reports.on_other(now):
             events += requests.no_groups()
         return events
 

@@ -73,11 +73,11 @@ class Leaving:
         self._owed = owed
         self._talks_on = False
 
-    def hear_telemetry(self, now: float) -> None:
+    def on_telemetry(self, now: float) -> None:
         """Note that telemetry still arrives."""
         self._heard_at = now
 
-    def hear_echo(self) -> None:
+    def on_echo(self) -> None:
         """Note that the plugin has read what was sent before an echo request."""
         self._is_read = True
 

@@ -46,7 +46,7 @@ class Peer(machine.Peer):
         """Return that it never accepts commands."""
         return 'a publisher is only listened to'
 
-    def hear(self, now: float) -> Sequence[Event]:
+    def on_reply(self, now: float) -> Sequence[Event]:
         """Note any packet; return what has happened."""
         self._silent_at = now + SILENCE
         return () if self.state is _STREAMING else _HEARD

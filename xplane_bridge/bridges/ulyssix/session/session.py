@@ -199,13 +199,13 @@ class UlyssixSession(Session):
         found = re.match(r'[a-z ]*?[a-z]+(?=:| at | \d)', text)
         return found.group() if found else 'other'
 
-    def _hear(
+    def _on_datagram(
         self, channel: str, packet: ulyssix.Packet, sender: Address | None, now: float
     ) -> list[Any]:
         for flag in packet.flags:
             self.statistics.flags[flag] += 1
         before, self._heard_at = self._heard_at, now
-        happened = self._peer.hear(now)
+        happened = self._peer.on_reply(now)
         events = self._happen(happened, now) if happened else []
         if isinstance(packet, SkippedPacket):
             self.statistics.skipped.add(str(packet.packet_type))

@@ -62,7 +62,7 @@ class OthersTraffic:
         topic = self._topics.get(number)
         if topic is None or state.time is None:
             return
-        self._ages.hear({number: TrafficTarget(
+        self._ages.update({number: TrafficTarget(
             self._names[number], state.latitude_deg, state.longitude_deg, state.altitude_msl,
             state.velocity)}, state.time)
         if not topic.is_due(stamp_ns / SECOND_NS, self._node.parameters.traffic_rate):

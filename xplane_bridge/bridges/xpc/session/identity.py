@@ -55,7 +55,7 @@ class Identity:
     received; beacons that name another ``port`` are another X-Plane's. ``identifies`` says whether
     what is polled tells one X-Plane from another; otherwise the one that answers is believed.
 
-    The hear_...() methods return why this is a different instance of X-Plane, or an empty string.
+    The on_...() methods return why this is a different instance of X-Plane, or an empty string.
     The owner then calls forget() and repeats the call. A single message may be garbage, forged, or
     an old one that comes late or again, and so may many: another identity counts when it is
     repeated without the known one in between, in a reply on a channel that no reply to earlier
@@ -182,7 +182,7 @@ class Identity:
         self._fitted_at.clear()
         self.listen_from(now)
 
-    def hear_beacon(self, beacon: xpc.Beacon, now: float) -> str:
+    def on_beacon(self, beacon: xpc.Beacon, now: float) -> str:
         """Handle a beacon; another identity counts when it arrives twice in a row."""
         if not self.is_its(beacon):
             return ''
@@ -199,7 +199,7 @@ class Identity:
         self.beacon = beacon
         return ''
 
-    def hear_position(
+    def on_position(
         self, reply: xpc.PositionReply, channels_since: float, now: float
     ) -> str:
         """Handle a position; its precision is the plugin's."""
@@ -217,7 +217,7 @@ class Identity:
         """Return whether something newer was heard than what X-Plane said at that time."""
         return seconds is not None and seconds < min(self._running_times, default=-math.inf)
 
-    def hear_time(self, seconds: float | None, channels_since: float, now: float) -> str:
+    def on_time(self, seconds: float | None, channels_since: float, now: float) -> str:
         """Handle X-Plane's running time, if it has one. It goes back when X-Plane restarts."""
         if seconds is None or not math.isfinite(seconds):
             self._unseen.discard(_STATE)

@@ -166,7 +166,7 @@ class Peer(machine.Peer):
             return self.identity.beacons_until
         return self._silent_at if state in _PRESENT or state in _WAITING else None
 
-    def hear(
+    def on_reply(
         self, reply: xpc.Reply, says_state: bool, running_time: float | None, now: float, *,
         unanswered: bool, channels_since: float,
     ) -> Iterator[Event]:
@@ -192,10 +192,10 @@ class Peer(machine.Peer):
             yield Event.HEARD
         if isinstance(reply, xpc.PositionReply):
             yield from self._judge(
-                partial(self.identity.hear_position, reply, channels_since), now)
+                partial(self.identity.on_position, reply, channels_since), now)
         elif says_state:
             yield from self._judge(
-                partial(self.identity.hear_time, running_time, channels_since), now)
+                partial(self.identity.on_time, running_time, channels_since), now)
         if self.identity.is_odd:
             yield Event.ODD
         elif self.state is State.DOUBTED and self.identity.is_known:
@@ -206,7 +206,7 @@ class Peer(machine.Peer):
         # When it was left, replies may have been on their way.
         return not self.is_leaving or now >= self._left_at + self._stall
 
-    def hear_report(
+    def on_report(
         self, running_time: float | None, asked_at: float, now: float
     ) -> Iterator[Event]:
         """Yield what the report about something given back, asked at that time, shows."""
@@ -216,23 +216,23 @@ class Peer(machine.Peer):
         if running_time is not None:
             # Its channel was opened for it.
             yield from self._judge(
-                partial(self.identity.hear_time, running_time, asked_at), now)
+                partial(self.identity.on_time, running_time, asked_at), now)
 
-    def hear_beacon(self, beacon: xpc.Beacon, now: float) -> Iterator[Event]:
+    def on_beacon(self, beacon: xpc.Beacon, now: float) -> Iterator[Event]:
         """Yield what a beacon shows about its sender."""
         if self.is_silent and self.identity.has_missed_beacons(now):
             self._probe_from(now)
         if self.is_leaving and self.identity.is_its(beacon):
             yield Event.MUTE
-        yield from self._judge(partial(self.identity.hear_beacon, beacon), now)
+        yield from self._judge(partial(self.identity.on_beacon, beacon), now)
 
-    def _judge(self, hear: Callable[[float], str], now: float) -> Iterator[Event]:
+    def _judge(self, judge: Callable[[float], str], now: float) -> Iterator[Event]:
         """Yield that this is another X-Plane, if what it said shows that."""
-        if other := hear(now):
+        if other := judge(now):
             self.other = other
             self.identity.forget(now)
             yield Event.OTHER
-            hear(now)
+            judge(now)
 
     def process(self, event: Event, now: float) -> tuple[Action, ...]:
         """Let something happen; return what to do."""

@@ -337,12 +337,12 @@ class XpcSession(Session):
             return 'no tag'
         return tag if tag in xpc.MESSAGES['peer'] else 'unknown tag'
 
-    def _hear(
+    def _on_datagram(
         self, channel: str, reply: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         if channel == BEACON_CHANNEL:
             if isinstance(reply, xpc.Beacon):
-                return self._happen(self._peer.hear_beacon(reply, now), now)
+                return self._happen(self._peer.on_beacon(reply, now), now)
             self.statistics.unexpected += 1
             return ()
         serial = self._flow.answer(channel, now)
@@ -353,7 +353,7 @@ class XpcSession(Session):
         if said is not None and running_time is not None and not (
                 is_old or said.is_paused or self._lockstep):
             self._flow.show_frame(running_time)
-        events = self._happen(self._peer.hear(
+        events = self._happen(self._peer.on_reply(
             reply, said is not None, running_time, now, unanswered=self._flow.unanswered,
             channels_since=self._requests.channels_since(channel)), now)
         if serial > self._read_by_peer and not is_old and self._peer.identity.fits_known(
@@ -362,34 +362,34 @@ class XpcSession(Session):
         if said is not None and not is_old and not self._peer.identity.has_odd_state:
             self._report(said.reported, now, serial, said.asked_at)
         if channel in self._requests.checks.asked:
-            if (checked := self._requests.checks.hear(channel, reply)) is not None:
-                events += self._hear_checked(checked, now)
+            if (checked := self._requests.checks.on_reply(channel, reply)) is not None:
+                events += self._on_checked(checked, now)
         elif said is not None and self._peer.identity.is_odd:
             # It waits for its own reply, or for that to the next one.
             self.statistics.unexpected += 1
         else:
-            heard = self._requests.hear(channel, reply, now)
+            heard = self._requests.on_reply(channel, reply, now)
             events += heard
             if heard and isinstance(heard[0], Telemetry):
-                self._hear_telemetry(heard, now, serial)
+                self._on_telemetry(heard, now, serial)
         return events
 
-    def _hear_checked(self, checked: Checked, now: float) -> Sequence[Any]:
+    def _on_checked(self, checked: Checked, now: float) -> Sequence[Any]:
         """Handle what was asked because of commands."""
         events = self._happen(
-            self._peer.hear_report(checked.running_time, checked.asked_at, now), now)
+            self._peer.on_report(checked.running_time, checked.asked_at, now), now)
         if checked.is_before:
             self._taken.read_before(checked.values)
         elif not self._peer.identity.has_odd_state:
             self._report(checked.values, now, checked.serial, checked.asked_at)
         return events
 
-    def _hear_telemetry(self, heard: Sequence[Telemetry], now: float, serial: int) -> None:
+    def _on_telemetry(self, heard: Sequence[Telemetry], now: float, serial: int) -> None:
         """Learn from telemetry of one reply, asked for after so many commands."""
         values = heard[0].values
         if self._lockstep:
             for event in heard:
-                self._turns.hear(event.vehicle, values.get(RUNNING_TIME))
+                self._turns.on_reply(event.vehicle, values.get(RUNNING_TIME))
         # What is commanded of the others is among their values.
         if heard[0].vehicle and (shown := self._taken.shown_in(values)):
             # A copy may pass for the reply to this poll, so it settles nothing.

@@ -35,7 +35,7 @@ class Turns:
         self._commanded.add(vehicle)
         return self._commanded == self._flown
 
-    def hear(self, vehicle: int, time: float | None) -> None:
+    def on_reply(self, vehicle: int, time: float | None) -> None:
         """Record a state, at X-Plane's running time (s): its command is due, unless it had one."""
         if time is None or time != self._times.get(vehicle):
             self._times[vehicle] = time

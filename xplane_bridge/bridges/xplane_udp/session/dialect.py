@@ -174,11 +174,11 @@ class Dialect:
             return FIRST_WITH_DATAREFS - 1
         return None
 
-    def hear_values(self, values: Mapping[int, float]) -> None:
+    def on_values(self, values: Mapping[int, float]) -> None:
         """Handle values of the datarefs that show the version."""
         self._seen = version_of(values.get(_FIRST_INDEX)) or self._seen
 
-    def hear_reply(self, now: float) -> None:
+    def on_reply(self, now: float) -> None:
         """Record that a dataref or the pose arrived: it is 10 or later."""
         if self._answered_at is None:
             self._answered_at = now
@@ -190,7 +190,7 @@ class Dialect:
         if self._form.byte_order is not None:
             self.layout = wire.default_layout(version, 'peer', byte_order=self._form.byte_order)
 
-    def hear_rows(self, layout: Layout | None, now: float) -> None:
+    def on_rows(self, layout: Layout | None, now: float) -> None:
         """Record the layout of received rows."""
         self.layout = layout
         if layout is None:

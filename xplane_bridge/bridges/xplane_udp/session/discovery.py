@@ -71,7 +71,7 @@ class Discovery:
         """Return whether the followed X-Plane sends beacons."""
         return self._heard_at is not None and now - self._heard_at < BEACON_TIMEOUT
 
-    def hear(self, beacon: Becn, sender: Address, now: float, answering: bool) -> bool:
+    def on_reply(self, beacon: Becn, sender: Address, now: float, answering: bool) -> bool:
         """
         Handle a beacon from ``sender``; return whether the peer has changed.
 

@@ -194,7 +194,7 @@ class Goals:
         self.pursuits.clear()
         return goals
 
-    def hear(
+    def on_reply(
         self, values: Mapping[str, float], free: Collection[str], now: float
     ) -> list[tuple[Goal, float]]:
         """

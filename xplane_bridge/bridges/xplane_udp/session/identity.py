@@ -60,7 +60,7 @@ class Identity:
         """Return whether one run can be told from the next: the rows of 7 have no time."""
         return self._known is not None
 
-    def hear(self, time: float | None, now: float) -> Sign:
+    def on_reply(self, time: float | None, now: float) -> Sign:
         """Handle the running time of a report; return what it says of it."""
         if time is None or not math.isfinite(time):
             return Sign.UNDATED

@@ -118,7 +118,7 @@ class Peer(machine.Peer):
 
     # What happens.
 
-    def hear(self, now: float) -> Iterator[Event]:
+    def on_reply(self, now: float) -> Iterator[Event]:
         """Yield what it means that something of X-Plane's arrived."""
         if self.unheard:
             yield Event.HEARD
@@ -155,9 +155,9 @@ class Peer(machine.Peer):
         self.identity.forget()
         yield Event.CHANGED
 
-    def hear_beacon(self, beacon: Becn, sender: Address, now: float) -> Iterator[Event]:
+    def on_beacon(self, beacon: Becn, sender: Address, now: float) -> Iterator[Event]:
         """Yield what a beacon changes; ValueError if it cannot be X-Plane's."""
-        if self.discovery.hear(beacon, sender, now, self.answers):
+        if self.discovery.on_reply(beacon, sender, now, self.answers):
             yield Event.FOUND if self.address is None else Event.MOVED
 
     def look(self, now: float) -> Iterator[Event]:

@@ -87,7 +87,7 @@ class Reports:
         self._written: dict[str, float] = {}
         self._known: set[str] = set()
 
-    def hear(self, values: Mapping[str, float], now: float) -> None:
+    def on_reply(self, values: Mapping[str, float], now: float) -> None:
         """Handle reports, by name."""
         for name, value in values.items():
             if name not in self._known:

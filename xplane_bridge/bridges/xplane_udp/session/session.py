@@ -405,12 +405,12 @@ class XplaneUdpSession(Session):
         tag = data[:4].decode('latin-1')
         return tag if len(tag) == 4 and tag.isascii() and tag.isalnum() else 'no label'
 
-    def _hear(
+    def _on_datagram(
         self, channel: str, message: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         if channel == BEACON_CHANNEL:
             if isinstance(message, Becn) and sender is not None:
-                self._hear_beacon(message, sender, now)
+                self._on_beacon(message, sender, now)
             return ()
         if not (self._peer.talks or self._peer.leaves):
             return ()
@@ -420,30 +420,30 @@ class XplaneUdpSession(Session):
             return self.expired()
         events = self.expired()
         if self._peer.unheard:
-            events += self._happen(self._peer.hear(now), now)
-        ended = self._requests.hear_ended(channel, message, now)
+            events += self._happen(self._peer.on_reply(now), now)
+        ended = self._requests.on_ended(channel, message, now)
         if isinstance(message, Data):
-            return events + self._hear_rows(message, now)
+            return events + self._on_rows(message, now)
         if ended:
             return events
         self._peer.answer()
-        self._peer.dialect.hear_reply(now)
+        self._peer.dialect.on_reply(now)
         if isinstance(message, RposReply):
             self._outbox.see_frame()
             return events + self._requests.receive_pose(message, now)
-        return events + self._hear_values(channel, message, now)
+        return events + self._on_values(channel, message, now)
 
-    def _hear_beacon(self, beacon: Becn, sender: Address, now: float) -> None:
+    def _on_beacon(self, beacon: Becn, sender: Address, now: float) -> None:
         beacon = replace(beacon, name=printable(beacon.name))
         try:
             self._expired += self._happen(
-                self._peer.hear_beacon(beacon, sender, now), now,
+                self._peer.on_beacon(beacon, sender, now), now,
                 'X-Plane has another address now')
         except ValueError as error:
             self.statistics.reject(beacon.tag, error)
 
-    def _hear_rows(self, message: Data, now: float) -> list[Any]:
-        self._peer.dialect.hear_rows(message.layout, now)
+    def _on_rows(self, message: Data, now: float) -> list[Any]:
+        self._peer.dialect.on_rows(message.layout, now)
         events = self._requests.receive_rows(message, now)
         if self.version is not None and not self._peer.dialect.has_datarefs:
             # Before 10, X-Plane answers only with rows.
@@ -452,30 +452,30 @@ class XplaneUdpSession(Session):
                 # All was ended: only late copies still come.
                 return events
             known = wire.quantities(self.version, message.segments)
-            self._hear_reports(
+            self._on_reports(
                 {name: getattr(known, name) for name in SHOWN_BY_ROWS}, known.total_time, now)
         return events
 
-    def _hear_values(self, channel: str, reply: RrefReply, now: float) -> list[Any]:
+    def _on_values(self, channel: str, reply: RrefReply, now: float) -> list[Any]:
         if channel == VERSION_CHANNEL:
-            self._peer.dialect.hear_values(dict(reply.values))
+            self._peer.dialect.on_values(dict(reply.values))
             return []
         if channel != REPORT_CHANNEL:
             return self._requests.receive_values(channel, reply, now)
         values = self._requests.receive_reports(reply, now)
-        credible = self._hear_reports(values, values.get(TIME), now)
+        credible = self._on_reports(values, values.get(TIME), now)
         return self._recognize(version_of(credible.get(INTERNAL_VERSION)), now)
 
-    def _hear_reports(
+    def _on_reports(
         self, values: Mapping[str, float | None], time: float | None, now: float
     ) -> Mapping[str, float]:
         """Handle what X-Plane reports about itself, by name; return what of it is of now."""
-        sign = self._peer.identity.hear(time, now)
+        sign = self._peer.identity.on_reply(time, now)
         if sign is Sign.LATE:
             return {}
         self._expired += self._happen(self._peer.identify(sign), now, 'X-Plane was restarted')
         credible = self._sieve.take(values, dated=sign in (Sign.NEWER, Sign.OTHER))
-        self._taken.hear(credible, now)
+        self._taken.on_reply(credible, now)
         return credible
 
     # What the table says.

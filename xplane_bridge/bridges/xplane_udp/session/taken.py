@@ -248,15 +248,15 @@ class Taken:
 
     # What X-Plane shows.
 
-    def hear(self, values: Mapping[str, float], now: float) -> None:
+    def on_reply(self, values: Mapping[str, float], now: float) -> None:
         """Handle reports, by name."""
-        self._reports.hear(values, now)
+        self._reports.on_reply(values, now)
         for goal in self._goals.undone(values, now) if self._goals.reached else ():
             if goal.item is not None:
                 self._items.owe_again(goal.item, goal.value)
             self._pursue(replace(goal, ticket=None), now)
         if self._goals.pursuits:
-            for goal, value in self._goals.hear(values, self._free(now), now):
+            for goal, value in self._goals.on_reply(values, self._free(now), now):
                 self._reports.confirm(goal.report, value, now)
                 self._end(goal)
                 self._settle(goal)
@@ -270,7 +270,7 @@ class Taken:
             if name in self._items or self._items.is_owed(name):
                 self._items.forget(name)
         for name in TRIMS if (self.version or 0) < FIRST_WITH_DATAREFS else ():
-            if name not in self._goals and self._written.hear(
+            if name not in self._goals and self._written.on_reply(
                     name, self._reports.get(name, now), now):
                 self._items.forget(name)
 

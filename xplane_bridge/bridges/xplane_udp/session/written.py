@@ -53,7 +53,7 @@ class Written:
         self._seen_earlier -= new.keys()
         return new
 
-    def hear(self, report: str, reported: float | None, now: float) -> bool:
+    def on_reply(self, report: str, reported: float | None, now: float) -> bool:
         """
         Handle a report; return whether others have taken it back.
 

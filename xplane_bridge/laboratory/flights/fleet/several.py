@@ -309,7 +309,7 @@ class News:
         """Return where an aircraft is shown; the progress is that of the one which ``leads``."""
         return _Shown(self, name, self._display if leads else None)
 
-    def hear(self, name: str, text: str) -> None:
+    def note(self, name: str, text: str) -> None:
         """Keep what one says."""
         self._said.setdefault(text, []).append(name)
 
@@ -336,7 +336,7 @@ class _Shown:
 
     def say(self, text: str) -> None:
         """Pass it on with the name."""
-        self._news.hear(self._name, text)
+        self._news.note(self._name, text)
 
     def update(self, phase: str, progress: float) -> None:
         """Show the phase of the aircraft that leads."""

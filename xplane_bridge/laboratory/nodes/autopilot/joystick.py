@@ -101,7 +101,7 @@ class Joystick:
         self._trim: tuple[float, float, float] | None = None
         self._throttle = 0.0
 
-    def hear(self, axes: Sequence[float], buttons: Sequence[int], now: float) -> Request:
+    def on_joy(self, axes: Sequence[float], buttons: Sequence[int], now: float) -> Request:
         """
         Take the joystick's state at a time (s); return what it asks for.
 

@@ -110,7 +110,7 @@ class Pilot:
             self._give_back()
 
     def _on_joy(self, message: Joy) -> None:
-        asked = self.joystick.hear(message.axes, message.buttons, self.now)
+        asked = self.joystick.on_joy(message.axes, message.buttons, self.now)
         if asked is Request.TAKE_OVER:
             self._take_over()
             self._taken_over += 1

@@ -32,7 +32,7 @@ class Accounts:
         self._said: dict[str, int] = {}
         self._counts: dict[tuple[str, str], int] = {}
 
-    def hear(self, message: DiagnosticArray, published: int) -> None:
+    def on_diagnostics(self, message: DiagnosticArray, published: int) -> None:
         """Take what a node says in its diagnostics, which it ``published`` then (ns)."""
         for status in message.status:
             node, name = status.hardware_id, status.name

@@ -303,11 +303,11 @@ class Recorder:
         self._timer = node.create_timer(
             draining.TICK_PERIOD, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-        def hear(message: DiagnosticArray, info: dict[str, Any]) -> None:
-            self._accounts.hear(message, rosbag2.times(info, time.time_ns())[1])
+        def on_diagnostics(message: DiagnosticArray, info: dict[str, Any]) -> None:
+            self._accounts.on_diagnostics(message, rosbag2.times(info, time.time_ns())[1])
 
         self._heard = node.create_subscription(
-            DiagnosticArray, '/diagnostics', cast(Any, hear), _DEPTH)
+            DiagnosticArray, '/diagnostics', cast(Any, on_diagnostics), _DEPTH)
         self.discover()
 
     def __enter__(self) -> Recorder:

@@ -109,7 +109,7 @@ class SensorsNode(BridgeNode[SensorsParameters]):
             self.make_command(
                 kinds[topic], f'{TRUTH}/{topic}',
                 partial(self._gather, topic) if given.lockstep else partial(
-                    self._hear, topic, handler), _DEPTH)
+                    self._on_message, topic, handler), _DEPTH)
         if figures.measures_height and math.isnan(given.ground_elevation):
             self.get_logger().info(f'{RANGE} is not published: ground_elevation is not known')
         self.get_logger().info(
@@ -145,7 +145,7 @@ class SensorsNode(BridgeNode[SensorsParameters]):
 
     # The truth.
 
-    def _hear(self, topic: str, handler: Any, message: Any) -> None:
+    def _on_message(self, topic: str, handler: Any, message: Any) -> None:
         self._heard_at = time.monotonic()
         self._frames[topic] = message.header.frame_id
         handler(nanoseconds(message), message)
@@ -175,7 +175,7 @@ class SensorsNode(BridgeNode[SensorsParameters]):
         for name, handler in self._handlers.items():
             if name in update:
                 self._handled.add(name)
-                self._hear(name, handler, update[name])
+                self._on_message(name, handler, update[name])
 
     def _on_datum(self, message: NavSatFix) -> None:
         self._odom_frame = message.header.frame_id

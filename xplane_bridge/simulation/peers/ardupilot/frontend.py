@@ -79,7 +79,7 @@ class _Claim:
 
 class Exchange:
     """
-    The conversation with SITL: ``hear`` its frames, then send what ``answers`` returns.
+    The conversation with SITL: ``on_servos`` its frames, then send what ``answers`` returns.
 
     The first sender is the ``peer``. Counted are ``strangers``, frames of others while it speaks,
     and ``late`` frames, which came after later ones. ``report`` takes lines for people,
@@ -103,7 +103,7 @@ class Exchange:
         # How far it was when it was started again: late frames of then have no higher count.
         self._former = -1
 
-    def hear(self, servos: Servos, sender: Address, now: float) -> None:
+    def on_servos(self, servos: Servos, sender: Address, now: float) -> None:
         """Take a frame."""
         if self.peer is None:
             self._meet(sender)
@@ -314,4 +314,4 @@ class ArdupilotFrontend(Frontend):
             except ProtocolError:
                 self.malformed += 1
                 continue
-            self.exchange.hear(servos, sender, now)
+            self.exchange.on_servos(servos, sender, now)

@@ -82,12 +82,12 @@ class SubscriptionTable:
         self._copies.clear()
         self._record.clear()
 
-    def hear_syn(self) -> None:
+    def on_syn(self) -> None:
         """Handle a SYN."""
         if not self._old:
             self._copies.clear()
 
-    def hear_ack(self) -> None:
+    def on_ack(self) -> None:
         """Handle an ACK."""
         if not self._old:
             self._record.clear()
@@ -490,12 +490,12 @@ class PluginSession:
         if kind > HandshakeType.ACK:
             return []
         if kind == HandshakeType.SYN:
-            self._subscribed.hear_syn()
+            self._subscribed.on_syn()
             self._reply(0, bytes((HandshakeType.SYNACK, self._game_id)))
         elif kind == HandshakeType.SYNACK:
             self._reply(0, bytes((HandshakeType.ACK, self._game_id)))
         else:
-            self._subscribed.hear_ack()
+            self._subscribed.on_ack()
         return [DeviceHandshake(int(kind), message.rest)]
 
     def _resend(self, channel_id: int) -> None:

@@ -317,7 +317,7 @@ class CockpitSession(Session):
         row = self.profile.find('bridge', data.channel) if self.profile else None
         return row.name if row else str(data.channel)
 
-    def _hear(
+    def _on_datagram(
         self, channel: str, message: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         packet, message = message

@@ -270,7 +270,7 @@ class Requests:
         """Return whether one of those is registered that every flight has."""
         return bool(self._channels.lasting)
 
-    def hear(self, packet: Packet, message: Message | Packet, now: float) -> list[Any]:
+    def on_message(self, packet: Packet, message: Message | Packet, now: float) -> list[Any]:
         """Process a packet on a registered channel; return its events."""
         name = self.name(packet.channel)
         self._statistics.updates[name or f'channel {packet.channel}'] += 1

@@ -199,7 +199,7 @@ class Requests:
         asked = None if poll is None else poll.poll_on(channel)
         return -math.inf if asked is None else asked.channels_since
 
-    def hear(self, channel: str, reply: xpc.Reply, now: float) -> Sequence[Any]:
+    def on_reply(self, channel: str, reply: xpc.Reply, now: float) -> Sequence[Any]:
         """Handle a reply to anything but Checks; return the events that it completes."""
         if channel == PROBE_CHANNEL:
             self._statistics.replies += 1

@@ -121,7 +121,7 @@ class Checks:
             self._close(next(iter(self.asked)))
         return requests
 
-    def hear(self, channel: str, reply: xpc.Reply) -> Checked | None:
+    def on_reply(self, channel: str, reply: xpc.Reply) -> Checked | None:
         """Handle a reply on one of these channels; return the values, None if it has none."""
         asked = self.asked[channel]
         self._close(channel)

@@ -134,7 +134,7 @@ class Others:
         for member in self._members_of[stem]:
             pose = None if member.pose is None else member.pose(values)
             if pose is not None:
-                member.hear(values, now)
+                member.on_reply(values, now)
                 updates.append(Telemetry(member.aircraft, values, pose))
             self._judge(member, pose, now)
         return updates

@@ -98,7 +98,7 @@ class AircraftPoll(StatePoll):
         self.leases.want((self._position_name, *self.names), now)
         self.leases.renew(now)
 
-    def hear(self, values: Iterable[str], now: float) -> None:
+    def on_reply(self, values: Iterable[str], now: float) -> None:
         """Record the arrival of values in a request shared with other aircraft."""
         self.leases.heard((self._position_name, *values), now)
 

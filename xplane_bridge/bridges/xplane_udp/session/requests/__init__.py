@@ -431,11 +431,11 @@ class Requests:
 
     # What is heard.
 
-    def hear_ended(self, channel: str, message: Message, now: float) -> bool:
+    def on_ended(self, channel: str, message: Message, now: float) -> bool:
         """Record what came; return whether something is being ended on that channel."""
         if channel not in self._farewells.farewells:
             return False
-        self._farewells.hear(channel, keys_of(message), now)
+        self._farewells.on_reply(channel, keys_of(message), now)
         return True
 
     def receive_rows(self, message: Data, now: float) -> list[Any]:

@@ -96,7 +96,7 @@ class Farewells:
         """Forget a channel: it is used again."""
         self.farewells.pop(channel, None)
 
-    def hear(self, channel: str, keys: Iterable[Key], now: float) -> None:
+    def on_reply(self, channel: str, keys: Iterable[Key], now: float) -> None:
         """Record what came on a channel on which something is being ended."""
         farewell = self.farewells[channel]
         if farewell.asked_at is not None and now >= farewell.asked_at + _TRANSIT:

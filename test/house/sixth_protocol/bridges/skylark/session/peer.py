@@ -37,7 +37,7 @@ class Peer(machine.Peer):
         """Return why it accepts no commands now; empty if it does."""
         return '' if self.state is State.ANSWERING else 'Skylark does not answer'
 
-    def hear(self, now: float) -> Iterable[Event]:
+    def on_reply(self, now: float) -> Iterable[Event]:
         """Note a report; return what has happened."""
         self._silent_at = now + SILENCE
         return () if self.state is State.ANSWERING else (Event.HEARD,)

@@ -97,13 +97,13 @@ class SkylarkSession(Session):
         """Name the kind of a malformed datagram: its tag."""
         return data[:4].decode('latin-1')
 
-    def _hear(
+    def _on_datagram(
         self, channel: str, report: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         if self._peer.state is State.OFF:
             return ()
         self.statistics.updates['reports'] += 1
-        return (*self._happen(self._peer.hear(now), now), Telemetry(0, asdict(report)))
+        return (*self._happen(self._peer.on_reply(now), now), Telemetry(0, asdict(report)))
 
     def _do(self, action: Action, reason: str, now: float) -> Sequence[Any]:
         match action:
