@@ -61,7 +61,7 @@ class _Peer(Peer):
     def shown(self):
         return 'held' if self.is_held else super().shown
 
-    def look(self, now):
+    def check_timeouts(self, now):
         return self.next
 
     @property

@@ -294,7 +294,7 @@ class Session(ABC):
             owed = self.owed
             self._expired += self._happen((Event.ENDED,), now)
             self._left = Left(has_ended=bool(owed))
-        if happened := self._peer.look(now):
+        if happened := self._peer.check_timeouts(now):
             self._expired += self._happen(happened, now)
         outgoing = self._send(now)
         self._deadline = now if self._expired else soonest(

@@ -181,13 +181,13 @@ class Peer(ABC):
     def absence(self) -> str:
         """Return why the peer accepts no commands now; empty if it does."""
 
-    def look(self, now: float) -> Iterable[Event]:
+    def check_timeouts(self, now: float) -> Iterable[Event]:
         """Yield what has happened because time passed."""
         return ()
 
     @property
     def deadline(self) -> float | None:
-        """Return when look() has something at the latest, None if only messages matter."""
+        """Return when check_timeouts() has something at the latest, None if only messages matter."""
         return None
 
     def process(self, event: Event, now: float) -> tuple[Action, ...]:

@@ -145,7 +145,7 @@ class Peer(machine.Peer):
 
     @property
     def deadline(self) -> float | None:
-        """Return when look() has something at the latest."""
+        """Return when check_timeouts() has something at the latest."""
         until, since = self._identity.until, self._waits_since
         if since is None or self.is_gone:
             return until
@@ -195,7 +195,7 @@ class Peer(machine.Peer):
         """Find out what the data show now."""
         self._health.judge(is_fresh, now)
 
-    def look(self, now: float) -> Iterable[Event]:
+    def check_timeouts(self, now: float) -> Iterable[Event]:
         """Return what has happened because time passed."""
         deadline = self.deadline
         return () if deadline is None or now < deadline else self._overdue(now)

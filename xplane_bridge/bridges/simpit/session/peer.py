@@ -152,7 +152,7 @@ class Peer(machine.Peer):
             self.dialect.hint = ''
         return super().process(event, now)
 
-    def look(self, now: float) -> Sequence[Event]:
+    def check_timeouts(self, now: float) -> Sequence[Event]:
         """Return what has happened because time passed; ask a silent plugin for a sign of life."""
         if self.search.at is None:
             # A missing echo says nothing: plugins before 2.3 echo in the flight scene only.

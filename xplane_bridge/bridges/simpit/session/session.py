@@ -547,7 +547,7 @@ class SimpitSession(Session):
             self._urgent += self._reads.start(peer.profile, now)
             if taken.leaving.begin_again(now):
                 self._say(*self._requests.end())
-        self._expired += self._happen(taken.look(now), now)
+        self._expired += self._happen(taken.check_timeouts(now), now)
 
     def _deadlines(self, now: float) -> Iterable[float | None]:
         state = self._peer.state

@@ -93,7 +93,7 @@ class Leaving:
         self._deregistered_at = now
         return True
 
-    def look(self, giving: bool, now: float) -> Iterable[Event]:
+    def check_timeouts(self, giving: bool, now: float) -> Iterable[Event]:
         """Yield whether nothing is left to be given back, or no time; ``giving``: it goes on."""
         self._talks_on = self._streaming and now < self._heard_at + self._quiet
         # What has been repeated for long enough counts as given back only if it was read.
@@ -113,7 +113,7 @@ class Leaving:
 
     @property
     def deadline(self) -> float:
-        """Return when look() and begin_again() have to be asked."""
+        """Return when check_timeouts() and begin_again() have to be asked."""
         at = self._ends_at
         if self._talks_on:
             at = min(at, self._heard_at + self._quiet)
@@ -311,9 +311,9 @@ class Taken:
         assert self._leaving is not None
         return self._leaving
 
-    def look(self, now: float) -> Iterable[Event]:
+    def check_timeouts(self, now: float) -> Iterable[Event]:
         """Yield whether nothing is left to be given back, or no time."""
-        return self.leaving.look(bool(self._giving), now)
+        return self.leaving.check_timeouts(bool(self._giving), now)
 
     def left(self, name: str, *, is_open: bool, answers: bool) -> Left:
         """Return what was not shown; ``name`` is the port, ``answers`` whether a plugin did."""

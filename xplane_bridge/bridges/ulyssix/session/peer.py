@@ -51,7 +51,7 @@ class Peer(machine.Peer):
         self._silent_at = now + SILENCE
         return () if self.state is _STREAMING else _HEARD
 
-    def look(self, now: float) -> Sequence[Event]:
+    def check_timeouts(self, now: float) -> Sequence[Event]:
         """Return what has happened because time passed: nothing was heard for long."""
         return () if self._silent_at is None or now < self._silent_at else (Event.GONE,)
 

@@ -141,7 +141,7 @@ class Peer(machine.Peer):
 
     # What happens.
 
-    def look(self, now: float) -> Iterable[Event]:
+    def check_timeouts(self, now: float) -> Iterable[Event]:
         """Return what has happened because time passed."""
         if not self.is_started:
             return ()
@@ -160,7 +160,7 @@ class Peer(machine.Peer):
 
     @property
     def deadline(self) -> float | None:
-        """Return when look() has something at the latest, None if only messages matter."""
+        """Return when check_timeouts() has something at the latest, None if only messages matter."""
         state = self.state
         if state is State.LOADING:
             return self.identity.beacons_until

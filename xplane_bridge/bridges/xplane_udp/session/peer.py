@@ -160,7 +160,7 @@ class Peer(machine.Peer):
         if self.discovery.on_reply(beacon, sender, now, self.answers):
             yield Event.FOUND if self.address is None else Event.MOVED
 
-    def look(self, now: float) -> Iterator[Event]:
+    def check_timeouts(self, now: float) -> Iterator[Event]:
         """Yield what has happened because time passed."""
         if self.leaves:
             if now >= self.leaves_at:
@@ -194,7 +194,7 @@ class Peer(machine.Peer):
 
     @property
     def deadline(self) -> float | None:
-        """Return when look() has something at the latest."""
+        """Return when check_timeouts() has something at the latest."""
         if self.leaves:
             return self.leaves_at
         if not self.talks:

@@ -42,7 +42,7 @@ class Peer(machine.Peer):
         self._silent_at = now + SILENCE
         return () if self.state is State.ANSWERING else (Event.HEARD,)
 
-    def look(self, now: float) -> Iterable[Event]:
+    def check_timeouts(self, now: float) -> Iterable[Event]:
         """Return what has happened because time passed."""
         return () if self.deadline is None or now < self.deadline else (Event.GONE,)
 
