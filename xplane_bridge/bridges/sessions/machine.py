@@ -187,7 +187,7 @@ class Peer(ABC):
 
     @property
     def deadline(self) -> float | None:
-        """Return when check_timeouts() has something at the latest, None if only messages matter."""
+        """Return when check_timeouts() has something, None if only messages matter."""
         return None
 
     def process(self, event: Event, now: float) -> tuple[Action, ...]:

@@ -118,7 +118,7 @@ class Story:
 
     def report(self):
         pick = self.dice.choice
-        names = [name for name in (*REPORTED, *self.taken.datarefs_of(self.taken.wishes))
+        names = [name for name in (*REPORTED, *self.taken.datarefs_of(self.taken.pending))
                  if self.dice.random() < 0.8]
         asked_at = pick((None, self.now - 0.3))
         serial = pick((None, self.serial, self.serial, max(self.serial - 1, 0)))
@@ -180,7 +180,7 @@ class Story:
             taken.wants_joystick(), sorted(taken.released_for({HANDLES: (0.5,)})), taken.next_at,
             taken.unsettled(TIMEOUT), taken.has_returned, taken.names_of_unsettled(TIMEOUT),
             round(taken.late_until(TIMEOUT), 2), taken.shows(None), taken.shows(pauses),
-            taken.contradictions(self.now, TIMEOUT), taken.datarefs_of(taken.wishes),
+            taken.contradictions(self.now, TIMEOUT), taken.datarefs_of(taken.pending),
             taken.can_write(xpc.Simulation(SimulationOp.PAUSE_AIRCRAFT)),
             taken.shown_in(dict.fromkeys(self.cells, 0.5)))
 

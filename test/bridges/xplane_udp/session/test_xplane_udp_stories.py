@@ -97,8 +97,9 @@ class Story:
                          if self.dice.random() < 0.8}, self.now)
 
     def due(self):
-        goals = {goal.report: goal.value for goal in self.taken._goals}
-        self.send(self.taken.due(self.now, self.layout, tells=self.dice.random() < 0.7), goals)
+        all_pending = {pending.report: pending.value for pending in self.taken._pending}
+        self.send(
+            self.taken.due(self.now, self.layout, tells=self.dice.random() < 0.7), all_pending)
 
     def pause(self):
         # Before X-Plane 10 there is none.
@@ -145,7 +146,7 @@ class Story:
         """Tell all that is to be known."""
         taken = self.taken
         self.tell(
-            taken.names, taken.owed, taken.has_goals, round(taken.watched_until, 2),
+            taken.names, taken.owed, taken.has_pending, round(taken.watched_until, 2),
             sorted(taken.moved), taken.deadline,
             [(one.ticket, one.what, one.error, one.message) for one in taken.ended()]
             if self.dice.random() < 0.5 else '', taken.contradictions(self.now))

@@ -160,7 +160,7 @@ class Peer(machine.Peer):
 
     @property
     def deadline(self) -> float | None:
-        """Return when check_timeouts() has something at the latest, None if only messages matter."""
+        """Return when check_timeouts() has something, None if only messages matter."""
         state = self.state
         if state is State.LOADING:
             return self.identity.beacons_until

@@ -408,7 +408,7 @@ class XpcSession(Session):
     def _send(self, now: float) -> list[Outgoing]:
         outgoing: list[Outgoing] = []
         # Most of the time nobody waits for anything.
-        if self._taken.wishes:
+        if self._taken.pending:
             self._taken.expire(now, self.release_timeout)
         self._outbox.expire(now, self.release_timeout)
         self._due = []
@@ -504,7 +504,7 @@ class XpcSession(Session):
         """Send what is not shown yet, and what waits; see what is asked because of it."""
         if self._requests.checks.asked:
             self._requests.checks.expire(now)
-        if self._taken.wishes and self._peer.answers(now):
+        if self._taken.pending and self._peer.answers(now):
             self._send_again(now, outgoing)
         if self._taken.has_returned and self._peer.answers(now):
             self._guard(now, outgoing)

@@ -47,7 +47,7 @@ from xplane_bridge.bridges.xpc.session.items import (
     TOE_BRAKES,
     Values,
 )
-from xplane_bridge.bridges.xpc.session.wishes import last_wish, same, Wish
+from xplane_bridge.bridges.xpc.session.pending import last_pending, Pending, same
 from xplane_bridge.bridges.xpc.session.written import Written
 from xplane_bridge.common.controls import SURFACES
 
@@ -66,7 +66,7 @@ class Taken:
     What is taken, by aircraft and by value, what it was before, and what it shall be.
 
     Each deflected surface is given back centred; overrides and pauses as they were before. What
-    X-Plane reports counts: each value is a Wish until a report shows it, and what was given back
+    X-Plane reports counts: each value is Pending until a report shows it, and what was given back
     is owed until then. A value that was seen as we left it and has changed since, in two reports,
     now belongs to another client. Without ``repeats`` what is taken is sent once.
 
@@ -80,11 +80,11 @@ class Taken:
     def __init__(self, *, repeats: bool = True) -> None:
         self._repeats = repeats
         self._ledger: Ledger[Values] = Ledger()
-        # The last reports: of REPORTED, and of what was asked for because of a wish.
+        # The last reports: of REPORTED, and of what was asked for because something is pending.
         self._reported: dict[str, Values] = {}
         self._checked: dict[str, Values] = {}
         # What X-Plane shall have in the end, and does not show.
-        self.wishes: dict[Key, Wish] = {}
+        self.pending: dict[Key, Pending] = {}
         # What was last commanded of what is taken, and which of it was seen in a report; what was
         # not shown in time, since when.
         self._wanted: dict[Key, Values] = {}
@@ -125,7 +125,7 @@ class Taken:
                  if value]
         known = {(entry.vehicle, entry.value) for held in Held
                  for entry in self._ledger.entries(held=held)}
-        return tuple(key for key in keys if key not in known and key not in self.wishes)
+        return tuple(key for key in keys if key not in known and key not in self.pending)
 
     @property
     def foreign_names(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Taken:
     def clear(self) -> None:
         """Forget everything: nothing is taken any more."""
         for part in (
-                self._ledger, self._reported, self._checked, self.wishes, self._wanted,
+                self._ledger, self._reported, self._checked, self.pending, self._wanted,
                 self._seen, self._unshown, self._otherwise, self._returned, self._taken_at,
                 self._doubtful, self._before):
             part.clear()
@@ -168,15 +168,15 @@ class Taken:
 
     def lose(self) -> None:
         """
-        Forget the wishes of commands, sent into silence; what is owed stays so.
+        Forget the pending commands, sent into silence; what is owed stays so.
 
         They may still be read: what is taken then, or not, is seen when X-Plane reports again.
         """
         owed = {(entry.vehicle, entry.value) for entry in self._ledger.entries(held=Held.OWED)}
-        for key in list(self.wishes):
+        for key in list(self.pending):
             if key in owed:
-                self.wishes[key].times = 0
-                self.wishes[key].again_at = 0.0
+                self.pending[key].times = 0
+                self.pending[key].again_at = 0.0
             else:
                 self._give_up(key)
 
@@ -231,16 +231,16 @@ class Taken:
                 if is_owed:
                     self._written.note(key, values, now)
                 if is_owed or key[1] == PAUSE:
-                    self._wish(key, values, now)
-            if key in self.wishes:
-                self.wishes[key].sent(now, serial, patience)
+                    self._put_pending(key, values, now)
+            if key in self.pending:
+                self.pending[key].sent(now, serial, patience)
         return pauses
 
     def wants_joystick(self) -> bool:
         """Return whether to send the joystick's override: X-Plane may not have it."""
-        wish = self.wishes.get((0, 'joystick'))
-        if wish is not None:
-            return not wish.values[0]
+        pending = self.pending.get((0, 'joystick'))
+        if pending is not None:
+            return not pending.values[0]
         reported = self._reported.get(JOYSTICK)
         return not reported[0] if reported else (0, 'joystick') not in self._ledger
 
@@ -296,15 +296,15 @@ class Taken:
             if part:
                 part.pop(key, None)
         if repeats and values:
-            self._wish(key, values, now)
+            self._put_pending(key, values, now)
         else:
-            self.wishes.pop(key, None)
+            self.pending.pop(key, None)
 
-    def _wish(self, key: Key, values: Values, now: float) -> None:
-        wish = self.wishes.get(key)
-        if wish is None or wish.values != values:
-            since = now if wish is None or key[1] not in MOVED else wish.since
-            self.wishes[key] = Wish(
+    def _put_pending(self, key: Key, values: Values, now: float) -> None:
+        pending = self.pending.get(key)
+        if pending is None or pending.values != values:
+            since = now if pending is None or key[1] not in MOVED else pending.since
+            self.pending[key] = Pending(
                 values, since, key in self._ledger and key[1] in CONTROLS, again_at=now)
 
     def _is_owed(self, key: Key) -> bool:
@@ -332,7 +332,7 @@ class Taken:
             if neutral is None:
                 self._forget(key)
             else:
-                self.wishes[key] = Wish(neutral, now, again_at=now)
+                self.pending[key] = Pending(neutral, now, again_at=now)
 
     def free(self, now: float) -> None:
         """Give back everything, also what is held by nobody known."""
@@ -366,14 +366,15 @@ class Taken:
     def due(self, now: float, *, urgent: bool) -> list[Key]:
         """Return what is to be sent now: what is ``urgent``, or what may wait for the budget."""
         return [
-            key for key, wish in self.wishes.items()
-            if not wish.is_waiting and now >= wish.again_at and wish.is_stream != urgent]
+            key for key, pending in self.pending.items()
+            if not pending.is_waiting and now >= pending.again_at and pending.is_stream != urgent]
 
     @property
     def next_at(self) -> float | None:
         """Return when due() has something to send, None if all is shown."""
         return min((
-            wish.again_at for wish in self.wishes.values() if not wish.is_waiting), default=None)
+            pending.again_at for pending in self.pending.values() if not pending.is_waiting),
+            default=None)
 
     def messages(
         self, keys: Collection[Key], *, pauses_one: bool = True
@@ -383,19 +384,19 @@ class Taken:
 
         ``pauses_one`` if SIMU is known to pause a single aircraft.
         """
-        wishes = {key: self.wishes[key].values for key in keys}
+        desired = {key: self.pending[key].values for key in keys}
         messages: list[xpc.Request] = []
         # Before the joystick is given back: a surface that no joystick moves would stay deflected.
         own: dict[str, Any] = {
-            value: values[0] for (number, value), values in wishes.items()
+            value: values[0] for (number, value), values in desired.items()
             if number == 0 and value in SURFACES}
-        if (0, 'throttle') in wishes and (0, 'throttle') in self._ledger:
-            own['throttle'] = wishes[0, 'throttle'][0]
+        if (0, 'throttle') in desired and (0, 'throttle') in self._ledger:
+            own['throttle'] = desired[0, 'throttle'][0]
         if own:
             messages.append(xpc.Controls(**own))
         datarefs: list[tuple[str, Values]] = []
         overrides: list[tuple[str, Values]] = []
-        for key, values in wishes.items():
+        for key, values in desired.items():
             name, _ = place_of(key)
             if key[1] in MOVED and (key[0] or key[1] in BRAKES):
                 datarefs.append((name, values))
@@ -404,10 +405,10 @@ class Taken:
                 overrides.append((name, values))
         if datarefs or overrides:
             messages.append(xpc.SetDatarefs((*datarefs, *overrides)))
-        if (0, TEXT) in wishes:
+        if (0, TEXT) in desired:
             messages.append(xpc.Text(0, 0, ''))
         return messages + self._pause({
-            key[0]: values[0] for key, values in wishes.items() if key[1] == PAUSE},
+            key[0]: values[0] for key, values in desired.items() if key[1] == PAUSE},
             pauses_one=pauses_one)
 
     def _pause(self, pauses: Mapping[int, float], *, pauses_one: bool) -> list[xpc.Request]:
@@ -417,9 +418,9 @@ class Taken:
         reported = self._reported.get(HELD, ())
         held = [float(bool(value)) for value in reported[:xpc.AIRCRAFT_COUNT]]
         held += [0.0] * (xpc.AIRCRAFT_COUNT - len(held))
-        for key, wish in self.wishes.items():
+        for key, pending in self.pending.items():
             if key[1] == PAUSE:
-                held[key[0]] = wish.values[0]
+                held[key[0]] = pending.values[0]
         for number, value in pauses.items():
             held[number] = value
         if len(pauses) == 1 and pauses_one or len(pauses) <= NAMED and not reported:
@@ -437,8 +438,8 @@ class Taken:
     def sent(self, keys: Iterable[Key], now: float, serial: int, patience: float) -> None:
         """Record that messages() of these items were sent."""
         for key in keys:
-            self.wishes[key].sent(now, serial, patience)
-            self._written.note(key, self.wishes[key].values, now)
+            self.pending[key].sent(now, serial, patience)
+            self._written.note(key, self.pending[key].values, now)
             if key in self._ledger:
                 self._taken_at[key] = serial
 
@@ -448,15 +449,15 @@ class Taken:
 
     def expire(self, now: float, timeout: float) -> None:
         """Give up what was taken and is not shown for that long; what is owed never is."""
-        for key, wish in list(self.wishes.items()):
-            if now >= wish.since + timeout and not self._is_owed(key):
+        for key, pending in list(self.pending.items()):
+            if now >= pending.since + timeout and not self._is_owed(key):
                 self._give_up(key)
 
     def _give_up(self, key: Key) -> None:
         """Send something no more, though it is not shown."""
-        wish = self.wishes.pop(key)
+        pending = self.pending.pop(key)
         if key in self._ledger:
-            self._unshown[key] = wish.since
+            self._unshown[key] = pending.since
 
     # Reports.
 
@@ -474,57 +475,57 @@ class Taken:
         for name, row in values.items():
             if row:
                 (self._reported if name in REPORTED else self._checked)[name] = row
-        for key, wish in list(self.wishes.items()):
-            if wish.times and (serial is None or serial >= wish.serial):
-                self._compare(key, wish, values, now, asked_at, timeout)
+        for key, pending in list(self.pending.items()):
+            if pending.times and (serial is None or serial >= pending.serial):
+                self._compare(key, pending, values, now, asked_at, timeout)
         for key in [*self._wanted] if self._wanted else ():
-            if key not in self.wishes:
+            if key not in self.pending:
                 self._watch(key, values, serial, now, asked_at, timeout)
         for key in [*self._returned] if self._returned else ():
             self._guard(key, values, serial, now, asked_at, timeout)
 
     def _compare(
-        self, key: Key, wish: Wish, values: Mapping[str, Values], now: float, asked_at: float,
-        timeout: float,
+        self, key: Key, pending: Pending, values: Mapping[str, Values], now: float,
+        asked_at: float, timeout: float,
     ) -> None:
         """Compare what an item shall be with what is reported of it."""
         name, place = place_of(key)
         if key[1] == TEXT:
-            if wish.is_waiting:
-                self._end(key, wish, asked_at)
+            if pending.is_waiting:
+                self._end(key, pending, asked_at)
                 # Once more when no other text can come any more.
                 until = self._written.until(key, (), timeout)
                 if now < until:
-                    self.wishes[key] = last_wish(now, until)
+                    self.pending[key] = last_pending(now, until)
             return
         if name not in values:
             return
         row = values[name][place:]
         if not row:
             # This X-Plane has no such value, so nothing was taken.
-            self._end(key, wish, asked_at)
+            self._end(key, pending, asked_at)
             self._returned.pop(key, None)
-        elif wish.shown_by(row):
-            self._end(key, wish, asked_at)
+        elif pending.shown_by(row):
+            self._end(key, pending, asked_at)
         elif key[1] in MOVED:
-            is_ours = self._written.may_be_ours(key, row, wish.values)
+            is_ours = self._written.may_be_ours(key, row, pending.values)
             if not self._is_owed(key):
                 # The newest was not shown yet, but an earlier one: X-Plane follows.
-                wish.since = now if is_ours else wish.since
+                pending.since = now if is_ours else pending.since
             elif not is_ours:
                 # Somebody else moves it: the user's joystick.
-                self._end(key, wish, asked_at)
+                self._end(key, pending, asked_at)
 
-    def _end(self, key: Key, wish: Wish, asked_at: float) -> None:
-        """End a wish: X-Plane, asked at that time, shows it."""
-        self.wishes.pop(key, None)
+    def _end(self, key: Key, pending: Pending, asked_at: float) -> None:
+        """End what is pending: X-Plane, asked at that time, shows it."""
+        self.pending.pop(key, None)
         self._unshown.pop(key, None)
         owed = [entry for entry in self._ledger.entries(key[0], held=Held.OWED)
                 if entry.value == key[1]]
         if owed:
             self._strike(key)
-            if wish.values:
-                self._returned[key] = _Returned(wish.values, owed[0].before, wish.serial)
+            if pending.values:
+                self._returned[key] = _Returned(pending.values, owed[0].before, pending.serial)
         elif key in self._wanted:
             self._seen.add(key)
         self._written.show(key, asked_at)
@@ -551,7 +552,7 @@ class Taken:
         elif serial is not None and serial < self._taken_at[key]:
             return
         elif self._repeats and self._written.is_late(key, row, wanted, timeout):
-            self._wish(key, wanted, now)
+            self._put_pending(key, wanted, now)
         elif key in self._seen and key[1] not in MOVED:
             if asked_at >= self._otherwise.get(key, math.inf):
                 self._forget(key)
@@ -573,7 +574,7 @@ class Taken:
             self._ledger.take(*key, given.before)
             self._ledger.owe(key[0], (key[1],))
             self._taken_at[key] = given.serial
-            self.wishes[key] = Wish(given.values, now, again_at=now)
+            self.pending[key] = Pending(given.values, now, again_at=now)
             return
         self._written.show(key, asked_at)
         if self._written.is_settled(key, given.values, timeout) and (
@@ -584,12 +585,12 @@ class Taken:
         """Return what was given back, and may be taken again by a datagram that comes late."""
         keys = [key for key, given in self._returned.items()
                 if not self._written.is_settled(key, given.values, timeout)]
-        return keys + [key for key in self.wishes if key[1] == TEXT]
+        return keys + [key for key in self.pending if key[1] == TEXT]
 
     @property
     def has_returned(self) -> bool:
         """Return whether anything may be unsettled."""
-        return bool(self._returned or self.wishes)
+        return bool(self._returned or self.pending)
 
     def names_of_unsettled(self, timeout: float) -> tuple[str, ...]:
         """Return the names of what is unsettled, for people."""
@@ -618,7 +619,7 @@ class Taken:
         self._ledger.forget(*key)
         self._taken_at.pop(key, None)
         self._doubtful.pop(key, None)
-        self.wishes.pop(key, None)
+        self.pending.pop(key, None)
         self._wanted.pop(key, None)
         self._unshown.pop(key, None)
         self._seen.discard(key)
@@ -627,7 +628,7 @@ class Taken:
 
     def shown_in(self, values: Mapping[str, float]) -> dict[str, Values]:
         """Return what some values say of the surfaces of other aircraft that are commanded."""
-        names = (place_of(key)[0] for key in (*self._wanted, *self.wishes)
+        names = (place_of(key)[0] for key in (*self._wanted, *self.pending)
                  if key[0] and key[1] in SURFACES)
         return {name: (values[name],) for name in names if name in values}
 
@@ -655,8 +656,8 @@ class Taken:
                 sentences.append(
                     f'{name_of(Entry(*key))} was commanded {commanded}, '
                     f'X-Plane reports {reported}')
-        late: list[Entry[Values]] = [Entry(*key) for key, wish in self.wishes.items()
-                if now >= wish.since + timeout and self._is_owed(key)]
+        late: list[Entry[Values]] = [Entry(*key) for key, pending in self.pending.items()
+                if now >= pending.since + timeout and self._is_owed(key)]
         if late:
             sentences.append(f'given back, but not shown by X-Plane: {", ".join(names_of(late))}')
         if self.foreign:

@@ -30,7 +30,7 @@ from xplane_bridge.bridges.xplane_udp.session.commands import (
     TOE_BRAKES,
     TRIMS,
 )
-from xplane_bridge.bridges.xplane_udp.session.goals import Goal
+from xplane_bridge.bridges.xplane_udp.session.pending import Pending
 from xplane_bridge.bridges.xplane_udp.session.reports import OVERRIDE, PAUSED, planepath
 
 FLIGHT_MODEL = 'flight model'
@@ -51,15 +51,15 @@ def report_of(axis: str, version: int, row_kind: RowKind) -> str:
 def giving_back(
     entries: Sequence[Entry[float]], version: int, row_kind: RowKind,
     written: Mapping[str, float],
-) -> list[Goal]:
+) -> list[Pending]:
     """
-    Return the goals that give back items of the ledger, none for what was not known before.
+    Return the values that give back items of the ledger, none for what was not known before.
 
     The axes come before the override, centred, so that nothing stays deflected
     (docs/wire/xplane_datarefs.md, row 4.4). ``written`` is what controls have written last, by
     report.
     """
-    goals: list[Goal] = []
+    all_pending: list[Pending] = []
     for entry in sorted(entries, key=lambda entry: entry.value not in STICKS):
         before: float | None = 0.0
         group = AXES
@@ -77,10 +77,10 @@ def giving_back(
             continue
         for report in reports:
             message = pause(False) if report == PAUSED else Dref(before, report)
-            goals.append(Goal(
+            all_pending.append(Pending(
                 report, before, message if version >= FIRST_WITH_DATAREFS else None,
                 (entry.vehicle, entry.value), written.get(report), group, what=_WHAT))
-    return goals
+    return all_pending
 
 
 def look_back(

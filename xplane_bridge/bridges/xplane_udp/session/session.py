@@ -314,7 +314,7 @@ class XplaneUdpSession(Session):
         if peer.talks:
             self._request(now)
         outgoing: list[Outgoing] = []
-        if self._taken.has_goals:
+        if self._taken.has_pending:
             outgoing += self._taken.due(now, self._layout, tells=not peer.leaves)
         outgoing += self._take_turns(now)
         self._expired += [*self._taken.ended(), *self._outbox.ended()]
@@ -333,7 +333,7 @@ class XplaneUdpSession(Session):
 
     def _go_on_leaving(self, now: float) -> None:
         """Repeat what is given back until it is shown, then end the reports that show it."""
-        if not self._taken.has_goals and now >= self._watched_until:
+        if not self._taken.has_pending and now >= self._watched_until:
             if self._requests.wanted and not self._taken.owed:
                 self._peer.leave_until(max(
                     self._peer.leaves_at, now + min(_LAST_WATCHED, self.release_timeout)))
@@ -379,7 +379,7 @@ class XplaneUdpSession(Session):
         deadlines = [self._taken.deadline, self._outbox.deadline(len(self._requests))]
         if peer.leaves:
             deadlines.append(self._requests.last_deadline)
-            if not (self._requests.left or self._outbox or self._taken.has_goals):
+            if not (self._requests.left or self._outbox or self._taken.has_pending):
                 deadlines.append(max(now, self._watched_until))
         elif peer.talks:
             deadlines += (

@@ -29,7 +29,7 @@ runs, also while it loads. After a silence its running time shows whether it is 
 - UNDERSTOOD: its version is known, by its replies or its rows. CHANGED: it reports another
   version.
 - SHOWN: its reports or rows show that all is as it was before it was taken, and no late copy of
-  a command can change that any more (goals.py). ENDED: its port, on this machine, refuses what
+  a command can change that any more (pending.py). ENDED: its port, on this machine, refuses what
   gives back (left.py).
 """
 

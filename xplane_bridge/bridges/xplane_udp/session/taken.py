@@ -44,7 +44,7 @@ from xplane_bridge.bridges.xplane_udp.session.giving_back import (
     report_of,
     TAKEN_BRAKES,
 )
-from xplane_bridge.bridges.xplane_udp.session.goals import Goal, Goals, to_datagrams
+from xplane_bridge.bridges.xplane_udp.session.pending import Pending, PendingTable, to_datagrams
 from xplane_bridge.bridges.xplane_udp.session.reports import (
     OVERRIDE,
     PAUSED,
@@ -170,7 +170,7 @@ class Taken:
         self.version: int | None = None
         self.moved: set[str] = set()
         self._items = Items()
-        self._goals = Goals(patience)
+        self._pending = PendingTable(patience)
         self._reports = Reports()
         self._written = Written()
         self._tickets = tickets
@@ -198,14 +198,14 @@ class Taken:
         return self._items.owed
 
     @property
-    def has_goals(self) -> bool:
+    def has_pending(self) -> bool:
         """Return whether something is repeated until X-Plane shows it."""
-        return bool(self._goals.pursuits)
+        return bool(self._pending.writes)
 
     @property
     def watched_until(self) -> float:
         """Return until when late copies of what was sent may undo what was given back."""
-        return self._goals.watched_until
+        return self._pending.watched_until
 
     # Commands.
 
@@ -217,11 +217,11 @@ class Taken:
             self._items.forget('pause')
         elif not before:
             self._items.take('pause', before)
-        self._pursue(Goal(PAUSED, float(on), pause(on), ticket=ticket, what='pause'), now)
+        self._put_pending(Pending(PAUSED, float(on), pause(on), ticket=ticket, what='pause'), now)
         return ticket
 
     def command(self, controls: Mapping[str, float], layout: Layout) -> None:
-        """Pursue nothing else for these controls; ValueError for what cannot be sent."""
+        """Write nothing else for these controls; ValueError for what cannot be sent."""
         assert self.version is not None
         check_values(controls)
         if self.version < FIRST_WITH_DATAREFS:
@@ -251,40 +251,40 @@ class Taken:
     def on_reply(self, values: Mapping[str, float], now: float) -> None:
         """Handle reports, by name."""
         self._reports.on_reply(values, now)
-        for goal in self._goals.undone(values, now) if self._goals.reached else ():
-            if goal.item is not None:
-                self._items.owe_again(goal.item, goal.value)
-            self._pursue(replace(goal, ticket=None), now)
-        if self._goals.pursuits:
-            for goal, value in self._goals.on_reply(values, self._free(now), now):
-                self._reports.confirm(goal.report, value, now)
-                self._end(goal)
-                self._settle(goal)
+        for pending in self._pending.undone(values, now) if self._pending.reached else ():
+            if pending.item is not None:
+                self._items.owe_again(pending.item, pending.value)
+            self._put_pending(replace(pending, ticket=None), now)
+        if self._pending.writes:
+            for pending, value in self._pending.on_reply(values, self._free(now), now):
+                self._reports.confirm(pending.report, value, now)
+                self._end(pending)
+                self._settle(pending)
         self._compare(now)
 
     def _compare(self, now: float) -> None:
         """Forget what others have taken back, and what is shown after all; rows report trims."""
         for name, report in _TAKEN_BY if self._items else ():
-            if report in self._goals or self._reports.get(report, now) != 0.0:
+            if report in self._pending or self._reports.get(report, now) != 0.0:
                 continue
             if name in self._items or self._items.is_owed(name):
                 self._items.forget(name)
         for name in TRIMS if (self.version or 0) < FIRST_WITH_DATAREFS else ():
-            if name not in self._goals and self._written.on_reply(
+            if name not in self._pending and self._written.on_reply(
                     name, self._reports.get(name, now), now):
                 self._items.forget(name)
 
     def due(self, now: float, layout: Layout, *, tells: bool) -> list[Outgoing]:
         """Return what is to be written now; end, and tell, what was not shown in time."""
-        goals = self._goals.due(now)
-        for goal in self._goals.expire(now):
-            self._give_up(goal, tells)
-        return [] if self.version is None else to_datagrams(goals, self.version, layout)
+        all_pending = self._pending.due(now)
+        for pending in self._pending.expire(now):
+            self._give_up(pending, tells)
+        return [] if self.version is None else to_datagrams(all_pending, self.version, layout)
 
     @property
     def deadline(self) -> float | None:
         """Return when due() has something."""
-        return 0.0 if self._ended else self._goals.deadline
+        return 0.0 if self._ended else self._pending.deadline
 
     def ended(self) -> list[CommandDone]:
         """Return the commands that ended since the last call."""
@@ -299,7 +299,7 @@ class Taken:
         found = [] if AXES in self._free(now) else self._written.contradictions(
             {report: self._reports.get(report, now) for report in reports}, now)
         if (self._reports.get(OVERRIDE, now) and 'joystick' not in self._items
-                and OVERRIDE not in self._goals):
+                and OVERRIDE not in self._pending):
             found.append(
                 'X-Plane reports that the joystick is overridden, and not by this node: another '
                 'program did that, or a node that was killed')
@@ -315,25 +315,25 @@ class Taken:
         entries = self._items.owe()
         if self.version is None:
             return
-        for goal in self._goals.clear():
-            self._end(goal, _REPLACED)
-        for goal in giving_back(
+        for pending in self._pending.clear():
+            self._end(pending, _REPLACED)
+        for pending in giving_back(
                 entries, self.version, self._row_kind, self._written.values):
-            self._pursue(goal, now)
+            self._put_pending(pending, now)
         for entry in entries:
-            if not any(goal.item == (entry.vehicle, entry.value) for goal in self._goals):
+            if not any(pending.item == (entry.vehicle, entry.value) for pending in self._pending):
                 # There is nothing to write: what it was before is not known.
                 self._items.forget(entry.value, entry.vehicle)
 
     def lose(self, heard_at: float) -> None:
         """Stop repeating: X-Plane is silent. What is owed is given back once it is back."""
-        self._goals.sent.stop(heard_at)
+        self._pending.sent.stop(heard_at)
         self._release_owed |= bool(self._items.owed)
-        for goal in self._goals.clear():
-            if goal.item is None and goal.value == 0.0:
+        for pending in self._pending.clear():
+            if pending.item is None and pending.value == 0.0:
                 self._to_centre |= {
-                    axis for axis in STICKS if goal.report == self._report_of(axis)}
-            self._end(goal, 'sent; X-Plane fell silent before it showed it')
+                    axis for axis in STICKS if pending.report == self._report_of(axis)}
+            self._end(pending, 'sent; X-Plane fell silent before it showed it')
         self._reports.clear()
 
     def hold(self) -> None:
@@ -347,7 +347,7 @@ class Taken:
 
     def resume(self, now: float) -> None:
         """Do what was left over: it is the same run of X-Plane as before a silence."""
-        self._goals.sent.go_on(now)
+        self._pending.sent.resume(now)
         for axis in sorted(self._to_centre):
             self._pursue_neutral(axis, now)
         self._to_centre.clear()
@@ -360,8 +360,8 @@ class Taken:
         self._to_centre.clear()
         self._written.clear()
         self._items.drop()
-        for goal in self._goals.forget():
-            self._end(goal, 'sent; X-Plane was restarted before it showed it')
+        for pending in self._pending.forget():
+            self._end(pending, 'sent; X-Plane was restarted before it showed it')
 
     def forget(self) -> None:
         """Forget everything: the conversation is over."""
@@ -376,7 +376,7 @@ class Taken:
         name = planepath(aircraft)
         before = self._reports.before(name, now)
         self._reports.written({name: 1.0}, now)
-        self._goals.sent.note({name: 1.0}, now)
+        self._pending.sent.note({name: 1.0}, now)
         if not before:
             self._items.take(FLIGHT_MODEL, before, aircraft)
 
@@ -408,9 +408,10 @@ class Taken:
                 self._drop(name)
             override = Dref(1.0, TOE_BRAKES)
             if TAKEN_BRAKES not in self._items:
-                self._pursue(Goal(TOE_BRAKES, 1.0, override, what='brakes'), now, sent=True)
+                self._put_pending(
+                    Pending(TOE_BRAKES, 1.0, override, what='brakes'), now, sent=True)
             self._items.take(TAKEN_BRAKES)
-            self._goals.sent.note({TOE_BRAKES: 1.0}, now)
+            self._pending.sent.note({TOE_BRAKES: 1.0}, now)
             messages[:0] = [override, Dref(0.0, PARKING_BRAKE)]
         if axes and self._override_joystick and self._override(now):
             messages.insert(0, Dref(1.0, OVERRIDE))
@@ -420,7 +421,7 @@ class Taken:
 
     def _note(self, written: Mapping[str, float], now: float) -> None:
         """Record what is written: reports say nothing of it until X-Plane has read it."""
-        self._goals.sent.note(written, now)
+        self._pending.sent.note(written, now)
         new = self._written.note(written, now)
         if new:
             self._reports.written(new, now)
@@ -429,15 +430,15 @@ class Taken:
         """Take the joystick, unless it is known to be overridden; return whether it was taken."""
         if self._items.is_owed('joystick'):
             reported: float | None = 0.0
-        elif OVERRIDE in self._goals:
+        elif OVERRIDE in self._pending:
             return False
         else:
             reported = self._reports.get(OVERRIDE, now)
             if reported:
                 return False
         self._items.take('joystick', reported)
-        self._pursue(
-            Goal(OVERRIDE, 1.0, Dref(1.0, OVERRIDE), what='override of the joystick'), now,
+        self._put_pending(
+            Pending(OVERRIDE, 1.0, Dref(1.0, OVERRIDE), what='override of the joystick'), now,
             sent=True)
         return True
 
@@ -462,53 +463,56 @@ class Taken:
         report = self._report_of(axis)
         ours = self._written.values.get(report)
         modern = (self.version or 0) >= FIRST_WITH_DATAREFS
-        self._pursue(Goal(
+        self._put_pending(Pending(
             report, 0.0, Dref(0.0, report) if modern else None, ours=ours, group=AXES,
             what=f'neutral {axis}'), now)
         self._note({report: 0.0}, now)
 
-    def _pursue(self, goal: Goal, now: float, *, sent: bool = False) -> None:
-        replaced = self._goals.put(
-            goal, self._reports.get(goal.report, now), now, now + self._patience(), sent=sent)
-        self._reports.written({goal.report: goal.value}, now)
+    def _put_pending(self, pending: Pending, now: float, *, sent: bool = False) -> None:
+        replaced = self._pending.put(
+            pending, self._reports.get(pending.report, now), now, now + self._patience(),
+            sent=sent)
+        self._reports.written({pending.report: pending.value}, now)
         if replaced is not None:
             self._end(replaced, _REPLACED)
 
     def _drop(self, report: str) -> None:
-        """Pursue one goal no more: a newer command has replaced it."""
-        dropped = self._goals.drop(report)
+        """Write one value no more: a newer command has replaced it."""
+        dropped = self._pending.drop(report)
         if dropped is not None:
             self._end(dropped, _REPLACED)
 
-    def _end(self, goal: Goal, error: str = '') -> None:
-        """Tell who waits for it how a goal has ended."""
-        if goal.ticket is not None:
+    def _end(self, pending: Pending, error: str = '') -> None:
+        """Tell who waits for it how a pending value has ended."""
+        if pending.ticket is not None:
             self._ended.append(CommandDone(
-                goal.ticket, goal.what, error, '' if error else _SHOWN))
+                pending.ticket, pending.what, error, '' if error else _SHOWN))
 
-    def _settle(self, goal: Goal) -> None:
+    def _settle(self, pending: Pending) -> None:
         """Forget what was given back once all of it is shown."""
-        if goal.item is not None and not any(other.item == goal.item for other in self._goals):
-            aircraft, name = goal.item
+        if pending.item is not None and not any(
+                other.item == pending.item for other in self._pending):
+            aircraft, name = pending.item
             self._items.forget(name, aircraft)
 
-    def _give_up(self, goal: Goal, tells: bool) -> None:
-        """Tell that a goal was not shown; what cannot be shown has been written often enough."""
-        if not self._can_show(goal):
-            self._end(goal, '')
-            self._settle(goal)
+    def _give_up(self, pending: Pending, tells: bool) -> None:
+        """Tell that a value was not shown; what cannot be shown has been written often enough."""
+        if not self._can_show(pending):
+            self._end(pending, '')
+            self._settle(pending)
             return
         if not tells:
             return
         error = f'sent; not shown within {self._patience():g} s'
-        if goal.item is not None:
-            error = f'{name_of(Entry(*goal.item))}: {error}; it may stay as it was left'
-        if goal.ticket is None:
-            goal = replace(goal, ticket=self._tickets.draw())
-        self._end(goal, error)
+        if pending.item is not None:
+            error = f'{name_of(Entry(*pending.item))}: {error}; it may stay as it was left'
+        if pending.ticket is None:
+            pending = replace(pending, ticket=self._tickets.draw())
+        self._end(pending, error)
 
-    def _can_show(self, goal: Goal) -> bool:
+    def _can_show(self, pending: Pending) -> bool:
         """Return whether X-Plane can show it at all: datarefs, and rows that arrive."""
-        if (self.version or 0) >= FIRST_WITH_DATAREFS and (goal.item or goal.ticket is not None):
-            return goal.report in REPORTED
-        return self._reports.knows(goal.report)
+        if (self.version or 0) >= FIRST_WITH_DATAREFS and (
+                pending.item or pending.ticket is not None):
+            return pending.report in REPORTED
+        return self._reports.knows(pending.report)

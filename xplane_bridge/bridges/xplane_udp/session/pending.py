@@ -49,7 +49,7 @@ _KEPT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class Pending:
     """
     One value that X-Plane must have in the end.
 
@@ -70,8 +70,8 @@ class Goal:
 
 
 @dataclass(slots=True)
-class _Pursuit:
-    goal: Goal
+class _PendingWrite:
+    pending: Pending
     until: float
     settled_at: float
     send_at: float
@@ -117,10 +117,10 @@ class Sent:
             if not is_close(value, sent)), default=0.0)
 
     def stop(self, at: float) -> None:
-        """Record that X-Plane has read nothing since then; go_on() that it does again."""
+        """Record that X-Plane has read nothing since then; resume() that it does again."""
         self._stopped_at = min(self._stopped_at, at)
 
-    def go_on(self, now: float) -> None:
+    def resume(self, now: float) -> None:
         """Let copies show as long after a silence as they could have without it."""
         silence, self._stopped_at = now - self._stopped_at, math.inf
         for sent in self._until.values():
@@ -132,9 +132,9 @@ class Sent:
         self._stopped_at = math.inf
 
 
-class Goals:
+class PendingTable:
     """
-    The goals that no report has shown yet, each until it was shown, or for a limited time.
+    The values that no report has shown yet, each until it was shown, or for a limited time.
 
     Those that were reached are watched as long as copies of other values may arrive (``sent``).
 
@@ -144,137 +144,138 @@ class Goals:
 
     def __init__(self, latest: Callable[[], float]) -> None:
         # By report; looked at with each datagram, and mostly empty.
-        self.pursuits: dict[str, _Pursuit] = {}
-        self.reached: dict[str, Goal] = {}
+        self.writes: dict[str, _PendingWrite] = {}
+        self.reached: dict[str, Pending] = {}
         self.sent = Sent(latest)
 
     def __bool__(self) -> bool:
-        return bool(self.pursuits)
+        return bool(self.writes)
 
     def __contains__(self, report: object) -> bool:
-        return report in self.pursuits
+        return report in self.writes
 
-    def __iter__(self) -> Iterator[Goal]:
-        return iter([pursuit.goal for pursuit in self.pursuits.values()])
+    def __iter__(self) -> Iterator[Pending]:
+        return iter([write.pending for write in self.writes.values()])
 
     def put(
-        self, goal: Goal, reported: float | None, now: float, until: float, *, sent: bool = False
-    ) -> Goal | None:
+        self, pending: Pending, reported: float | None, now: float, until: float, *,
+        sent: bool = False,
+    ) -> Pending | None:
         """
-        Pursue a goal until a time; return the one that it replaces.
+        Write a value until a time; return the one that it replaces.
 
-        ``reported`` is the present value, None if it is not known. ``sent``: the goal is being
+        ``reported`` is the present value, None if it is not known. ``sent``: the value is being
         written by the caller.
         """
-        replaced = self.drop(goal.report)
-        changes = reported is not None and not is_close(reported, goal.value)
+        replaced = self.drop(pending.report)
+        changes = reported is not None and not is_close(reported, pending.value)
         settled_at = now if changes else now + SETTLING
-        pursuit = _Pursuit(goal, until, settled_at, now)
+        write = _PendingWrite(pending, until, settled_at, now)
         if sent:
-            pursuit.send_at = _next(pursuit, now)
-            self.sent.note({goal.report: goal.value}, now)
-        self.pursuits[goal.report] = pursuit
+            write.send_at = _next(write, now)
+            self.sent.note({pending.report: pending.value}, now)
+        self.writes[pending.report] = write
         return replaced
 
-    def drop(self, report: str) -> Goal | None:
-        """Pursue it no more, nor watch it; return it if it was not reached."""
+    def drop(self, report: str) -> Pending | None:
+        """Write it no more, nor watch it; return it if it was not reached."""
         self.reached.pop(report, None)
-        pursuit = self.pursuits.pop(report, None)
-        return pursuit.goal if pursuit else None
+        write = self.writes.pop(report, None)
+        return write.pending if write else None
 
-    def forget(self) -> list[Goal]:
-        """Forget everything, as it is another run of X-Plane; return those that were pursued."""
+    def forget(self) -> list[Pending]:
+        """Forget everything, as it is another run of X-Plane; return those that were written."""
         self.reached.clear()
         self.sent.clear()
         return self.clear()
 
-    def clear(self) -> list[Goal]:
-        """Pursue none any more; return them."""
-        goals = list(self)
-        self.pursuits.clear()
-        return goals
+    def clear(self) -> list[Pending]:
+        """Write none any more; return them."""
+        all_pending = list(self)
+        self.writes.clear()
+        return all_pending
 
     def on_reply(
         self, values: Mapping[str, float], free: Collection[str], now: float
-    ) -> list[tuple[Goal, float]]:
+    ) -> list[tuple[Pending, float]]:
         """
-        Handle reports; return the goals that they show to be reached, each with its report.
+        Handle reports; return the values that they show to be reached, each with its report.
 
         ``free`` are the groups of controls that nothing of ours overrides.
         """
         reached = []
-        for report, pursuit in list(self.pursuits.items()):
-            value, goal = values.get(report), pursuit.goal
-            if value is None or now < pursuit.settled_at:
+        for report, write in list(self.writes.items()):
+            value, pending = values.get(report), write.pending
+            if value is None or now < write.settled_at:
                 continue
-            if is_close(value, goal.value) or (
-                    goal.ours is not None and not is_close(value, goal.ours)
-                    and math.isfinite(value) and goal.group in free):
-                del self.pursuits[report]
-                reached.append((goal, value))
-                if is_close(value, goal.value):
-                    self.reached[report] = goal
+            if is_close(value, pending.value) or (
+                    pending.ours is not None and not is_close(value, pending.ours)
+                    and math.isfinite(value) and pending.group in free):
+                del self.writes[report]
+                reached.append((pending, value))
+                if is_close(value, pending.value):
+                    self.reached[report] = pending
         return reached
 
-    def undone(self, values: Mapping[str, float], now: float) -> list[Goal]:
-        """Return the goals that were reached, and that late copies of ours have undone."""
+    def undone(self, values: Mapping[str, float], now: float) -> list[Pending]:
+        """Return the values that were reached, and that late copies of ours have undone."""
         undone = []
-        for report, goal in list(self.reached.items()):
+        for report, pending in list(self.reached.items()):
             value = values.get(report)
-            if now >= self.sent.until(report, goal.value):
+            if now >= self.sent.until(report, pending.value):
                 del self.reached[report]
-            elif value is not None and not is_close(value, goal.value):
+            elif value is not None and not is_close(value, pending.value):
                 # Any other value is another hand's.
                 del self.reached[report]
                 if self.sent.holds(report, value, now):
-                    undone.append(goal)
+                    undone.append(pending)
         return undone
 
     @property
     def watched_until(self) -> float:
         """Return until when late copies may undo what was reached."""
         return max((
-            self.sent.until(report, goal.value) for report, goal in self.reached.items()),
+            self.sent.until(report, pending.value) for report, pending in self.reached.items()),
             default=0.0)
 
-    def due(self, now: float) -> list[Goal]:
+    def due(self, now: float) -> list[Pending]:
         """Return what to write now."""
         due = []
-        for pursuit in self.pursuits.values():
-            if now >= pursuit.send_at:
-                pursuit.send_at = _next(pursuit, now)
-                self.sent.note({pursuit.goal.report: pursuit.goal.value}, now)
-                due.append(pursuit.goal)
+        for write in self.writes.values():
+            if now >= write.send_at:
+                write.send_at = _next(write, now)
+                self.sent.note({write.pending.report: write.pending.value}, now)
+                due.append(write.pending)
         return due
 
-    def expire(self, now: float) -> list[Goal]:
-        """Return those that were not shown in time, and pursue them no more."""
-        late = [pursuit.goal for pursuit in self.pursuits.values() if now >= pursuit.until]
-        for goal in late:
-            del self.pursuits[goal.report]
+    def expire(self, now: float) -> list[Pending]:
+        """Return those that were not shown in time, and write them no more."""
+        late = [write.pending for write in self.writes.values() if now >= write.until]
+        for pending in late:
+            del self.writes[pending.report]
         return late
 
     @property
     def deadline(self) -> float | None:
         """Return when due() or expire() have something."""
         return min(
-            (min(pursuit.send_at, pursuit.until) for pursuit in self.pursuits.values()),
+            (min(write.send_at, write.until) for write in self.writes.values()),
             default=None)
 
 
-def _next(pursuit: _Pursuit, now: float) -> float:
+def _next(write: _PendingWrite, now: float) -> float:
     """Return when to write again: not before a report could show it."""
-    return max(now + PERIOD, pursuit.settled_at + _REPORT)
+    return max(now + PERIOD, write.settled_at + _REPORT)
 
 
-def to_datagrams(goals: Collection[Goal], version: int, layout: Layout) -> list[Outgoing]:
-    """Return what writes the values of goals: commands, and a row for the sticks and the trims."""
+def to_datagrams(all_pending: Collection[Pending], version: int, layout: Layout) -> list[Outgoing]:
+    """Return what writes pending values: commands, and a row for the sticks and the trims."""
     outgoing: list[Outgoing] = [
-        (COMMAND_CHANNEL, encode(goal.message, version))
-        for goal in goals if goal.message is not None]
+        (COMMAND_CHANNEL, encode(pending.message, version))
+        for pending in all_pending if pending.message is not None]
     for of_trims in (False, True):
-        row = {goal.report: goal.value for goal in goals
-               if goal.message is None and (goal.report in TRIMS) is of_trims}
+        row = {pending.report: pending.value for pending in all_pending
+               if pending.message is None and (pending.report in TRIMS) is of_trims}
         if row:
             outgoing.append((
                 DATA_CHANNEL, encode(stick_and_trim_rows(version, row, layout), version)))

@@ -30,7 +30,7 @@ _UNREPORTED = 6
 
 
 @dataclass(slots=True)
-class Wish:
+class Pending:
     """
     Absolute values of one item, and what was done for them.
 
@@ -66,9 +66,9 @@ class Wish:
         return len(row) >= len(self.values) and all(map(same, row, self.values))
 
 
-def last_wish(now: float, at: float) -> Wish:
-    """Return the wish for something that X-Plane does not report, to be sent once more then."""
-    return Wish((), now, times=_UNREPORTED - 1, again_at=at)
+def last_pending(now: float, at: float) -> Pending:
+    """Return something that X-Plane does not report, to be sent once more then."""
+    return Pending((), now, times=_UNREPORTED - 1, again_at=at)
 
 
 def same(one: float, other: float) -> bool:
