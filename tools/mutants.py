@@ -45,7 +45,7 @@ HERE = Path(__file__).resolve().parents[1]
 # Where a mistake is believed: files, figures, what is given back, what a vehicle's topics say.
 PLACES = (
     'xplane_bridge/laboratory/flights/recordings', 'xplane_bridge/laboratory/campaigns/table',
-    'xplane_bridge/bridges/*/session/taken.py', 'xplane_bridge/bridges/*/session/written.py',
+    'xplane_bridge/bridges/*/session/overrides.py', 'xplane_bridge/bridges/*/session/written.py',
     'xplane_bridge/bridges/*/web/held.py',
     'xplane_bridge/bridges/nodes/vehicle', 'xplane_bridge/laboratory/identification/estimation',
     'xplane_bridge/bridges/conversions', 'xplane_bridge/bridges/*/conversion*')

@@ -31,7 +31,7 @@ MOST_LINES_OF_A_FUNCTION = 60
 FILES = {
     'xplane_bridge/bridges/xpc/session/session.py':
         'What the bridge calls, what the link does, and how it is left; its parts have modules.',
-    'xplane_bridge/bridges/xpc/session/taken.py':
+    'xplane_bridge/bridges/xpc/session/overrides.py':
         'What is taken, from each command to the report that shows it given back.',
     'xplane_bridge/bridges/simpit/session/session.py':
         'Both what the bridge calls and what the serial link does; its parts have modules.',

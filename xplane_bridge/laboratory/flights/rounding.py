@@ -41,7 +41,7 @@ from xplane_bridge.bridges.conversions.xplane import state as xplane
 from xplane_bridge.bridges.fdmdata import conversion as huginn
 from xplane_bridge.bridges.fdmdata import protocol as fdmdata
 from xplane_bridge.bridges.fdmdata.protocol import Command
-from xplane_bridge.bridges.fdmdata.session.taken import Taken
+from xplane_bridge.bridges.fdmdata.session.overrides import Overrides
 from xplane_bridge.bridges.protocols.base import Message
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.session.commands import to_controls
@@ -245,7 +245,7 @@ class FdmdataRounding:
     def __init__(self, aircraft: Aircraft) -> None:
         self._world = World(aircraft, traffic_flies=False)
         self._huginn = Huginn(self._world)
-        self._held = Taken()
+        self._held = Overrides()
         self._plausibility = Plausibility()
         self._reading = huginn.Reading()
 

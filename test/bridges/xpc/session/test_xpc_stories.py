@@ -39,7 +39,7 @@ from xplane_bridge.bridges.xpc.session.items import (
     THROTTLE,
     TOE_BRAKES,
 )
-from xplane_bridge.bridges.xpc.session.taken import Taken
+from xplane_bridge.bridges.xpc.session.overrides import Overrides
 
 ODD = OVERRIDE + 'override_flightdir'
 VALUES = (0.0, 1.0, 0.25, -0.5)
@@ -60,7 +60,7 @@ class Story:
 
     def __init__(self, seed):
         self.dice = random.Random(seed)
-        self.taken = Taken(repeats=seed % 4 != 3)
+        self.overrides = Overrides(repeats=seed % 4 != 3)
         self.now, self.serial, self.lines = 100.0, 0, []
         self.cells = {name: [-2.0 if name == THROTTLE else 0.0] for name in (*REPORTED, ODD)}
         self.cells[HELD] = [0.0] * 20
@@ -118,45 +118,45 @@ class Story:
 
     def report(self):
         pick = self.dice.choice
-        names = [name for name in (*REPORTED, *self.taken.datarefs_of(self.taken.pending))
+        names = [name for name in (*REPORTED, *self.overrides.datarefs_of(self.overrides.pending))
                  if self.dice.random() < 0.8]
         asked_at = pick((None, self.now - 0.3))
         serial = pick((None, self.serial, self.serial, max(self.serial - 1, 0)))
-        self.taken.report({name: tuple(self.cells.get(name, ())) for name in names}, self.now,
+        self.overrides.report({name: tuple(self.cells.get(name, ())) for name in names}, self.now,
                           serial, asked_at, TIMEOUT)
 
     def due(self):
         for urgent in (True, False):
-            keys = self.taken.due(self.now, urgent=urgent)
-            for message in self.taken.messages(
+            keys = self.overrides.due(self.now, urgent=urgent)
+            for message in self.overrides.messages(
                     keys, pauses_one=self.dice.choice((True, False))):
                 self.send(message)
-            self.taken.sent(keys, self.now, self.serial, self.dice.choice((0.0, 0.7)))
+            self.overrides.sent(keys, self.now, self.serial, self.dice.choice((0.0, 0.7)))
 
     def give_back(self):
-        self.taken.give_back(self.now, self.dice.choice((None, 0, 2)))
+        self.overrides.give_back(self.now, self.dice.choice((None, 0, 2)))
 
     def give_back_some(self):
-        self.taken.give_back(self.now, 0, ('elevator', 'rudder', 'left brake'))
+        self.overrides.give_back(self.now, 0, ('elevator', 'rudder', 'left brake'))
 
     def free(self):
-        self.taken.free(self.now)
+        self.overrides.free(self.now)
 
     def expire(self):
-        self.taken.expire(self.now, self.dice.choice((1.0, TIMEOUT)))
+        self.overrides.expire(self.now, self.dice.choice((1.0, TIMEOUT)))
 
     def lose(self):
-        self.taken.lose()
+        self.overrides.lose()
 
     def disown(self):
-        self.taken.disown(max(self.serial - self.dice.choice((0, 1, 2, 9)), 0), self.now)
+        self.overrides.disown(max(self.serial - self.dice.choice((0, 1, 2, 9)), 0), self.now)
 
     def clear(self):
         if self.dice.random() < 0.1:
-            self.taken.clear()
+            self.overrides.clear()
 
     def read_before(self):
-        self.taken.read_before({ODD: (self.dice.choice((0.0, 1.0)),)})
+        self.overrides.read_before({ODD: (self.dice.choice((0.0, 1.0)),)})
 
     def another_client(self):
         name = self.dice.choice([*self.cells])
@@ -165,24 +165,28 @@ class Story:
 
     def note(self, message):
         """Command something."""
-        self.tell('unread', self.taken.unread(message))
-        message = self.taken.written(
-            self.taken.resolve(message), pauses_one=self.dice.random() < 0.5)
+        self.tell('unread', self.overrides.unread(message))
+        message = self.overrides.written(
+            self.overrides.resolve(message), pauses_one=self.dice.random() < 0.5)
         self.send(message)
-        self.tell('pauses', self.taken.note(message, self.now, self.serial, 0.0))
+        self.tell('pauses', self.overrides.note(message, self.now, self.serial, 0.0))
 
     def look(self):
         """Tell all that the ledger says."""
-        taken = self.taken
+        overrides = self.overrides
         pauses = self.dice.choice(({(3, 'pause'): 1.0}, {(0, 'pause'): 0.0}, {(25, 'pause'): 0.0}))
         self.tell(
-            bool(taken), taken.names, taken.owed, taken.foreign, taken.foreign_names,
-            taken.wants_joystick(), sorted(taken.released_for({HANDLES: (0.5,)})), taken.next_at,
-            taken.unsettled(TIMEOUT), taken.has_returned, taken.names_of_unsettled(TIMEOUT),
-            round(taken.late_until(TIMEOUT), 2), taken.shows(None), taken.shows(pauses),
-            taken.contradictions(self.now, TIMEOUT), taken.datarefs_of(taken.pending),
-            taken.can_write(xpc.Simulation(SimulationOp.PAUSE_AIRCRAFT)),
-            taken.shown_in(dict.fromkeys(self.cells, 0.5)))
+            bool(overrides), overrides.names, overrides.owed, overrides.foreign,
+            overrides.foreign_names,
+            overrides.wants_joystick(), sorted(overrides.released_for({HANDLES: (0.5,)})),
+            overrides.next_at,
+            overrides.unsettled(TIMEOUT), overrides.has_returned,
+            overrides.names_of_unsettled(TIMEOUT),
+            round(overrides.late_until(TIMEOUT), 2), overrides.shows(None),
+            overrides.shows(pauses),
+            overrides.contradictions(self.now, TIMEOUT), overrides.datarefs_of(overrides.pending),
+            overrides.can_write(xpc.Simulation(SimulationOp.PAUSE_AIRCRAFT)),
+            overrides.shown_in(dict.fromkeys(self.cells, 0.5)))
 
 
 def story(seed, steps=250):

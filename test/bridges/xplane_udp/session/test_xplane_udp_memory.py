@@ -22,11 +22,11 @@ from xplane_bridge.bridges.sessions.ledger import Entry, Held
 from xplane_bridge.bridges.xplane_udp.protocol import encode, RrefRequest, Segment
 from xplane_bridge.bridges.xplane_udp.session.dialect import Dialect, Wire
 from xplane_bridge.bridges.xplane_udp.session.identity import Identity, Sign
+from xplane_bridge.bridges.xplane_udp.session.overrides import Items
 from xplane_bridge.bridges.xplane_udp.session.pending import Sent
 from xplane_bridge.bridges.xplane_udp.session.reports import Reports, Sieve
 from xplane_bridge.bridges.xplane_udp.session.requests.queue import RequestQueue
 from xplane_bridge.bridges.xplane_udp.session.requests.rows import LISTENING, Rows
-from xplane_bridge.bridges.xplane_udp.session.taken import Items
 
 # Reports.
 

@@ -27,8 +27,8 @@ import pytest
 from xplane_bridge.bridges.sessions.base import Tickets
 from xplane_bridge.bridges.xplane_udp.protocol import Layout
 from xplane_bridge.bridges.xplane_udp.session.commands import BRAKES, STICKS, TOE_BRAKES, TRIMS
+from xplane_bridge.bridges.xplane_udp.session.overrides import Overrides
 from xplane_bridge.bridges.xplane_udp.session.reports import OVERRIDE, PAUSED, planepath
-from xplane_bridge.bridges.xplane_udp.session.taken import Taken
 from xplane_bridge.bridges.xplane_udp.session.written import Written
 
 # By seed: version, kind of rows, and whether the joystick is overridden.
@@ -52,12 +52,12 @@ class Story:
         self.dice = random.Random(seed)
         self.version, rows, override = KINDS[seed % len(KINDS)]
         self.layout = Layout(8 if self.version == 9 else 7)
-        self.taken = Taken(Tickets(), rows, override, lambda: 3.0)
+        self.overrides = Overrides(Tickets(), rows, override, lambda: 3.0)
         self.now, self.lines = 100.0, []
         self.shown = dict.fromkeys((
             PAUSED, OVERRIDE, planepath(0), planepath(2), TOE_BRAKES, *STICKS.values(),
             *BRAKES.values(), *TRIMS, *(f'stick_{axis}' for axis in STICKS)), 0.0)
-        self.taken.begin(self.version)
+        self.overrides.begin(self.version)
 
     def tell(self, *words):
         self.lines.append(f'{self.now:.2f} ' + ' '.join(map(str, words)))
@@ -83,8 +83,8 @@ class Story:
         if self.dice.random() < 0.1:
             controls['nothing like it'] = 0.0
         try:
-            self.taken.command(controls, self.layout)
-            datagrams = self.taken.write(controls, self.layout, self.now)
+            self.overrides.command(controls, self.layout)
+            datagrams = self.overrides.write(controls, self.layout, self.now)
         except (KeyError, ValueError) as error:
             self.tell('refused', error)
             return
@@ -93,63 +93,64 @@ class Story:
                 f'{name}_trim', f'stick_{name}', STICKS.get(name), BRAKES.get(name)) if shown})
 
     def report(self):
-        self.taken.on_reply({name: value for name, value in self.shown.items()
+        self.overrides.on_reply({name: value for name, value in self.shown.items()
                          if self.dice.random() < 0.8}, self.now)
 
     def due(self):
-        all_pending = {pending.report: pending.value for pending in self.taken._pending}
+        all_pending = {pending.report: pending.value for pending in self.overrides._pending}
         self.send(
-            self.taken.due(self.now, self.layout, tells=self.dice.random() < 0.7), all_pending)
+            self.overrides.due(self.now, self.layout, tells=self.dice.random() < 0.7), all_pending)
 
     def pause(self):
         # Before X-Plane 10 there is none.
         if self.version > 9:
-            self.tell(self.taken.pause(self.dice.random() < 0.6, self.now))
+            self.tell(self.overrides.pause(self.dice.random() < 0.6, self.now))
 
     def centre(self):
-        self.taken.centre(self.now)
+        self.overrides.centre(self.now)
 
     def centre_later(self):
-        self.taken.centre_later()
+        self.overrides.centre_later()
 
     def release(self):
-        self.taken.release(self.now)
+        self.overrides.release(self.now)
 
     def lose(self):
-        self.taken.lose(self.now - 0.3)
+        self.overrides.lose(self.now - 0.3)
 
     def hold(self):
-        self.taken.hold()
+        self.overrides.hold()
 
     def restore(self):
-        self.taken.restore()
+        self.overrides.restore()
 
     def resume(self):
-        self.taken.resume(self.now)
+        self.overrides.resume(self.now)
 
     def disown(self):
         if self.dice.random() < 0.3:
-            self.taken.disown()
+            self.overrides.disown()
 
     def forget(self):
         if self.dice.random() < 0.2:
-            self.taken.forget()
+            self.overrides.forget()
 
     def depart(self):
         if self.version > 9:
-            self.taken.depart(self.dice.choice((0, 2)), self.now)
+            self.overrides.depart(self.dice.choice((0, 2)), self.now)
 
     def others(self):
         self.shown[self.dice.choice([*self.shown])] = self.dice.choice((0.0, 1.0, 0.6))
 
     def look(self):
         """Tell all that is to be known."""
-        taken = self.taken
+        overrides = self.overrides
         self.tell(
-            taken.names, taken.owed, taken.has_pending, round(taken.watched_until, 2),
-            sorted(taken.moved), taken.deadline,
-            [(one.ticket, one.what, one.error, one.message) for one in taken.ended()]
-            if self.dice.random() < 0.5 else '', taken.contradictions(self.now))
+            overrides.names, overrides.owed, overrides.has_pending, round(overrides.watched_until,
+            2),
+            sorted(overrides.moved), overrides.deadline,
+            [(one.ticket, one.what, one.error, one.message) for one in overrides.ended()]
+            if self.dice.random() < 0.5 else '', overrides.contradictions(self.now))
 
 
 def story(seed, steps=250):

@@ -24,11 +24,11 @@ from xplane_bridge.bridges.fdmdata import protocol as fdmdata
 from xplane_bridge.bridges.fdmdata.protocol import Command, Reply, SensorReply
 from xplane_bridge.bridges.fdmdata.session.events import Statistics, Telemetry, Wanted
 from xplane_bridge.bridges.fdmdata.session.motion import Motion, SHOWN_WITHIN
+from xplane_bridge.bridges.fdmdata.session.overrides import Overrides
 from xplane_bridge.bridges.fdmdata.session.peer import Peer
 from xplane_bridge.bridges.fdmdata.session.plan import RESTLESS, WATCH
 from xplane_bridge.bridges.fdmdata.session.polls import Poll
 from xplane_bridge.bridges.fdmdata.session.requests import Requests
-from xplane_bridge.bridges.fdmdata.session.taken import Taken
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.sessions.base import (
     Address,
@@ -82,7 +82,7 @@ class FdmdataSession(Session):
         super().__init__(Statistics())
         self._address = address
         self._peer = Peer(address)
-        self._taken = Taken()
+        self._overrides = Overrides()
         self._motion = Motion()
         self._tickets = Tickets()
         # Until when leaving lasts at most; None until its first poll.
@@ -103,17 +103,17 @@ class FdmdataSession(Session):
     @property
     def taken(self) -> tuple[str, ...]:
         """Return the names of the controls that were commanded, and the pause."""
-        return self._taken.names
+        return self._overrides.names
 
     @property
     def owed(self) -> tuple[str, ...]:
         """Return the names of the surfaces that are being centred; while leaving, the pause."""
-        return self._taken.owed
+        return self._overrides.owed
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return that Huginn runs although it was paused here."""
-        taken = self._taken
-        if taken.is_paused and self._motion.runs_since(taken.paused_at + _PAUSE_SHOWS):
+        overrides = self._overrides
+        if overrides.is_paused and self._motion.runs_since(overrides.paused_at + _PAUSE_SHOWS):
             return ('paused by the service, but its data change: somebody else has resumed it',)
         return ()
 
@@ -168,9 +168,9 @@ class FdmdataSession(Session):
         """
         if self.absence:
             raise PeerAbsentError(self.absence)
-        merged = self._taken.merged(controls)
+        merged = self._overrides.merged(controls)
         self._outbox.append(fdmdata.encode(merged))
-        self._taken.sent(merged, controls)
+        self._overrides.sent(merged, controls)
 
     def centre(self, now: float, vehicle: int = 0) -> None:
         """
@@ -180,7 +180,7 @@ class FdmdataSession(Session):
         """
         if self.absence:
             raise PeerAbsentError(self.absence)
-        self._taken.centre(now)
+        self._overrides.centre(now)
 
     def expect_reset(self, now: float) -> None:
         """Expect that a reset of ours shows from now on, until end_reset() and a little longer."""
@@ -206,20 +206,20 @@ class FdmdataSession(Session):
 
     def forget_controls(self, now: float) -> None:
         """Forget earlier commands: Huginn has moved its controls itself, as a reset does."""
-        self._taken.forget_controls()
+        self._overrides.forget_controls()
 
     def take_pause(self, now: float) -> None:
         """Note that Huginn may be paused from here from now on."""
-        self._taken.take_pause(now)
+        self._overrides.take_pause(now)
 
     @property
     def is_paused_here(self) -> bool:
         """Return whether Huginn may be paused from here."""
-        return self._taken.is_paused
+        return self._overrides.is_paused
 
     def forget_pause(self, now: float) -> None:
         """Note that Huginn is not paused from here."""
-        self._taken.forget_pause()
+        self._overrides.forget_pause()
 
     def expect_motion(self, runs: bool, what: str, now: float) -> int:
         """
@@ -335,16 +335,16 @@ class FdmdataSession(Session):
             case Action.DROP:
                 return self._motion.abandon(reason)
             case Action.LEAVE:
-                self._taken.give_back(now)
-                self._taken.repeat(now)
+                self._overrides.give_back(now)
+                self._overrides.repeat(now)
                 self._leave_at = None
             case Action.SEND_RELEASES:
-                self._taken.repeat(now)
+                self._overrides.repeat(now)
                 self._give_back(now)
             case Action.FORGET_TAKEN:
-                self._taken.forget()
+                self._overrides.forget()
             case Action.LOOK_BACK:
-                self._left = self._taken.look_back(self._peer.unheard, self._address)
+                self._left = self._overrides.look_back(self._peer.unheard, self._address)
             case Action.TELL:
                 return (self._peer.recognized,)
             case _:
@@ -371,7 +371,7 @@ class FdmdataSession(Session):
 
     def _give_back(self, now: float) -> None:
         """Send what is being given back, if it is due."""
-        controls = self._taken.due(now, self.release_timeout)
+        controls = self._overrides.due(now, self.release_timeout)
         if controls is not None:
             self._outbox.append(fdmdata.encode(controls))
 
@@ -379,9 +379,9 @@ class FdmdataSession(Session):
         """Go on giving back; end when all of it was shown, or repeated for long enough."""
         if self._leave_at is None:
             self._leave_at = now + self.release_timeout
-        if self._taken.is_paused and not self._peer.silence and (
-                self._motion.runs_since(self._taken.paused_at)):
-            self._taken.forget_pause()
+        if self._overrides.is_paused and not self._peer.silence and (
+                self._motion.runs_since(self._overrides.paused_at)):
+            self._overrides.forget_pause()
         self._expired += self._happen(self._over(now), now, _DEACTIVATED)
 
     def _over(self, now: float) -> Iterable[Event]:
@@ -404,5 +404,5 @@ class FdmdataSession(Session):
             return ()
         return (
             *self._requests.deadlines(probes=self._peer.is_gone), self._motion.deadline,
-            None if self._peer.silence else self._taken.deadline,
+            None if self._peer.silence else self._overrides.deadline,
             self._leave_at if self.leaving else None)

@@ -47,12 +47,12 @@ from xplane_bridge.bridges.simpit.session.dialect import AUTO, chosen_profile, F
 from xplane_bridge.bridges.simpit.session.events import Connected, Game, Presence, Statistics
 from xplane_bridge.bridges.simpit.session.evidence import Shows
 from xplane_bridge.bridges.simpit.session.outbox import Outbox
+from xplane_bridge.bridges.simpit.session.overrides import Overrides
 from xplane_bridge.bridges.simpit.session.ownership import STACK
 from xplane_bridge.bridges.simpit.session.peer import LEAVING, Peer, TALKING
 from xplane_bridge.bridges.simpit.session.requests import Requests
 from xplane_bridge.bridges.simpit.session.requests.channels import ChannelName
 from xplane_bridge.bridges.simpit.session.requests.reads import Reads
-from xplane_bridge.bridges.simpit.session.taken import Taken
 
 CHANNEL = 'serial'
 """The only channel of a serial link."""
@@ -129,7 +129,7 @@ class SimpitSession(Session):
         self._requests = Requests(channels, chosen, self.statistics)
         self._reads = Reads(heartbeat, self.statistics, tickets)
         self._outbox = Outbox(line_rate, self.statistics, tickets, lifetime)
-        self._taken = Taken()
+        self._overrides = Overrides()
         self._name = name
         self._agx = agx
         self._release_throttle = release_throttle
@@ -143,16 +143,16 @@ class SimpitSession(Session):
     @property
     def taken(self) -> tuple[str, ...]:
         """Return the axes that the plugin forces on the game for the stack, and pressed keys."""
-        return self._taken.names
+        return self._overrides.names
 
     @property
     def owed(self) -> tuple[str, ...]:
         """Return what was given back and is being repeated."""
-        return self._taken.owed
+        return self._overrides.owed
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return which action groups the plugin reports otherwise than they were commanded."""
-        return tuple(self._taken.reports.contradictions(now))
+        return tuple(self._overrides.reports.contradictions(now))
 
     @property
     def presence(self) -> Presence:
@@ -228,18 +228,18 @@ class SimpitSession(Session):
     @property
     def withheld(self) -> Counter[str]:
         """Return how many values of axes were withheld, by source: another one holds the axis."""
-        return self._taken.ownership.withheld
+        return self._overrides.ownership.withheld
 
     def held_by(self, source: str) -> tuple[str, ...]:
         """Return the axes that a source of commands holds."""
-        return self._taken.ownership.held_by(source)
+        return self._overrides.ownership.held_by(source)
 
     def configure_ownership(
         self, *, rule: str | None = None, threshold: float | None = None,
         lease: float | None = None,
     ) -> None:
         """Change who wins an axis (Ownership); what is not given stays."""
-        self._taken.ownership.configure(rule=rule, threshold=threshold, lease=lease)
+        self._overrides.ownership.configure(rule=rule, threshold=threshold, lease=lease)
 
     @property
     def absence(self) -> str:
@@ -279,7 +279,7 @@ class SimpitSession(Session):
         Its axes are given back to the game, except the throttle, or with 'release' that too if the
         user chose so; with 'hold' they keep their values.
         """
-        axes = self._taken.ownership.release(source)
+        axes = self._overrides.ownership.release(source)
         if axes and what != 'hold' and self._peer.is_started:
             self._give_back(axes, now, throttle=what == 'release')
 
@@ -322,12 +322,12 @@ class SimpitSession(Session):
         parts = [
             part for message in messages
             for part in prepare(message, profile, agx=self._agx, game=self._peer.game)]
-        missing = self._taken.reports.missing(groups or {}, now)
+        missing = self._overrides.reports.missing(groups or {}, now)
         parts += [Part(message, simpit.encode(message, 'bridge', profile)) for message in missing]
         what = what or ', '.join(part.message.tag for part in parts)
-        parts = self._taken.ownership.admit_parts(source, parts, now)
+        parts = self._overrides.ownership.admit_parts(source, parts, now)
         ticket = self._outbox.put(parts, now, what=what, awaited=awaited)
-        self._taken.reports.queued(groups or {}, missing, now)
+        self._overrides.reports.queued(groups or {}, missing, now)
         return ticket
 
     def send_and_see(
@@ -371,12 +371,12 @@ class SimpitSession(Session):
         """
         if self._peer.is_started:
             self._give_back(
-                self._taken.ownership.without_cockpits(axes), now, throttle=axes is None)
+                self._overrides.ownership.without_cockpits(axes), now, throttle=axes is None)
 
     def _give_back(self, axes: Collection[str], now: float, *, throttle: bool) -> None:
         """Give back what was taken of these axes, instead of what waits for them."""
         self._outbox.withdraw(axes)
-        self._taken.give_back(
+        self._overrides.give_back(
             self._peer.profile, now, axes, throttle=throttle and self._release_throttle)
 
     def _check_connected(self) -> Profile:
@@ -431,14 +431,14 @@ class SimpitSession(Session):
                 self._forget(now)
             case Action.HOLD:
                 self._peer.identity.lose(self._requests.ids)
-                self._taken.hold()
+                self._overrides.hold()
             case Action.RESTORE:
-                self._taken.restore()
+                self._overrides.restore()
             case Action.FORGET_REPORTS:
                 self._lapse()
             case Action.FLIGHT_ENDED:
                 self._requests.land()
-                self._taken.land()
+                self._overrides.land()
             case Action.DROP:
                 self._outbox.drop(reason)
             case Action.END:
@@ -447,7 +447,7 @@ class SimpitSession(Session):
             case Action.CLOSE:
                 self._urgent.clear()
             case Action.SEND_RELEASES:
-                self._taken.pay(self._peer.profile, now)
+                self._overrides.pay(self._peer.profile, now)
             case Action.LEAVE:
                 self._leave(now)
             case Action.LOOK_BACK:
@@ -466,14 +466,14 @@ class SimpitSession(Session):
     def _lapse(self) -> None:
         """Forget what was reported of a flight."""
         self._requests.lapse()
-        self._taken.lapse()
+        self._overrides.lapse()
         self._outbox.lapse()
 
     def _leave(self, now: float) -> None:
         """Begin to give everything back."""
         peer = self._peer
         self._outbox.withdraw(None)
-        self._taken.leave(
+        self._overrides.leave(
             peer.profile, now, self.release_timeout, throttle=self._release_throttle,
             quiet=2.0 * peer.usual_gap, streaming=peer.before is State.STREAMING,
             was_away=not peer.connected)
@@ -484,10 +484,10 @@ class SimpitSession(Session):
     def _look_back(self) -> None:
         """Note what was not shown to be given back, and forget it."""
         peer = self._peer
-        self._left = self._taken.left(
+        self._left = self._overrides.left(
             self._name, is_open=peer.state is State.OFF_OPEN,
             answers=peer.before is State.LEAVING)
-        self._taken.disown()
+        self._overrides.disown()
         peer.identity.lose(())
 
     def _register(self, now: float) -> Connected:
@@ -532,22 +532,22 @@ class SimpitSession(Session):
         self._urgent += self._reads.start(profile, now)
         if self._peer.state is State.STREAMING:
             self._say(*self._requests.due(now))
-        self._urgent += self._taken.repeat(profile, now, self.release_timeout)
+        self._urgent += self._overrides.repeat(profile, now, self.release_timeout)
         for message, data in self._outbox.take(profile, now):
-            self._taken.note(message, profile)
+            self._overrides.note(message, profile)
             self._urgent.append(data)
 
     def _go_on_leaving(self, now: float) -> None:
         """Go on giving back and deregistering, until all was shown or there is no more time."""
-        peer, taken = self._peer, self._taken
-        self._urgent += taken.repeat(
+        peer, overrides = self._peer, self._overrides
+        self._urgent += overrides.repeat(
             peer.profile, now, self.release_timeout, blind=not peer.connected)
         if peer.connected and peer.profile is not None:
             self._reads.give_up(now)
             self._urgent += self._reads.start(peer.profile, now)
-            if taken.leaving.begin_again(now):
+            if overrides.leaving.begin_again(now):
                 self._say(*self._requests.end())
-        self._expired += self._happen(taken.check_timeouts(now), now)
+        self._expired += self._happen(overrides.check_timeouts(now), now)
 
     def _deadlines(self, now: float) -> Iterable[float | None]:
         state = self._peer.state
@@ -557,10 +557,10 @@ class SimpitSession(Session):
             yield self._requests.deadline
         if state in TALKING:
             yield self._outbox.deadline
-            yield self._taken.deadline
+            yield self._overrides.deadline
         if state in LEAVING:
-            yield self._taken.leaving.deadline
-            yield self._taken.deadline
+            yield self._overrides.leaving.deadline
+            yield self._overrides.deadline
 
     # What is received.
 
@@ -613,7 +613,7 @@ class SimpitSession(Session):
     def _on_echo(self, now: float) -> None:
         """Draw conclusions from an echo that comes back while there is no telemetry."""
         if self._peer.state is State.LEAVING:
-            self._taken.leaving.on_echo()
+            self._overrides.leaving.on_echo()
         elif self._peer.on_echo(now):
             if not self._peer.dialect.confirmed and self._peer.flight.tries < 2:
                 self._say(*self._requests.repeat())
@@ -632,11 +632,11 @@ class SimpitSession(Session):
         """Process a packet on a registered channel, which also tells about the flight scene."""
         peer, requests = self._peer, self._requests
         if peer.state is State.LEAVING:
-            self._taken.leaving.on_telemetry(now)
+            self._overrides.leaving.on_telemetry(now)
             return ()
         if peer.on_reply(now):
             self._doubt(now)
-        self._taken.reports.on_message(message, now)
+        self._overrides.reports.on_message(message, now)
         events: list[Any] = [
             *requests.take_news(),
             *peer.dialect.on_message(requests.name(packet.channel)),
@@ -645,7 +645,7 @@ class SimpitSession(Session):
         happened = peer.flight.on_message(message, now, flying=peer.state is State.STREAMING)
         if happened:
             events += self._happen(happened, now)
-        if requests.tells_silence(message) and self._taken.reports.on_other(now):
+        if requests.tells_silence(message) and self._overrides.reports.on_other(now):
             events += requests.no_groups()
         return events
 
@@ -665,4 +665,4 @@ class SimpitSession(Session):
         self._requests.doubt(now)
         # v1 repeats its report in each frame, or none: that is told by silence.
         if self._peer.profile is not PROFILES['v1']:
-            self._taken.reports.doubt()
+            self._overrides.reports.doubt()

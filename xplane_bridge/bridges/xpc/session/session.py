@@ -45,13 +45,13 @@ from xplane_bridge.bridges.xpc.session.events import (
 from xplane_bridge.bridges.xpc.session.flow import Flow, FRAME_GAP, WAITING_IN_LOCKSTEP
 from xplane_bridge.bridges.xpc.session.items import CONTROLS, JOYSTICK_OVERRIDE, Key
 from xplane_bridge.bridges.xpc.session.outbox import Outbox
+from xplane_bridge.bridges.xpc.session.overrides import Overrides
 from xplane_bridge.bridges.xpc.session.peer import Peer
 from xplane_bridge.bridges.xpc.session.requests import period_of, PROBE_CHANNEL, Requests
 from xplane_bridge.bridges.xpc.session.requests.checks import Checked
 from xplane_bridge.bridges.xpc.session.requests.polls import make_round_trip, RUNNING_TIME
 from xplane_bridge.bridges.xpc.session.requests.reads import batches
 from xplane_bridge.bridges.xpc.session.requests.watch import check_watched
-from xplane_bridge.bridges.xpc.session.taken import Taken
 from xplane_bridge.bridges.xpc.session.turns import Turns
 from xplane_bridge.common.controls import SURFACES
 
@@ -81,7 +81,7 @@ class XpcSession(Session):
     and controls are sent even to a simulator that is silent because it waits for them.
 
     Peer knows whether the plugin answers, and whether it is the same; Flow and Requests decide
-    what may be sent when, the Outbox has what waits, Taken what was taken and is given back.
+    what may be sent when, the Outbox has what waits, Overrides what was taken and is given back.
     """
 
     sentences = {
@@ -126,7 +126,7 @@ class XpcSession(Session):
         self._flow = Flow(budget, 0.0, WAITING_IN_LOCKSTEP) if lockstep else Flow(budget)
         self._tickets = Tickets()
         self._outbox = Outbox(self._tickets, lifetime)
-        self._taken = Taken(repeats=not lockstep)
+        self._overrides = Overrides(repeats=not lockstep)
         self._leave_until = 0.0
         self._is_extended = False
         # When to ask again for what was given back and is not polled.
@@ -151,7 +151,7 @@ class XpcSession(Session):
     @property
     def taken(self) -> tuple[str, ...]:
         """Return what release() would give back: 'throttle', 'elevator of aircraft 3' ..."""
-        return self._taken.names
+        return self._overrides.names
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -181,17 +181,17 @@ class XpcSession(Session):
     @property
     def owed(self) -> tuple[str, ...]:
         """Return what was given back and is not yet shown by X-Plane."""
-        return self._taken.owed
+        return self._overrides.owed
 
     @property
     def foreign(self) -> tuple[str, ...]:
         """Return what X-Plane reports as taken by somebody else, or by nobody known."""
-        return self._taken.foreign_names
+        return self._overrides.foreign_names
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return where what is commanded, what is held and what is reported disagree."""
         if self._peer.answers(now):
-            return self._taken.contradictions(now, self.release_timeout)
+            return self._overrides.contradictions(now, self.release_timeout)
         return ()
 
     def stop(self, now: float) -> None:
@@ -203,7 +203,7 @@ class XpcSession(Session):
         # Nobody can take anything again there.
         is_away = not self._peer.is_there
         self._expired += self._happen([Event.STOP], now, 'the node was deactivated')
-        if not self._taken.owed and (is_away or self._is_settled):
+        if not self._overrides.owed and (is_away or self._is_settled):
             self._expired += self._happen([Event.SHOWN], now)
 
     def send(
@@ -221,7 +221,7 @@ class XpcSession(Session):
         if isinstance(messages, xpc.Request):
             messages = [messages]
         adapted = [
-            message if self._taken.can_write(message) else adapt(message, self.plugin_version)
+            message if self._overrides.can_write(message) else adapt(message, self.plugin_version)
             for message in messages]
         for message in adapted:
             xpc.encode(message)
@@ -252,7 +252,7 @@ class XpcSession(Session):
         xpc.encode(xpc.SetDatarefs(tuple(datarefs.items())))
         if not (self._lockstep and self._peer.has_stopped_answering):
             self._refuse_absence()
-        if self._outbox.set_levers(self._taken.released_for(datarefs), now):
+        if self._outbox.set_levers(self._overrides.released_for(datarefs), now):
             self.statistics.held_back += 1
 
     def take_joystick(self, now: float) -> None:
@@ -260,13 +260,13 @@ class XpcSession(Session):
         if self._lockstep and self._peer.is_silent:
             # Controls continue, and must not be refused because of this.
             return
-        if self._taken.wants_joystick() and not self._outbox.holds(JOYSTICK_OVERRIDE):
+        if self._overrides.wants_joystick() and not self._outbox.holds(JOYSTICK_OVERRIDE):
             self.send(JOYSTICK_OVERRIDE, now, what='override_joystick')
 
     def centre(self, now: float, vehicle: int = 0) -> None:
         """Centre the surfaces of an aircraft that commands have deflected, and no others."""
         self._outbox.drop_controls(vehicle)
-        self._taken.give_back(now, vehicle, SURFACES)
+        self._overrides.give_back(now, vehicle, SURFACES)
 
     def release(self, now: float, vehicle: int | None = None) -> None:
         """
@@ -278,10 +278,10 @@ class XpcSession(Session):
         """
         if vehicle is None:
             self._outbox.drop('what was taken is given back')
-            self._taken.give_back(now)
+            self._overrides.give_back(now)
         else:
             self._outbox.drop_controls(vehicle, (JOYSTICK_OVERRIDE,))
-            self._taken.give_back(now, vehicle, CONTROLS)
+            self._overrides.give_back(now, vehicle, CONTROLS)
 
     def release_all(self, now: float) -> int:
         """
@@ -291,7 +291,7 @@ class XpcSession(Session):
         """
         self._refuse_absence()
         self._outbox.drop('everything is given back')
-        self._taken.free(now)
+        self._overrides.free(now)
         done = CommandDone(self._tickets.draw(), 'release_all')
         self._outbox.await_report(
             done, None, self._flow.sent_commands + 1, now + self.release_timeout)
@@ -379,7 +379,7 @@ class XpcSession(Session):
         events = self._happen(
             self._peer.on_report(checked.running_time, checked.asked_at, now), now)
         if checked.is_before:
-            self._taken.read_before(checked.values)
+            self._overrides.read_before(checked.values)
         elif not self._peer.identity.has_odd_state:
             self._report(checked.values, now, checked.serial, checked.asked_at)
         return events
@@ -391,7 +391,7 @@ class XpcSession(Session):
             for event in heard:
                 self._turns.on_reply(event.vehicle, values.get(RUNNING_TIME))
         # What is commanded of the others is among their values.
-        if heard[0].vehicle and (shown := self._taken.shown_in(values)):
+        if heard[0].vehicle and (shown := self._overrides.shown_in(values)):
             # A copy may pass for the reply to this poll, so it settles nothing.
             self._report(shown, now, serial, -math.inf)
 
@@ -399,17 +399,17 @@ class XpcSession(Session):
         self, values: Mapping[str, tuple[float, ...]], now: float, serial: int, asked_at: float
     ) -> None:
         """Compare what was taken with what X-Plane, asked after so many commands, reports."""
-        self._taken.report(values, now, serial, asked_at, self.release_timeout)
+        self._overrides.report(values, now, serial, asked_at, self.release_timeout)
         for awaited in self._outbox.awaited(serial):
-            shown = self._taken.shows(awaited.pauses)
+            shown = self._overrides.shows(awaited.pauses)
             if shown is not False:
                 self._outbox.confirm(awaited, reported=bool(shown))
 
     def _send(self, now: float) -> list[Outgoing]:
         outgoing: list[Outgoing] = []
         # Most of the time nobody waits for anything.
-        if self._taken.pending:
-            self._taken.expire(now, self.release_timeout)
+        if self._overrides.pending:
+            self._overrides.expire(now, self.release_timeout)
         self._outbox.expire(now, self.release_timeout)
         self._due = []
         if self._peer.is_leaving:
@@ -457,16 +457,16 @@ class XpcSession(Session):
             case Action.END:
                 return self._requests.reads.end(reason)
             case Action.FORGET_TAKEN:
-                self._taken.disown(self._read_by_peer, now)
+                self._overrides.disown(self._read_by_peer, now)
             case Action.LEAVE:
                 self._leave_until = now + self.release_timeout
                 self._is_extended = False
-                self._taken.give_back(now)
+                self._overrides.give_back(now)
             case Action.LOOK_BACK:
                 self._left = self._peer.look_back(
-                    self._taken.owed, self._taken.names_of_unsettled(self.release_timeout),
+                    self._overrides.owed, self._overrides.names_of_unsettled(self.release_timeout),
                     self.release_timeout)
-                self._taken.clear()
+                self._overrides.clear()
             case Action.CLOSE:
                 self._requests.checks.forget()
             case Action.HURRY:
@@ -486,7 +486,7 @@ class XpcSession(Session):
         """End commands that wait, and those that were sent and may not have been read."""
         self._outbox.drop(reason)
         self._outbox.lose(reason)
-        self._taken.lose()
+        self._overrides.lose()
 
     def _refuse_absence(self) -> None:
         """Raise PeerAbsentError if the plugin accepts no commands now."""
@@ -504,9 +504,9 @@ class XpcSession(Session):
         """Send what is not shown yet, and what waits; see what is asked because of it."""
         if self._requests.checks.asked:
             self._requests.checks.expire(now)
-        if self._taken.pending and self._peer.answers(now):
+        if self._overrides.pending and self._peer.answers(now):
             self._send_again(now, outgoing)
-        if self._taken.has_returned and self._peer.answers(now):
+        if self._overrides.has_returned and self._peer.answers(now):
             self._guard(now, outgoing)
         if self._outbox:
             self._send_commands(now, outgoing)
@@ -517,16 +517,16 @@ class XpcSession(Session):
         """Give back again, until X-Plane shows it or time is up."""
         if self._peer.may_give_back:
             self._send_again(now, outgoing)
-        is_given, is_settled = not self._taken.owed, self._is_settled
+        is_given, is_settled = not self._overrides.owed, self._is_settled
         if is_given and not self._is_extended:
             # What comes late is seen a little later.
             self._is_extended = True
             self._leave_until = max(
-                self._leave_until, self._taken.late_until(self.release_timeout)
+                self._leave_until, self._overrides.late_until(self.release_timeout)
                 + min(_LONGEST_SETTLING, max(_SETTLING, 2.0 * self._requests.checks.patience)))
         if not outgoing and not (is_given and is_settled) and now >= self._peer.ask_again_at:
             self._ask_again(
-                self._taken.unsettled(self.release_timeout) if is_given else (), now, outgoing)
+                self._overrides.unsettled(self.release_timeout) if is_given else (), now, outgoing)
         if outgoing:
             self._peer.gave_back(len(outgoing), now)
         if is_given and is_settled:
@@ -539,12 +539,13 @@ class XpcSession(Session):
     @property
     def _is_settled(self) -> bool:
         """Return whether nothing that was given back can be taken by a late datagram any more."""
-        return not self._taken.has_returned or not self._taken.unsettled(self.release_timeout)
+        return not self._overrides.has_returned or not self._overrides.unsettled(
+            self.release_timeout)
 
     def _guard(self, now: float, outgoing: list[Outgoing]) -> None:
         """Ask whether a late datagram has taken again what was given back and is not polled."""
         names = self._requests.unpolled(
-            self._taken.datarefs_of(self._taken.unsettled(self.release_timeout)))
+            self._overrides.datarefs_of(self._overrides.unsettled(self.release_timeout)))
         if not names:
             return
         if now >= self._guard_at:
@@ -555,26 +556,27 @@ class XpcSession(Session):
 
     def _send_again(self, now: float, outgoing: list[Outgoing]) -> None:
         """Send what X-Plane shall have in the end and does not show."""
-        keys = self._taken.due(now, urgent=True)
+        keys = self._overrides.due(now, urgent=True)
         at: float | None = now
-        if self._taken.due(now, urgent=False):
+        if self._overrides.due(now, urgent=False):
             at = self._flow.when_command(now, leave=1)
             if at is not None and at <= now:
-                keys += self._taken.due(now, urgent=False)
+                keys += self._overrides.due(now, urgent=False)
         if keys:
-            messages = self._taken.messages(keys, pauses_one=self._pauses_one)
+            messages = self._overrides.messages(keys, pauses_one=self._pauses_one)
             self._flow.charge(len(messages), now)
-            self._taken.sent(keys, now, self._flow.sent_commands, self._requests.checks.patience)
+            self._overrides.sent(
+                keys, now, self._flow.sent_commands, self._requests.checks.patience)
             outgoing += [(_COMMAND_CHANNEL, xpc.encode(message)) for message in messages]
             self._ask_again(keys, now, outgoing)
         # What waits for the budget, or for a reply.
-        if self._taken.next_at is not None and at is not None:
-            self._due.append(max(self._taken.next_at, at))
+        if self._overrides.next_at is not None and at is not None:
+            self._due.append(max(self._overrides.next_at, at))
 
     def _ask_again(self, keys: Sequence[Key], now: float, outgoing: list[Outgoing]) -> None:
         """Ask what X-Plane has of these."""
         self._request(self._requests.check(
-            self._taken.datarefs_of(keys), now, self._flow,
+            self._overrides.datarefs_of(keys), now, self._flow,
             polling=not self._peer.is_leaving), now, outgoing)
 
     def _send_commands(self, now: float, outgoing: list[Outgoing]) -> None:
@@ -600,7 +602,7 @@ class XpcSession(Session):
 
     def _may_send(self, message: xpc.Request, now: float, outgoing: list[Outgoing]) -> bool:
         """Find out what a command overrides; it may be sent once that is known."""
-        names = self._taken.unread(message)
+        names = self._overrides.unread(message)
         if names and not self._requests.checks.awaits_before(names):
             self._request(
                 self._requests.checks.read_before(names, now, self._flow), now, outgoing)
@@ -610,10 +612,10 @@ class XpcSession(Session):
         self, message: xpc.Request, done: CommandDone | None, now: float,
         outgoing: list[Outgoing],
     ) -> None:
-        message = self._taken.resolve(message)
+        message = self._overrides.resolve(message)
         serial = self._flow.sent_commands
-        pauses = self._taken.note(message, now, serial, self._requests.checks.patience)
-        written = self._taken.written(message, pauses_one=self._pauses_one)
+        pauses = self._overrides.note(message, now, serial, self._requests.checks.patience)
+        written = self._overrides.written(message, pauses_one=self._pauses_one)
         outgoing.append((_COMMAND_CHANNEL, xpc.encode(written)))
         if done is not None and pauses:
             self._outbox.await_report(done, pauses, serial, now + self.release_timeout)

@@ -61,6 +61,7 @@ from xplane_bridge.bridges.xplane_udp.session.events import DATAREFS, Statistics
 from xplane_bridge.bridges.xplane_udp.session.giving_back import look_back
 from xplane_bridge.bridges.xplane_udp.session.identity import Sign
 from xplane_bridge.bridges.xplane_udp.session.outbox import Outbox, Turn
+from xplane_bridge.bridges.xplane_udp.session.overrides import Overrides
 from xplane_bridge.bridges.xplane_udp.session.peer import Peer
 from xplane_bridge.bridges.xplane_udp.session.reports import Sieve
 from xplane_bridge.bridges.xplane_udp.session.requests import (
@@ -70,7 +71,6 @@ from xplane_bridge.bridges.xplane_udp.session.requests import (
     VERSION_CHANNEL,
 )
 from xplane_bridge.bridges.xplane_udp.session.requests.rows import LISTENING
-from xplane_bridge.bridges.xplane_udp.session.taken import Taken
 from xplane_bridge.common.text import printable
 
 BEACON_CHANNEL = 'beacon'
@@ -138,7 +138,7 @@ class XplaneUdpSession(Session):
         self._requests = Requests(sources, round(rate), form.pacing, tickets, self.statistics)
         self._outbox = Outbox(form.pacing, lifetime, tickets)
         self._sieve = Sieve()
-        self._taken = Taken(
+        self._overrides = Overrides(
             tickets, row_kind, override_joystick, lambda: self.release_timeout)
 
     # For the owner, at any time.
@@ -184,7 +184,7 @@ class XplaneUdpSession(Session):
     @property
     def taken(self) -> tuple[str, ...]:
         """Return what release() would give back: 'joystick', 'elevator', 'pause' ..."""
-        return self._taken.names
+        return self._overrides.names
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -202,7 +202,7 @@ class XplaneUdpSession(Session):
     @property
     def owed(self) -> tuple[str, ...]:
         """Return what was given back and is not yet shown."""
-        return self._taken.owed
+        return self._overrides.owed
 
     @property
     def leaving(self) -> bool:
@@ -211,7 +211,7 @@ class XplaneUdpSession(Session):
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return where what is commanded, held and reported disagree."""
-        return tuple(self._taken.contradictions(now)) if self._peer.answers else ()
+        return tuple(self._overrides.contradictions(now)) if self._peer.answers else ()
 
     # Commands.
 
@@ -260,24 +260,24 @@ class XplaneUdpSession(Session):
         """
         self.check_peer('command/controls', now)
         if controls:
-            self._taken.command(controls, self._layout)
+            self._overrides.command(controls, self._layout)
             self.statistics.held_back += self._outbox.set_controls(controls, now)
 
     def centre(self, now: float, vehicle: int = 0) -> None:
         """Centre the axes that commands have moved, and no others; repeated until shown."""
         if self._peer.doubted:
             # Once the same run is back.
-            self._taken.centre_later()
+            self._overrides.centre_later()
             return
         self.check_peer('command/controls', now)
-        self._outbox.drop_controls(self._taken.moved)
-        self._taken.centre(now)
+        self._outbox.drop_controls(self._overrides.moved)
+        self._overrides.centre(now)
 
     def pause(self, on: bool, now: float) -> int:
         """Pause X-Plane, or resume it; return the ticket of the CommandDone that will come."""
         self._check_datarefs('pause')
         self.check_peer('pause', now)
-        return self._taken.pause(on, now)
+        return self._overrides.pause(on, now)
 
     def release(self, now: float, vehicle: int | None = None) -> None:
         """
@@ -314,10 +314,10 @@ class XplaneUdpSession(Session):
         if peer.talks:
             self._request(now)
         outgoing: list[Outgoing] = []
-        if self._taken.has_pending:
-            outgoing += self._taken.due(now, self._layout, tells=not peer.leaves)
+        if self._overrides.has_pending:
+            outgoing += self._overrides.due(now, self._layout, tells=not peer.leaves)
         outgoing += self._take_turns(now)
-        self._expired += [*self._taken.ended(), *self._outbox.ended()]
+        self._expired += [*self._overrides.ended(), *self._outbox.ended()]
         return outgoing
 
     def _request(self, now: float) -> None:
@@ -333,20 +333,22 @@ class XplaneUdpSession(Session):
 
     def _go_on_leaving(self, now: float) -> None:
         """Repeat what is given back until it is shown, then end the reports that show it."""
-        if not self._taken.has_pending and now >= self._watched_until:
-            if self._requests.wanted and not self._taken.owed:
+        if not self._overrides.has_pending and now >= self._watched_until:
+            if self._requests.wanted and not self._overrides.owed:
                 self._peer.leave_until(max(
                     self._peer.leaves_at, now + min(_LAST_WATCHED, self.release_timeout)))
             self._requests.end(self._peer.dialect)
         if self._requests.ask_last(now, listens=self._peer.listens) and not self._outbox:
             # All has been asked; what was not shown until now never is.
-            over = Event.EXPIRED if self._taken.owed else Event.SHOWN
+            over = Event.EXPIRED if self._overrides.owed else Event.SHOWN
             self._expired += self._happen((over,), now)
 
     @property
     def _watched_until(self) -> float:
         """Return until when one that is left, and is heard, is watched for late copies."""
-        return min(self._taken.watched_until, self._peer.overdue_at) if self._peer.listens else 0.0
+        if not self._peer.listens:
+            return 0.0
+        return min(self._overrides.watched_until, self._peer.overdue_at)
 
     def _take_turns(self, now: float) -> list[Outgoing]:
         """Return what waits and may be sent now."""
@@ -361,25 +363,25 @@ class XplaneUdpSession(Session):
                 outgoing.append(self._requests.take())
             elif isinstance(drawn, Command):
                 if drawn.stops is not None:
-                    self._taken.depart(drawn.stops, now)
+                    self._overrides.depart(drawn.stops, now)
                 outgoing += [(drawn.channel, data) for data in drawn.datagrams]
             else:
                 outgoing += self._write(drawn, now)
 
     def _write(self, controls: Mapping[str, float], now: float) -> list[Outgoing]:
-        return self._taken.write(controls, self._layout, now) if controls else []
+        return self._overrides.write(controls, self._layout, now) if controls else []
 
     @property
     def _layout(self) -> Layout:
         """Return the layout of the rows that we send: there are none before it is known."""
-        return self._peer.dialect.own(self._taken.version or VERSIONS[-1])
+        return self._peer.dialect.own(self._overrides.version or VERSIONS[-1])
 
     def _deadlines(self, now: float) -> Sequence[float | None]:
         peer = self._peer
-        deadlines = [self._taken.deadline, self._outbox.deadline(len(self._requests))]
+        deadlines = [self._overrides.deadline, self._outbox.deadline(len(self._requests))]
         if peer.leaves:
             deadlines.append(self._requests.last_deadline)
-            if not (self._requests.left or self._outbox or self._taken.has_pending):
+            if not (self._requests.left or self._outbox or self._overrides.has_pending):
                 deadlines.append(max(now, self._watched_until))
         elif peer.talks:
             deadlines += (
@@ -475,7 +477,7 @@ class XplaneUdpSession(Session):
             return {}
         self._expired += self._happen(self._peer.identify(sign), now, 'X-Plane was restarted')
         credible = self._sieve.take(values, dated=sign in (Sign.NEWER, Sign.OTHER))
-        self._taken.on_reply(credible, now)
+        self._overrides.on_reply(credible, now)
         return credible
 
     # What the table says.
@@ -500,18 +502,18 @@ class XplaneUdpSession(Session):
             case Action.FORGET:
                 self._peer.dialect.lose()
                 self._requests.forget()
-                self._taken.lose(self._peer.heard_at)
+                self._overrides.lose(self._peer.heard_at)
             case Action.HOLD:
                 self._requests.hold()
-                self._taken.hold()
+                self._overrides.hold()
             case Action.RESTORE:
                 self._requests.restore()
-                self._taken.restore()
+                self._overrides.restore()
             case Action.SEND_RELEASES:
-                self._taken.resume(now)
+                self._overrides.resume(now)
             case Action.FORGET_TAKEN:
                 self._requests.disown()
-                self._taken.disown()
+                self._overrides.disown()
             case Action.LEAVE:
                 return self._leave(now)
             case Action.LOOK_BACK:
@@ -531,7 +533,7 @@ class XplaneUdpSession(Session):
             self._search(now)
             return
         self._peer.dialect.begin(version)
-        self._taken.begin(version)
+        self._overrides.begin(version)
         self._outbox.controls_wait = version < FIRST_WITH_DATAREFS
         self._requests.begin(version, address[0], self._peer.dialect, now)
         if version < FIRST_WITH_DATAREFS:
@@ -550,7 +552,7 @@ class XplaneUdpSession(Session):
     def _release(self, now: float) -> None:
         """Give back what was taken; waiting controls, which could take it again, are dropped."""
         self._outbox.drop_controls()
-        self._taken.release(now)
+        self._overrides.release(now)
 
     def _leave(self, now: float) -> Sequence[Any]:
         """Give back what was taken, and end what shows nothing of it."""
@@ -564,9 +566,9 @@ class XplaneUdpSession(Session):
     def _look_back(self) -> None:
         """Note what X-Plane has not shown, and forget it."""
         self._left = look_back(
-            self._peer.was, self._taken.owed, self.version, self.release_timeout)
+            self._peer.was, self._overrides.owed, self.version, self.release_timeout)
         self._requests.look_back(self._peer.dialect)
-        self._taken.forget()
+        self._overrides.forget()
         self._peer.forget()
 
     def _tell_left(self) -> Sequence[Any]:

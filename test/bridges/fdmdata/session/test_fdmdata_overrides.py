@@ -17,15 +17,15 @@
 import pytest
 
 from xplane_bridge.bridges.fdmdata.protocol import Controls
-from xplane_bridge.bridges.fdmdata.session.taken import Taken
+from xplane_bridge.bridges.fdmdata.session.overrides import Overrides
 from xplane_bridge.bridges.sessions.base import Left
 
 
 def commanded(**given):
     """Return what is taken after the first command."""
-    taken = Taken()
-    taken.sent(taken.merged({'throttle': 0.5, **given}), {'throttle': 0.5, **given})
-    return taken
+    overrides = Overrides()
+    overrides.sent(overrides.merged({'throttle': 0.5, **given}), {'throttle': 0.5, **given})
+    return overrides
 
 
 def numbers(controls):
@@ -34,78 +34,78 @@ def numbers(controls):
 
 
 def test_what_is_not_commanded_stays_as_it_was_sent():
-    taken = Taken()
+    overrides = Overrides()
     with pytest.raises(ValueError, match='the first command must include the throttle'):
-        taken.merged({'elevator': 0.1})
-    assert (taken.known, taken.names, taken.owed) == (None, (), ())
-    first = taken.merged({'throttle': 0.5, 'rudder': 0.2})
+        overrides.merged({'elevator': 0.1})
+    assert (overrides.known, overrides.names, overrides.owed) == (None, (), ())
+    first = overrides.merged({'throttle': 0.5, 'rudder': 0.2})
     assert numbers(first) == (0.0, 0.0, 0.2, 0.5)
-    assert taken.known is None
-    taken.sent(first, {'throttle': 0.5, 'rudder': 0.2})
-    assert numbers(taken.merged({'elevator': -0.3})) == (0.0, -0.3, 0.2, 0.5)
-    assert numbers(taken.merged({'aileron': 0.0, 'throttle': 0.7})) == (0.0, 0.0, 0.2, 0.7)
-    assert taken.names == ('throttle', 'rudder')
+    assert overrides.known is None
+    overrides.sent(first, {'throttle': 0.5, 'rudder': 0.2})
+    assert numbers(overrides.merged({'elevator': -0.3})) == (0.0, -0.3, 0.2, 0.5)
+    assert numbers(overrides.merged({'aileron': 0.0, 'throttle': 0.7})) == (0.0, 0.0, 0.2, 0.7)
+    assert overrides.names == ('throttle', 'rudder')
 
 
 def test_surfaces_that_were_commanded_are_centred_for_a_while_and_the_throttle_stays():
-    taken = commanded(elevator=0.4, aileron=0.3)
-    assert (taken.due(10.0, 3.0), taken.deadline) == (None, None)
-    taken.centre(10.0)
-    assert (taken.names, {*taken.owed}) == ((), {'elevator', 'aileron'})
-    assert taken.deadline is not None
-    sent = taken.due(10.0, 3.0)
+    overrides = commanded(elevator=0.4, aileron=0.3)
+    assert (overrides.due(10.0, 3.0), overrides.deadline) == (None, None)
+    overrides.centre(10.0)
+    assert (overrides.names, {*overrides.owed}) == ((), {'elevator', 'aileron'})
+    assert overrides.deadline is not None
+    sent = overrides.due(10.0, 3.0)
     assert numbers(sent) == (0.0, 0.0, 0.0, 0.5)
-    assert taken.known is sent
+    assert overrides.known is sent
     times = []
-    while (at := taken.deadline) is not None and len(times) < 100:
-        if taken.due(at, 3.0):
+    while (at := overrides.deadline) is not None and len(times) < 100:
+        if overrides.due(at, 3.0):
             times.append(at)
     assert 12.0 < times[-1] <= 13.0
-    assert (taken.owed, taken.deadline) == ((), None)
+    assert (overrides.owed, overrides.deadline) == ((), None)
     # They are known to be centred: what is commanded now moves nothing else.
-    assert numbers(taken.merged({'rudder': 1.0})) == (0.0, 0.0, 1.0, 0.5)
+    assert numbers(overrides.merged({'rudder': 1.0})) == (0.0, 0.0, 1.0, 0.5)
 
 
 def test_a_surface_that_is_commanded_again_is_centred_no_more():
-    taken = commanded(elevator=0.4, aileron=0.3)
-    taken.centre(10.0)
-    taken.sent(taken.merged({'elevator': 0.2}), {'elevator': 0.2})
-    assert (taken.owed, taken.names) == (('aileron',), ('elevator',))
-    assert numbers(taken.due(10.0, 3.0)) == (0.0, 0.2, 0.0, 0.5)
+    overrides = commanded(elevator=0.4, aileron=0.3)
+    overrides.centre(10.0)
+    overrides.sent(overrides.merged({'elevator': 0.2}), {'elevator': 0.2})
+    assert (overrides.owed, overrides.names) == (('aileron',), ('elevator',))
+    assert numbers(overrides.due(10.0, 3.0)) == (0.0, 0.2, 0.0, 0.5)
 
 
 def test_without_a_surface_there_is_nothing_to_centre():
-    for taken in (Taken(), commanded()):
-        before = taken.known
-        taken.centre(10.0)
-        assert (taken.owed, taken.deadline, taken.known) == ((), None, before)
+    for overrides in (Overrides(), commanded()):
+        before = overrides.known
+        overrides.centre(10.0)
+        assert (overrides.owed, overrides.deadline, overrides.known) == ((), None, before)
 
 
 def test_giving_back_is_begun_again_on_demand():
-    taken = commanded(elevator=0.4)
-    taken.centre(10.0)
-    while taken.deadline is not None and taken.deadline < 11.5:
-        taken.due(taken.deadline, 3.0)
-    taken.repeat(12.0)
-    assert taken.due(12.0, 3.0) is not None
-    assert taken.due(14.9, 3.0) is not None
-    assert taken.owed == ('elevator',)
+    overrides = commanded(elevator=0.4)
+    overrides.centre(10.0)
+    while overrides.deadline is not None and overrides.deadline < 11.5:
+        overrides.due(overrides.deadline, 3.0)
+    overrides.repeat(12.0)
+    assert overrides.due(12.0, 3.0) is not None
+    assert overrides.due(14.9, 3.0) is not None
+    assert overrides.owed == ('elevator',)
 
 
 def test_a_pause_is_owed_until_the_data_show_that_it_is_over():
-    taken = Taken()
-    assert not taken.is_paused
-    assert taken.paused_at == 0.0
-    taken.take_pause(5.0)
-    assert (taken.is_paused, taken.paused_at, taken.names, taken.owed) == (
+    overrides = Overrides()
+    assert not overrides.is_paused
+    assert overrides.paused_at == 0.0
+    overrides.take_pause(5.0)
+    assert (overrides.is_paused, overrides.paused_at, overrides.names, overrides.owed) == (
         True, 5.0, ('pause',), ())
-    taken.give_back(8.0)
-    assert (taken.is_paused, taken.paused_at, taken.names, taken.owed) == (
+    overrides.give_back(8.0)
+    assert (overrides.is_paused, overrides.paused_at, overrides.names, overrides.owed) == (
         True, 8.0, (), ('pause',))
     # A pause is given back by looking on; nothing is sent for it.
-    assert taken.due(8.0, 3.0) is None
-    taken.forget_pause()
-    assert (taken.is_paused, taken.owed) == (False, ())
+    assert overrides.due(8.0, 3.0) is None
+    overrides.forget_pause()
+    assert (overrides.is_paused, overrides.owed) == (False, ())
     both = commanded(elevator=0.4)
     both.take_pause(5.0)
     both.give_back(8.0)
@@ -116,11 +116,11 @@ def test_a_pause_is_owed_until_the_data_show_that_it_is_over():
 
 def test_what_is_owed_in_the_end_is_told_and_forgotten():
     def owing(*, paused=False):
-        taken = commanded(elevator=0.4)
+        overrides = commanded(elevator=0.4)
         if paused:
-            taken.take_pause(1.0)
-        taken.give_back(2.0)
-        return taken
+            overrides.take_pause(1.0)
+        overrides.give_back(2.0)
+        return overrides
 
     silent = owing(paused=True)
     left = silent.look_back('Huginn is silent', '1.2.3.4')

@@ -146,7 +146,7 @@ _VESSEL = 0
 _KEY = 'key '
 
 
-class Taken:
+class Overrides:
     """
     Axes that were sent and that the plugin forces on the game; keys pressed and not released.
 

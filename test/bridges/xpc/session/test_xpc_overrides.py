@@ -31,7 +31,7 @@ from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.protocol import SimulationOp
 from xplane_bridge.bridges.xpc.session import XpcSession
 from xplane_bridge.bridges.xpc.session.items import CONTROLS
-from xplane_bridge.bridges.xpc.session.taken import Taken
+from xplane_bridge.bridges.xpc.session.overrides import Overrides
 
 NOBODY = (0.0,) * 20
 
@@ -43,7 +43,7 @@ def held(*aircraft):
 
 def taken(*messages, reported=None):
     """Return what is taken after these commands, given these earlier reports."""
-    book = Taken()
+    book = Overrides()
     book.report(reported or {})
     for message in messages:
         book.note(message, 0.0)

@@ -25,7 +25,7 @@ from xplane_bridge.bridges.simpit.protocol import (
     PROFILES,
     THROTTLE,
 )
-from xplane_bridge.bridges.simpit.session.taken import Taken
+from xplane_bridge.bridges.simpit.session.overrides import Overrides
 
 OLD, NEW = PROFILES['v2'], PROFILES['cobs']
 PITCH = next(name for name in AXES if name != THROTTLE)
@@ -33,7 +33,7 @@ PITCH = next(name for name in AXES if name != THROTTLE)
 
 def taken(profile, *names):
     """Return what is taken once these axes and key 7 were sent to a plugin."""
-    found = Taken()
+    found = Overrides()
     for name in names:
         found.note(axis_message(AXES[name], {name: 1000}), profile)
     found.note(simpit.Keyboard(KeyModifiers.DOWN_ONLY, 7), profile)
@@ -101,7 +101,7 @@ def test_another_plugin_has_nothing_and_without_a_flight_no_axis_is_forced():
 
 @pytest.mark.parametrize('holds', [False, True])
 def test_what_lapses_are_reports_and_who_held_what_is_no_longer_taken(holds):
-    found = taken(OLD, PITCH) if holds else Taken()
+    found = taken(OLD, PITCH) if holds else Overrides()
     for value in (0.0, 20_000.0):
         found.ownership.admit('desk', {PITCH: value}, 0.0)
     found.reports.on_message(simpit.ActionStatus(simpit.ActionGroup.GEAR), 0.0)

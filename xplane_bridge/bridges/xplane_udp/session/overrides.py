@@ -155,7 +155,7 @@ _TAKEN_BY = ('pause', PAUSED), ('joystick', OVERRIDE), (FLIGHT_MODEL, planepath(
 _REPLACED = 'sent; replaced by a later command before X-Plane showed it'
 
 
-class Taken:
+class Overrides:
     """
     What commands have taken from the user of one X-Plane, and what they have left to be shown.
 

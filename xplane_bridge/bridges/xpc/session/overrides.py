@@ -61,7 +61,7 @@ class _Returned:
     serial: int
 
 
-class Taken:
+class Overrides:
     """
     What is taken, by aircraft and by value, what it was before, and what it shall be.
 

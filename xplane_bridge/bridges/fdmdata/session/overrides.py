@@ -27,7 +27,7 @@ _VESSEL, _PAUSE = 0, 'pause'
 _SURFACES = ('aileron', 'elevator', 'rudder')
 
 
-class Taken:
+class Overrides:
     """
     The controls of one run of Huginn as commanded, which of them were, and whether it was paused.
 
@@ -39,7 +39,7 @@ class Taken:
 
     def __init__(self) -> None:
         self._known: Controls | None = None
-        self._taken = Ledger[float]()
+        self._overrides = Ledger[float]()
         self._giving = Repetition[str]()
         self._pause = Ledger[None]()
         self._paused_at = 0.0
@@ -47,7 +47,7 @@ class Taken:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the names of the controls that were commanded, and the pause."""
-        return (*self._taken.names, *self._pause.names)
+        return (*self._overrides.names, *self._pause.names)
 
     @property
     def owed(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class Taken:
         """Record what was sent, and which of it was commanded."""
         self._known = controls
         for name in given:
-            self._taken.take(0, name)
+            self._overrides.take(0, name)
             self._giving.end(name)
 
     def take_pause(self, now: float) -> None:
@@ -108,7 +108,7 @@ class Taken:
 
         Their previous positions are unknown. Surfaces that were not commanded are already centred.
         """
-        given = [entry.value for entry in self._taken.give_back() if entry.value in _SURFACES]
+        given = [entry.value for entry in self._overrides.give_back() if entry.value in _SURFACES]
         if self._known is None or not given:
             return
         self._known = Controls(0.0, 0.0, 0.0, self._known.throttle)
@@ -157,5 +157,5 @@ class Taken:
     def forget_controls(self) -> None:
         """Forget the controls: Huginn has moved them itself."""
         self._known = None
-        self._taken.clear()
+        self._overrides.clear()
         self._giving.clear()
