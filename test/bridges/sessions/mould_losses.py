@@ -129,7 +129,7 @@ def lose(adapter, must, victim, loss, *, reply=False):
 def _check_true(world, must, before):
     """Check that what must be true is, or that an error was told."""
     adapter, cells = world.adapter, world.peer.cells
-    told = world.told or world.session.left.owed
+    told = world.told or world.session.left.unconfirmed
     wrong = {
         name: cells.values[name] for name, value in adapter.musts[must][1].items()
         if cells.values[name] != (

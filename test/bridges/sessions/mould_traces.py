@@ -50,7 +50,7 @@ from xplane_bridge.bridges.xplane_udp.session import BEACON_CHANNEL, Sources, Xp
 from xplane_bridge.simulation.peers.simpit import PluginSession
 
 # What a session is asked after each incident.
-QUESTIONS = ('peer_state', 'taken', 'owed', 'leaving', 'left', 'wanted')
+QUESTIONS = ('peer_state', 'taken', 'unconfirmed', 'leaving', 'left', 'wanted')
 ENDS = ('stop', 'giving back at the end')
 
 

@@ -22,30 +22,30 @@ def test_what_is_given_back_is_owed_until_it_is_forgotten():
     ledger.take(0, 'throttle', 0.3)
     ledger.take(3, 'elevator')
     assert ledger.names == ('throttle', 'elevator of aircraft 3')
-    owed, = ledger.owe(3)
-    assert (owed.vehicle, owed.value, owed.held) == (3, 'elevator', Held.OWED)
+    entry, = ledger.release(3)
+    assert (entry.vehicle, entry.value, entry.held) == (3, 'elevator', Held.UNCONFIRMED)
     assert ledger.names == ('throttle',)
-    assert ledger.owed == ('elevator of aircraft 3',)
+    assert ledger.unconfirmed == ('elevator of aircraft 3',)
     assert (3, 'elevator') not in ledger
-    assert not ledger.owe(3), 'it is owed already'
-    assert ledger.entries() != ledger.entries(held=Held.OWED)
+    assert not ledger.release(3), 'it is owed already'
+    assert ledger.entries() != ledger.entries(held=Held.UNCONFIRMED)
     ledger.forget(3, 'elevator')
-    assert ledger.owed == ()
+    assert ledger.unconfirmed == ()
 
 
 def test_only_these_values_are_given_back():
     ledger = Ledger()
     ledger.take(0, 'throttle')
     ledger.take(0, 'text')
-    ledger.owe(0, ('text',))
+    ledger.release(0, ('text',))
     assert ledger.names == ('throttle',)
-    assert ledger.owed == ('text',)
+    assert ledger.unconfirmed == ('text',)
 
 
 def test_what_is_taken_again_while_owed_keeps_its_original_value():
     ledger = Ledger()
     ledger.take(0, 'throttle', 0.3)
-    ledger.owe()
+    ledger.release()
     ledger.take(0, 'throttle', 0.9)
-    assert ledger.owed == ()
-    assert ledger.owe()[0].before == 0.3
+    assert ledger.unconfirmed == ()
+    assert ledger.release()[0].before == 0.3

@@ -237,7 +237,7 @@ class Session(ABC):
         return ()
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return what was given back and is not yet shown by the peer: it is repeated."""
         return ()
 
@@ -291,9 +291,9 @@ class Session(ABC):
     def poll(self, now: float) -> Sequence[Outgoing]:
         """Return what to send now."""
         if self._refused.count and self.leaving and self._refused.shows_end:
-            owed = self.owed
+            unconfirmed = self.unconfirmed
             self._expired += self._happen((Event.ENDED,), now)
-            self._left = Left(has_ended=bool(owed))
+            self._left = Left(has_ended=bool(unconfirmed))
         if happened := self._peer.check_timeouts(now):
             self._expired += self._happen(happened, now)
         outgoing = self._send(now)

@@ -30,12 +30,12 @@ class Held(Enum):
 
     ::
 
-        take() --> TAKEN --owe()--> OWED --forget(): a report shows it--> gone
+        take() --> TAKEN --release()--> UNCONFIRMED --forget(): a report shows it--> gone
                      ^---take()------'
     """
 
     TAKEN = 'taken'
-    OWED = 'given back, not yet shown'
+    UNCONFIRMED = 'given back, not yet shown'
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Ledger(Generic[_T]):
     """
     What was taken from the user of the simulator, by vehicle and by value.
 
-    What is given back is owed until the peer shows it, not until a datagram has left. It is given
-    back only to the peer that it was taken from: a session that meets another instance calls
+    What is given back is unconfirmed until the peer shows it, not until a datagram has left. It is
+    given back only to the peer that it was taken from: a session that meets another instance calls
     clear().
     """
 
@@ -64,7 +64,7 @@ class Ledger(Generic[_T]):
         return bool(self._entries)
 
     def __contains__(self, key: tuple[int, str]) -> bool:
-        """Return whether an item is taken, and not owed."""
+        """Return whether an item is taken, and not unconfirmed."""
         entry = self._entries.get(key)
         return entry is not None and entry.held is Held.TAKEN
 
@@ -81,12 +81,12 @@ class Ledger(Generic[_T]):
             self._entries[vehicle, value] = replace(entry, held=Held.TAKEN)
 
     def entries(self, vehicle: int | None = None, held: Held = Held.TAKEN) -> list[Entry[_T]]:
-        """Return what is taken, or owed, of one vehicle or of all, in order."""
+        """Return what is taken, or unconfirmed, of one vehicle or of all, in order."""
         return [
             entry for entry in self._entries.values()
             if vehicle in (None, entry.vehicle) and entry.held is held]
 
-    def owe(
+    def release(
         self, vehicle: int | None = None, values: Collection[str] | None = None
     ) -> list[Entry[_T]]:
         """
@@ -95,7 +95,7 @@ class Ledger(Generic[_T]):
         ``vehicle`` None means of all, ``values`` None everything. It stays until forget().
         """
         entries = [
-            replace(entry, held=Held.OWED) for entry in self.entries(vehicle)
+            replace(entry, held=Held.UNCONFIRMED) for entry in self.entries(vehicle)
             if values is None or entry.value in values]
         self._entries.update(((entry.vehicle, entry.value), entry) for entry in entries)
         return entries
@@ -121,9 +121,9 @@ class Ledger(Generic[_T]):
         return tuple(map(name_of, self.entries()))
 
     @property
-    def owed(self) -> tuple[str, ...]:
-        """Return what is owed, for people."""
-        return tuple(map(name_of, self.entries(held=Held.OWED)))
+    def unconfirmed(self) -> tuple[str, ...]:
+        """Return what is unconfirmed, for people."""
+        return tuple(map(name_of, self.entries(held=Held.UNCONFIRMED)))
 
 
 def name_of(entry: Entry[_T]) -> str:

@@ -29,13 +29,13 @@ class Left:
     """
     How stop() has ended: what the peer has not shown to be given back.
 
-    ``owed`` names it as Session.taken does, empty if nothing is left. ``reason`` is a sentence for
-    people: why, and how to undo it. ``is_error``: the peer was there, or loading; nobody can do
-    anything about one that was away already. ``has_ended``: it ended before it showed all, and
-    nothing is owed to it any more.
+    ``unconfirmed`` names it as Session.taken does, empty if nothing is left. ``reason`` is a
+    sentence for people: why, and how to undo it. ``is_error``: the peer was there, or loading;
+    nobody can do anything about one that was away already. ``has_ended``: it ended before it
+    showed all, and nothing is owed to it any more.
     """
 
-    owed: tuple[str, ...] = ()
+    unconfirmed: tuple[str, ...] = ()
     reason: str = ''
     is_error: bool = False
     has_ended: bool = False

@@ -706,7 +706,7 @@ def test_what_huginn_answers_and_shows_decides_about_a_pause(ros):
         assert ros.call(SetBool, 'pause', SetBool.Request(data=True)).success
         ros.run_in(node, node.trigger_deactivate)
         assert not server.call(lambda world: world.paused)
-        assert not node.left.owed
+        assert not node.left.unconfirmed
 
 
 @pytest.mark.parametrize(('number', 'still'), [(signal.SIGINT, False), (signal.SIGTERM, True)])

@@ -37,7 +37,7 @@ def test_what_is_not_commanded_stays_as_it_was_sent():
     overrides = Overrides()
     with pytest.raises(ValueError, match='the first command must include the throttle'):
         overrides.merged({'elevator': 0.1})
-    assert (overrides.known, overrides.names, overrides.owed) == (None, (), ())
+    assert (overrides.known, overrides.names, overrides.unconfirmed) == (None, (), ())
     first = overrides.merged({'throttle': 0.5, 'rudder': 0.2})
     assert numbers(first) == (0.0, 0.0, 0.2, 0.5)
     assert overrides.known is None
@@ -51,7 +51,7 @@ def test_surfaces_that_were_commanded_are_centred_for_a_while_and_the_throttle_s
     overrides = commanded(elevator=0.4, aileron=0.3)
     assert (overrides.due(10.0, 3.0), overrides.deadline) == (None, None)
     overrides.centre(10.0)
-    assert (overrides.names, {*overrides.owed}) == ((), {'elevator', 'aileron'})
+    assert (overrides.names, {*overrides.unconfirmed}) == ((), {'elevator', 'aileron'})
     assert overrides.deadline is not None
     sent = overrides.due(10.0, 3.0)
     assert numbers(sent) == (0.0, 0.0, 0.0, 0.5)
@@ -61,7 +61,7 @@ def test_surfaces_that_were_commanded_are_centred_for_a_while_and_the_throttle_s
         if overrides.due(at, 3.0):
             times.append(at)
     assert 12.0 < times[-1] <= 13.0
-    assert (overrides.owed, overrides.deadline) == ((), None)
+    assert (overrides.unconfirmed, overrides.deadline) == ((), None)
     # They are known to be centred: what is commanded now moves nothing else.
     assert numbers(overrides.merged({'rudder': 1.0})) == (0.0, 0.0, 1.0, 0.5)
 
@@ -70,7 +70,7 @@ def test_a_surface_that_is_commanded_again_is_centred_no_more():
     overrides = commanded(elevator=0.4, aileron=0.3)
     overrides.centre(10.0)
     overrides.sent(overrides.merged({'elevator': 0.2}), {'elevator': 0.2})
-    assert (overrides.owed, overrides.names) == (('aileron',), ('elevator',))
+    assert (overrides.unconfirmed, overrides.names) == (('aileron',), ('elevator',))
     assert numbers(overrides.due(10.0, 3.0)) == (0.0, 0.2, 0.0, 0.5)
 
 
@@ -78,7 +78,7 @@ def test_without_a_surface_there_is_nothing_to_centre():
     for overrides in (Overrides(), commanded()):
         before = overrides.known
         overrides.centre(10.0)
-        assert (overrides.owed, overrides.deadline, overrides.known) == ((), None, before)
+        assert (overrides.unconfirmed, overrides.deadline, overrides.known) == ((), None, before)
 
 
 def test_giving_back_is_begun_again_on_demand():
@@ -89,7 +89,7 @@ def test_giving_back_is_begun_again_on_demand():
     overrides.repeat(12.0)
     assert overrides.due(12.0, 3.0) is not None
     assert overrides.due(14.9, 3.0) is not None
-    assert overrides.owed == ('elevator',)
+    assert overrides.unconfirmed == ('elevator',)
 
 
 def test_a_pause_is_owed_until_the_data_show_that_it_is_over():
@@ -97,21 +97,21 @@ def test_a_pause_is_owed_until_the_data_show_that_it_is_over():
     assert not overrides.is_paused
     assert overrides.paused_at == 0.0
     overrides.take_pause(5.0)
-    assert (overrides.is_paused, overrides.paused_at, overrides.names, overrides.owed) == (
+    assert (overrides.is_paused, overrides.paused_at, overrides.names, overrides.unconfirmed) == (
         True, 5.0, ('pause',), ())
     overrides.give_back(8.0)
-    assert (overrides.is_paused, overrides.paused_at, overrides.names, overrides.owed) == (
+    assert (overrides.is_paused, overrides.paused_at, overrides.names, overrides.unconfirmed) == (
         True, 8.0, (), ('pause',))
     # A pause is given back by looking on; nothing is sent for it.
     assert overrides.due(8.0, 3.0) is None
     overrides.forget_pause()
-    assert (overrides.is_paused, overrides.owed) == (False, ())
+    assert (overrides.is_paused, overrides.unconfirmed) == (False, ())
     both = commanded(elevator=0.4)
     both.take_pause(5.0)
     both.give_back(8.0)
-    assert both.owed == ('elevator', 'pause')
+    assert both.unconfirmed == ('elevator', 'pause')
     both.forget_controls()
-    assert (both.owed, both.known, both.deadline) == (('pause',), None, None)
+    assert (both.unconfirmed, both.known, both.deadline) == (('pause',), None, None)
 
 
 def test_what_is_owed_in_the_end_is_told_and_forgotten():
@@ -124,10 +124,11 @@ def test_what_is_owed_in_the_end_is_told_and_forgotten():
 
     silent = owing(paused=True)
     left = silent.look_back('Huginn is silent', '1.2.3.4')
-    assert left.owed == ('elevator', 'pause')
+    assert left.unconfirmed == ('elevator', 'pause')
     assert left.reason.startswith('Huginn is silent. It gets nothing more from here: ')
     assert not left.is_error
-    assert (silent.owed, silent.names, silent.known, silent.is_paused) == ((), (), None, False)
+    assert (silent.unconfirmed, silent.names) == ((), ())
+    assert (silent.known, silent.is_paused) == (None, False)
     left = owing(paused=True).look_back('', '1.2.3.4')
     assert left == Left(('pause',), (
         'Huginn at 1.2.3.4 answers, but its data do not change: resume it (huginn_control.py '

@@ -477,7 +477,7 @@ def test_stop_in_a_silence_says_what_a_huginn_that_stays_away_may_hold(back):
     assert not huginn.session.leaving
     # One that was restarted gets nothing, and owes nothing.
     assert len(huginn.controls) == 2
-    assert huginn.session.left.owed == (() if back else ('elevator',))
+    assert huginn.session.left.unconfirmed == (() if back else ('elevator',))
     assert not huginn.session.left.is_error
 
 
@@ -572,12 +572,12 @@ def test_stop_waits_until_the_data_show_that_the_pause_has_ended(resumed):
     assert huginn.session.taken == ('pause',)
     huginn.call(huginn.session.stop)
     huginn.run(0.5)
-    assert huginn.session.owed == ('pause',)
+    assert huginn.session.unconfirmed == ('pause',)
     huginn.held = not resumed
     huginn.run(0.5 if resumed else 2.6)
     assert not huginn.session.leaving
     left = huginn.session.left
-    assert (left.owed, left.is_error) == ((), False) if resumed else (('pause',), True)
+    assert (left.unconfirmed, left.is_error) == ((), False) if resumed else (('pause',), True)
     assert resumed or 'huginn_control.py resume' in left.reason
 
 
@@ -743,12 +743,12 @@ def test_surfaces_are_centred_for_release_timeout_and_a_command_ends_that():
     began = huginn.now
     huginn.call(huginn.session.centre)
     assert not huginn.session.taken[1:]
-    assert sorted(huginn.session.owed) == ['aileron', 'elevator']
+    assert sorted(huginn.session.unconfirmed) == ['aileron', 'elevator']
     huginn.run(1.0)
     huginn.controlled(elevator=0.125)
-    assert huginn.session.owed == ('aileron',)
+    assert huginn.session.unconfirmed == ('aileron',)
     huginn.run(5.0)
-    assert not huginn.session.owed
+    assert not huginn.session.unconfirmed
     values = [values for _, values in huginn.controls[1:]]
     assert set(values) == {(0.0, 0.0, 0.0, 0.75), (0.0, 0.125, 0.0, 0.75)}
     assert len(values) == pytest.approx(14, abs=1)

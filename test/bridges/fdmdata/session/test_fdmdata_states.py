@@ -236,7 +236,7 @@ def ended(huginn):
     assert huginn.run(9.0) == []
     assert len(huginn.requests) == count
     assert huginn.session.next_deadline() is None
-    assert huginn.session.owed == ()
+    assert huginn.session.unconfirmed == ()
 
 
 def polled_afresh(huginn):
@@ -265,7 +265,7 @@ def started_again(huginn):
     assert huginn.state is UNKNOWN
     assert not huginn.open & open_before
     assert huginn.asked_now() == [ALL]
-    assert (huginn.session.taken, huginn.session.owed) == ((), ())
+    assert (huginn.session.taken, huginn.session.unconfirmed) == ((), ())
     # It is heard anew, and nothing is known of its throttle.
     assert huginn.thaw() == [PeerChanged(ANSWERING)]
     with pytest.raises(ValueError, match='throttle'):
@@ -345,7 +345,7 @@ def test_a_pause_before_anything_was_heard_is_owed_until_the_data_show_its_end()
         huginn.expect()
         done, = huginn.stop()
         assert done.error == DEACTIVATED
-        assert huginn.session.owed == ('pause',)
+        assert huginn.session.unconfirmed == ('pause',)
         assert huginn.state is LEAVING
         assert huginn.run(0.01) == []
         huginn.up = True
@@ -363,7 +363,7 @@ def test_a_pause_of_a_huginn_that_stays_absent_is_left():
     huginn.stop()
     expired(huginn, after=3.0)
     left = huginn.session.left
-    assert (left.owed, left.is_error) == (('pause',), False)
+    assert (left.unconfirmed, left.is_error) == (('pause',), False)
     assert left.reason.startswith('nothing answers at there. It gets nothing more')
 
 
@@ -383,7 +383,7 @@ def test_stopped_while_it_answers_its_surfaces_are_centred_for_a_while():
     huginn.expect()
     done, = huginn.stop()
     assert done.error == DEACTIVATED
-    assert huginn.session.owed == ('elevator',)
+    assert huginn.session.unconfirmed == ('elevator',)
     assert huginn.run(2.9) == []
     assert huginn.session.leaving
     huginn.run(0.2)
@@ -516,7 +516,7 @@ def test_a_frozen_one_that_is_stopped_is_sent_its_surfaces_once_and_again_when_i
     assert huginn.controls == [(0.0, 0.0, 0.0, 0.75)]
     assert huginn.run(1.1) == []
     assert len(huginn.controls) == 1
-    assert huginn.session.owed == ('elevator',)
+    assert huginn.session.unconfirmed == ('elevator',)
     assert huginn.thaw() == [SAME]
     polled_afresh(huginn)
     assert huginn.run(1.8) == []
@@ -538,7 +538,7 @@ def test_one_that_stays_away_may_hold_what_was_taken():
     huginn = leaving_away()
     expired(huginn, after=3.0)
     left = huginn.session.left
-    assert (left.owed, left.is_error) == (('elevator',), False)
+    assert (left.unconfirmed, left.is_error) == (('elevator',), False)
     assert left.reason.startswith('nothing answers at there. It gets nothing more')
 
 
@@ -561,7 +561,7 @@ def test_one_that_answers_just_before_the_time_is_over_may_hold_what_was_taken()
     expired(huginn, after=0.1)
     assert len(huginn.controls) == 1
     left = huginn.session.left
-    assert (left.owed, left.is_error) == (('elevator',), False)
+    assert (left.unconfirmed, left.is_error) == (('elevator',), False)
     assert left.reason.startswith('Huginn answers again at there; finding out')
 
 
@@ -592,7 +592,7 @@ def test_stopped_in_doubt_nothing_is_sent_until_it_is_known_who_answers():
     huginn.expect()
     done, = huginn.stop()
     assert done.error == DEACTIVATED
-    assert huginn.session.owed == ('elevator',)
+    assert huginn.session.unconfirmed == ('elevator',)
     assert huginn.controls == []
     assert huginn.run(0.3) == [RESTARTED]
     ended(huginn)
@@ -634,7 +634,7 @@ def test_a_pause_that_the_data_do_not_show_to_have_ended_is_left_as_an_error():
     huginn.frozen = True
     expired(huginn, after=0.6)
     left = huginn.session.left
-    assert (left.owed, left.is_error) == (('pause',), True)
+    assert (left.unconfirmed, left.is_error) == (('pause',), True)
     assert left.reason.startswith('Huginn at there answers, but its data do not change')
 
 

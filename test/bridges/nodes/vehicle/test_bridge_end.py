@@ -35,11 +35,11 @@ def status(node, name):
 
 def test_a_session_that_does_not_end_in_time_is_an_error(ros, monkeypatch, capfd):
     monkeypatch.setattr(FdmdataSession, 'leaving', True)
-    monkeypatch.setattr(FdmdataSession, 'owed', ('elevator',))
+    monkeypatch.setattr(FdmdataSession, 'unconfirmed', ('elevator',))
     node = ros.start(FdmdataNode, release_timeout=0.1)
     assert status(node, 'peer')[0] == WARN
     ros.run_in(node, node.trigger_deactivate)
-    assert (node.left.owed, node.left.is_error, node.exit_code) == (('elevator',), True, 1)
+    assert (node.left.unconfirmed, node.left.is_error, node.exit_code) == (('elevator',), True, 1)
     assert 'too busy' in node.left.reason
     assert 'may stay as it was left: elevator; the link was too busy' in capfd.readouterr().err
     assert status(node, 'peer') == (STALE, 'not active')

@@ -54,7 +54,7 @@ class Stand(Bridge):
             'last_update': 0.0, 'has_crashed': False, 'simulator_clock': None, 'exit_code': 0,
             'quit': None, 'log': Logger(), 'told': [], 'counted': {},
             'link': SimpleNamespace(lock=nullcontext()), 'session': SimpleNamespace(
-                peer_state=ANSWERING, owed=(), statistics=SimpleNamespace(updates={}),
+                peer_state=ANSWERING, unconfirmed=(), statistics=SimpleNamespace(updates={}),
                 sentences={state: f'it is {state.value}' for state in PeerState},
                 contradictions=lambda now: ()),
             '_rates': SimpleNamespace(per_second=lambda counts, now: {})} | given
@@ -188,7 +188,7 @@ def test_a_contradiction_is_said_while_active(active):
 def test_who_commands_and_what_is_owed_is_named():
     many = [f'/n{number}' for number in range(7)]
     made = Stand(gates={'': gate(commanders=many), 'a/': gate(commanders=['/x', '/y'])})
-    made.session.owed = ('rudder', 'elevator')
+    made.session.unconfirmed = ('rudder', 'elevator')
     status, = made.diagnose_commands(1.0)
     assert dict(status.values) == {
         'publishers of command/controls': ', '.join([*many, '/x']),
@@ -230,14 +230,14 @@ def test_what_is_left_is_logged_and_an_error_is_the_process_s(is_error):
     assert (made.left, made.exit_code) == (Left(), 0)
 
 
-def ending(waits, owed=(), **given):
+def ending(waits, unconfirmed=(), **given):
     """Return a bridge that ends, and the seconds that it waits."""
     seconds = []
     made = Stand(gates={'': gate()}, **given)
     made.gates[''].watchdog.disarm = lambda: seconds.append('disarmed')
     made.session.stop, made.session.leaving = 'stop', False
-    made.session.release_timeout, made.session.owed = 3.0, ('throttle',)
-    made.session.left = Left(owed, 'late')
+    made.session.release_timeout, made.session.unconfirmed = 3.0, ('throttle',)
+    made.session.left = Left(unconfirmed, 'late')
 
     def wait_for(is_over, limit):
         seconds.append(limit)

@@ -45,14 +45,14 @@ def test_axes_and_keys_are_given_back_until_time_is_up():
     assert found.names == (PITCH, 'key 7')
     found.give_back(OLD, 0.0)
     assert found.names == ()
-    assert found.owed == (PITCH, 'key 7')
+    assert found.unconfirmed == (PITCH, 'key 7')
     back = [simpit.encode(message, 'bridge', OLD) for message in (
         axis_message(AXES[PITCH], {PITCH: 0}), simpit.Keyboard(KeyModifiers.UP_ONLY, 7))]
     assert found.repeat(OLD, 0.0, 1.0) == back
     # Who did not say yet which it is may be the same one.
     assert found.repeat(None, 0.5, 1.0) == back
     found.repeat(OLD, 2.0, 1.0)
-    assert found.owed == ()
+    assert found.unconfirmed == ()
     assert found.deadline is None
 
 
@@ -61,15 +61,15 @@ def test_a_plugin_of_another_framing_holds_none_of_it(first, other):
     found = taken(first, PITCH)
     found.give_back(other, 0.0)
     assert found.repeat(other, 0.0, 1.0) == []
-    assert found.owed == ()
+    assert found.unconfirmed == ()
 
 
 def test_what_was_sent_again_is_owed_no_more():
     found = taken(OLD, PITCH)
     found.give_back(OLD, 0.0, [PITCH])
-    assert (found.names, found.owed) == (('key 7',), (PITCH,))
+    assert (found.names, found.unconfirmed) == (('key 7',), (PITCH,))
     found.note(axis_message(AXES[PITCH], {PITCH: 5}), OLD)
-    assert (found.names, found.owed) == (('key 7', PITCH), ())
+    assert (found.names, found.unconfirmed) == (('key 7', PITCH), ())
     found.note(simpit.Keyboard(KeyModifiers.UP_ONLY, 7), OLD)
     found.note(axis_message(AXES[PITCH], {PITCH: 0}), OLD)
     assert found.names == ()
@@ -81,7 +81,7 @@ def test_the_throttle_is_given_back_on_demand_where_the_plugin_lets_go_of_it(pro
     found.give_back(profile, 0.0)
     assert found.names == (THROTTLE,)
     found.give_back(profile, 0.0, throttle=True)
-    assert (THROTTLE in found.owed) is profile.throttle_lets_go
+    assert (THROTTLE in found.unconfirmed) is profile.throttle_lets_go
     again = found.repeat(None, 0.0, 1.0, blind=True)
     assert again == [simpit.encode(
         simpit.Keyboard(KeyModifiers.UP_ONLY, 7), 'bridge', profile)]
@@ -96,7 +96,7 @@ def test_another_plugin_has_nothing_and_without_a_flight_no_axis_is_forced():
     assert found.names == ('key 7',)
     found.give_back(OLD, 0.0)
     found.disown()
-    assert (found.names, found.owed) == ((), ())
+    assert (found.names, found.unconfirmed) == ((), ())
 
 
 @pytest.mark.parametrize('holds', [False, True])

@@ -228,7 +228,8 @@ def is_off(line):
     session = line.session
     assert session.absence == NOT_STARTED
     assert not session.leaving
-    assert (session.taken, session.owed, session.registered, session.game) == ((), (), (), None)
+    assert (session.taken, session.unconfirmed) == ((), ())
+    assert (session.registered, session.game) == ((), None)
     line.poll()
     line.sent.clear()
     assert line.run(5.0) == []
@@ -243,7 +244,7 @@ def begins_again(line):
     begins(line)
 
 
-def begins(line, taken=(), owed=()):
+def begins(line, taken=(), unconfirmed=()):
     """
     Check that it begins anew: with a SYN, when what waits in drivers is read.
 
@@ -251,7 +252,7 @@ def begins(line, taken=(), owed=()):
     """
     session = line.session
     assert session.absence == FIRST_REPLY
-    assert (session.taken, session.owed) == (taken, owed)
+    assert (session.taken, session.unconfirmed) == (taken, unconfirmed)
     assert (session.registered, session.game) == ((), None)
     line.sent.clear()
     line.cut().run(0.0)
@@ -268,11 +269,11 @@ def begins(line, taken=(), owed=()):
     line.receive(simpit.Altitude(1.0, 2.0))
     line.synack()
     assert line.news() == [PeerChanged(ANSWERING), CONNECTED]
-    assert (line.session.taken, line.session.owed) == ((), taken + owed)
+    assert (line.session.taken, line.session.unconfirmed) == ((), taken + unconfirmed)
     assert line.session.held_by('') == ()
     line.run(3.5)
-    assert set(line.packets(ROTATION)) == ({NEUTRAL} if taken + owed else set())
-    assert line.session.owed == ()
+    assert set(line.packets(ROTATION)) == ({NEUTRAL} if taken + unconfirmed else set())
+    assert line.session.unconfirmed == ()
 
 
 def load(line):
@@ -423,7 +424,7 @@ def test_what_is_left_is_given_back_and_all_that_waits_ends():
         line.cut()
         events = line.call('stop')
         assert line.session.taken == ()
-        assert line.session.owed == ('pitch',)
+        assert line.session.unconfirmed == ('pitch',)
         events += line.run(0.1)
         unloaded(events, LEAVING, 'the node was deactivated', NOT_STARTED)
         assert line.packets(ROTATION)[0] == simpit.encode_packet(
@@ -488,11 +489,11 @@ def stops_answering(line, same):
     assert line.syns() == 3
     if same:
         assert comes_back(line) == [PeerChanged(ANSWERING), CONNECTED]
-        assert (session.taken, session.owed) == (('pitch',), ())
+        assert (session.taken, session.unconfirmed) == (('pitch',), ())
     else:
         line.flies = False
         assert line.heal().run(1.2) == [PeerChanged(ANSWERING), CONNECTED]
-        assert (session.taken, session.owed) == ((), ('pitch',))
+        assert (session.taken, session.unconfirmed) == ((), ('pitch',))
 
 
 def test_a_plugin_in_a_menu_stops_answering():
@@ -646,13 +647,13 @@ def test_the_one_of_before_is_given_back_what_it_is_owed():
     line.call('release')
     line.run(4.5)
     assert line.session.peer_state is AWAY
-    assert line.session.owed == ('pitch',)
+    assert line.session.unconfirmed == ('pitch',)
     line.packets(ROTATION)
     assert comes_back(line) == [PeerChanged(ANSWERING), CONNECTED]
     line.run(1.0)
     assert len(line.packets(ROTATION)) >= 4
     line.run(3.0)
-    assert line.session.owed == ()
+    assert line.session.unconfirmed == ()
 
 
 def test_nobody_has_an_axis_of_the_one_of_before_that_was_given_back_meanwhile():
@@ -671,11 +672,11 @@ def test_another_one_may_be_the_one_of_before_and_is_given_back_what_that_one_fo
         line.packets(ROTATION)
         line.heal()
         assert line.run(1.2) == [PeerChanged(ANSWERING), CONNECTED]
-        assert (line.session.taken, line.session.owed) == ((), ('pitch',))
+        assert (line.session.taken, line.session.unconfirmed) == ((), ('pitch',))
         assert line.session.held_by('') == ()
         line.run(3.5)
         assert len(line.packets(ROTATION)) > 10
-        assert line.session.owed == ()
+        assert line.session.unconfirmed == ()
         line.call('stop')
         line.run(3.5)
         assert line.packets(ROTATION) == []
@@ -688,7 +689,7 @@ def test_a_command_is_not_ended_by_what_is_given_back_to_another_one():
     line.run(0.1)
     line.call('send', simpit.Rotation(700, 0, 0, 1))
     line.run(0.1)
-    assert (line.session.taken, line.session.owed) == (('pitch',), ())
+    assert (line.session.taken, line.session.unconfirmed) == (('pitch',), ())
     line.packets(ROTATION)
     line.run(3.5)
     assert line.packets(ROTATION) == []
@@ -723,17 +724,17 @@ def test_a_throttle_is_given_back_to_another_one_only_if_that_is_known_to_let_go
         line = throttled_away()
         if released:
             line.call('release')
-            assert line.session.owed == ('throttle',)
+            assert line.session.unconfirmed == ('throttle',)
         line.heal().run(1.2)
         line.flies = True
         line.run(0.1)
         line.call('release')
         line.run(1.0)
         assert line.packets(THROTTLE) == []
-        assert (line.session.taken, line.session.owed) == (('throttle',), ())
+        assert (line.session.taken, line.session.unconfirmed) == (('throttle',), ())
         line.receive(simpit.VesselChange(1))
         line.call('release')
-        assert (line.session.taken, line.session.owed) == ((), ('throttle',))
+        assert (line.session.taken, line.session.unconfirmed) == ((), ('throttle',))
         line.run(0.1)
         assert line.packets(THROTTLE) == [b'\0\0']
 
@@ -752,19 +753,19 @@ def test_leaving_ends_when_it_is_started_again():
     line = leaving(holding().cut())
     assert line.call('start') == [PeerChanged(UNKNOWN)]
     assert line.session.left == Left()
-    begins(line, owed=('pitch',))
+    begins(line, unconfirmed=('pitch',))
 
 
 def test_leaving_that_ends_when_it_is_started_again_gives_back_no_throttle_to_another_one():
     line = leaving(throttled().cut())
-    assert line.session.owed == ('throttle',)
+    assert line.session.unconfirmed == ('throttle',)
     line.flies = False
     line.call('start')
     line.packets(THROTTLE)
     line.heal().run(1.0)
     assert line.session.peer_state is ANSWERING
     assert line.packets(THROTTLE) == []
-    assert (line.session.taken, line.session.owed) == (('throttle',), ())
+    assert (line.session.taken, line.session.unconfirmed) == (('throttle',), ())
 
 
 def test_leaving_ends_with_the_port():
@@ -803,7 +804,7 @@ def left_away(line):
     """Stop while the plugin is away, and let that be sent."""
     assert states(line.call('stop')) == [LEAVING]
     line.run(0.1)
-    assert line.session.owed == ('pitch',)
+    assert line.session.unconfirmed == ('pitch',)
     assert line.packets(ROTATION)
     return line
 
@@ -811,7 +812,7 @@ def left_away(line):
 def test_leaving_in_a_silence_ends_when_it_is_started_again():
     line = left_away(away())
     assert line.call('start') == [PeerChanged(UNKNOWN)]
-    begins(line, owed=('pitch',))
+    begins(line, unconfirmed=('pitch',))
 
 
 def test_leaving_in_a_silence_ends_with_the_port():

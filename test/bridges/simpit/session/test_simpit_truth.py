@@ -763,7 +763,7 @@ def test_old_packets_after_a_reconnection_change_no_belief(profile, seconds, reo
     states = [event.state for event in of_kind(cable.events['device'], PeerChanged)]
     assert cable.device.peer_state is PeerState.STREAMING
     assert PeerState.AWAY not in states
-    assert (cable.device.taken, cable.device.owed) == ((), ())
+    assert (cable.device.taken, cable.device.unconfirmed) == ((), ())
     assert not has_axes or not cable.plugin.hold.axes
 
 
@@ -966,7 +966,7 @@ def test_commands_that_go_on_take_again_what_was_given_back_after_an_outage(prof
     cable.call(cable.device.opened)
     steer(3.0)
     assert cable.plugin.hold.axes == {'pitch': 500}
-    assert (cable.device.taken, cable.device.owed) == (('pitch',), ())
+    assert (cable.device.taken, cable.device.unconfirmed) == (('pitch',), ())
 
 
 def test_what_was_released_while_the_port_was_gone_is_given_back():
@@ -976,9 +976,9 @@ def test_what_was_released_while_the_port_was_gone_is_given_back():
     cable.lose_device()
     cable.run(1.0)
     cable.call(cable.device.give_back, ('pitch',))
-    assert (cable.device.taken, cable.device.owed) == (('roll',), ('pitch',))
+    assert (cable.device.taken, cable.device.unconfirmed) == (('roll',), ('pitch',))
     cable.run(5.0)
-    assert cable.device.owed == ('pitch',)
+    assert cable.device.unconfirmed == ('pitch',)
     cable.call(cable.device.opened)
     cable.run(2.0)
     assert cable.plugin.hold.axes == {}
@@ -1021,7 +1021,7 @@ def test_stop_without_a_port_names_what_may_stay_forced(profile):
     cable.call(cable.device.stop)
     assert not cable.device.leaving
     left = cable.device.left
-    assert (left.owed, left.is_error) == (('pitch', 'roll'), False)
+    assert (left.unconfirmed, left.is_error) == (('pitch', 'roll'), False)
     assert left.reason.startswith('/dev/ttyKSP is gone')
 
 
@@ -1077,13 +1077,13 @@ def test_axes_are_released_for_release_timeout_and_a_command_ends_that(profile):
     cable.commands()
     cable.call(cable.device.centre)
     assert cable.device.taken == ()
-    assert set(cable.device.owed) == {'pitch', 'roll'}
+    assert set(cable.device.unconfirmed) == {'pitch', 'roll'}
     cable.run(0.9)
     assert set(cable.commands()) == {simpit.Rotation(0, 0, 0, 3)}
     cable.call(cable.device.send, simpit.Rotation(700, 0, 0, 1))
-    assert cable.device.owed == ('roll',)
+    assert cable.device.unconfirmed == ('roll',)
     cable.run(5.0)
-    assert cable.device.owed == ()
+    assert cable.device.unconfirmed == ()
     assert cable.plugin.hold.axes == {'pitch': 700}
     commands = cable.commands()
     assert commands[0] == simpit.Rotation(700, 0, 0, 1)
@@ -1129,7 +1129,7 @@ def test_a_plugin_that_reads_nothing_any_more_is_an_error():
     cable.call(cable.device.stop)
     cable.run(3.5)
     left = cable.device.left
-    assert (left.owed, left.is_error) == (('pitch',), True)
+    assert (left.unconfirmed, left.is_error) == (('pitch',), True)
     assert 'the plugin on /dev/ttyKSP answers no echo' in left.reason
     # Without axes, what may stay are the channels.
     cable = connect('v2.3', name='/dev/ttyKSP')
@@ -1137,7 +1137,7 @@ def test_a_plugin_that_reads_nothing_any_more_is_an_error():
     cable.call(cable.device.stop)
     cable.run(3.5)
     left = cable.device.left
-    assert (left.owed, left.is_error) == (('telemetry channels',), True)
+    assert (left.unconfirmed, left.is_error) == (('telemetry channels',), True)
 
 
 @pytest.mark.parametrize('tried', [False, True])
@@ -1151,7 +1151,7 @@ def test_what_a_port_that_is_lost_while_leaving_kept_from_us_is_named(tried):
         cable.run(0.1)
     cable.device.lost(cable.now)
     left = cable.device.left
-    assert (left.owed, left.is_error) == (('pitch',), False)
+    assert (left.unconfirmed, left.is_error) == (('pitch',), False)
     assert '/dev/ttyKSP is gone' in left.reason
 
 
@@ -1181,7 +1181,7 @@ def test_stop_in_a_silence_gives_back_to_the_same_plugin(then):
         assert cable.plugin.hold.axes == {'x': 99}
         assert left == Left()
     else:
-        assert (set(left.owed), left.is_error) == ({'pitch', 'throttle'}, False)
+        assert (set(left.unconfirmed), left.is_error) == ({'pitch', 'throttle'}, False)
 
 
 def test_a_frozen_plugin_reads_after_we_have_gone_what_stop_gave_back():

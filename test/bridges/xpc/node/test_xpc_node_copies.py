@@ -83,12 +83,13 @@ def test_a_command_that_comes_again_after_the_neutral(ros, relayed):
     node = bridged(ros, peer, port=relay.port, command_timeout=0.2)
     ros.publisher(FlightControls, '/command/controls').publish(controls(elevator=0.4))
     ros.wait_for(lambda: peer.jsbsim(ELEVATOR) == pytest.approx(-0.4), 'the elevator')
-    ros.wait_for(lambda: peer.jsbsim(ELEVATOR) == 0.0 and not node.session.owed, 'the neutral')
+    ros.wait_for(
+        lambda: peer.jsbsim(ELEVATOR) == 0.0 and not node.session.unconfirmed, 'the neutral')
     wait(ros, 2.0, 'the copy to be late')
     read = peer.received
     relay.send_again(b'CTRL')
     ros.wait_for(lambda: peer.received > read and peer.jsbsim(ELEVATOR) == 0.0, 'it to be undone')
-    ros.wait_for(lambda: 'elevator' not in node.session.owed, 'that to be shown')
+    ros.wait_for(lambda: 'elevator' not in node.session.unconfirmed, 'that to be shown')
 
 
 def test_what_a_confirmed_release_frees_is_no_error_at_the_end(ros, x_plane):
@@ -103,7 +104,7 @@ def test_what_a_confirmed_release_frees_is_no_error_at_the_end(ros, x_plane):
     ros.run_in(node, node.trigger_activate)
     ros.next('/fix')
     assert ros.call(Trigger, '/release_all', Trigger.Request()).success
-    assert (node.exit_code, node.left.owed) == (0, ())
+    assert (node.exit_code, node.left.unconfirmed) == (0, ())
 
 
 def test_no_traffic_is_known_while_x_plane_does_not_respond(ros, x_plane):

@@ -65,14 +65,14 @@ def test_the_throttle_is_given_back_as_it_was_unless_that_would_shut_it(before, 
     assert book.names == ('throttle',)
     assert given_back(book) == [xpc.SetDatarefs(((THROTTLE, (given,)),))]
     assert book.names == ()
-    assert book.owed == ('throttle',)
+    assert book.unconfirmed == ('throttle',)
     book.sent(book.due(10.0, urgent=True), 10.0, 1, 0.0)
     # It is sent again until a report that was asked for afterwards shows it.
     book.report({THROTTLE: (given,)}, 10.1, 0)
     assert book.messages(book.due(10.2, urgent=True)) == [
         xpc.SetDatarefs(((THROTTLE, (given,)),))]
     book.report({THROTTLE: (0.5,)}, 10.1, 1)
-    assert book.owed == ('throttle',)
+    assert book.unconfirmed == ('throttle',)
     book.report({THROTTLE: (given,)}, 10.2, 1)
     assert not book
     assert book.next_at is None
@@ -210,7 +210,7 @@ def test_controls_of_one_aircraft_are_given_back_alone():
         xpc.SetDatarefs(((JOYSTICK, (1.0,)),)), reported={HELD: NOBODY})
     book.give_back(1.0, 0, CONTROLS)
     assert book.names == ('text', 'pause of all')
-    assert book.owed == ('elevator', 'joystick')
+    assert book.unconfirmed == ('elevator', 'joystick')
 
 
 def test_an_elevator_that_the_user_moves_is_not_owed():
@@ -218,7 +218,7 @@ def test_an_elevator_that_the_user_moves_is_not_owed():
     assert given_back(book) == [xpc.Controls(elevator=0.0)]
     book.sent(book.due(10.0, urgent=True), 10.0, 1, 0.0)
     book.report({YOKES['elevator']: (0.5,)}, 10.1, 1)
-    assert book.owed == ('elevator',)
+    assert book.unconfirmed == ('elevator',)
     book.report({YOKES['elevator']: (0.3,)}, 10.2, 1)
     assert not book
 
@@ -263,7 +263,7 @@ def test_nothing_is_asked_after_what_was_taken_is_shown_to_be_given_back():
     world.sent.clear()
     world.call(session.stop)
     assert session.peer_state is PeerState.LEAVING
-    assert session.owed == ('elevator',)
+    assert session.unconfirmed == ('elevator',)
     world.run(0.1)
     assert [channel for _, channel, _ in world.sent] == ['command', 'check 1']
     assert session.peer_state is PeerState.UNKNOWN
@@ -280,7 +280,7 @@ def test_each_loss_of_what_leaving_gives_back_is_told_or_mended():
         world.lose_commands(times * 3)
         world.call(session.stop)
         world.run(4.0)
-        assert not session.left.owed
+        assert not session.left.unconfirmed
         assert world.datarefs == OVERRIDES | CENTRED
     session, world = started(datarefs=OVERRIDES | CENTRED)
     world.call(session.set_controls, {'elevator': 0.5})
@@ -290,7 +290,7 @@ def test_each_loss_of_what_leaving_gives_back_is_told_or_mended():
     world.run(2.9)
     assert session.leaving
     world.run(0.2)
-    assert session.left.owed == ('elevator',)
+    assert session.left.unconfirmed == ('elevator',)
     assert session.left.is_error
     assert 'release_all' in session.left.reason
 
@@ -313,7 +313,7 @@ def test_stopped_while_xplane_loads_it_is_read_when_it_goes_on(loading, beacon):
     # Of more than 20 it would drop the last ones.
     assert len(world._queue) <= 19
     assert not [data for _, data in world._queue[15:] if data[:4] != b'GETD']
-    assert set(session.left.owed) == {'joystick', 'elevator', 'throttle', 'pause of all'}
+    assert set(session.left.unconfirmed) == {'joystick', 'elevator', 'throttle', 'pause of all'}
     assert session.left.is_error == (beacon or loading < 1.0)
     world.run(10.0)
     assert world.datarefs == OVERRIDES | CENTRED
@@ -421,5 +421,5 @@ def test_what_is_taken_waits_while_it_is_not_known_who_will_read_it():
     assert world.sent == []
     world.run(0.5)
     assert session.taken == ()
-    assert session.owed == ()
+    assert session.unconfirmed == ()
     assert 'command' in [channel for _, channel, _ in world.sent]

@@ -226,11 +226,11 @@ def test_stop_gives_back_what_was_taken(messages, taken, given, datarefs):
     # A text cannot be seen to be gone: it is cleared a few times.
     world.run(2.0)
     assert set(session.taken) == taken
-    assert session.owed == ()
+    assert session.unconfirmed == ()
     assert list(dict.fromkeys(commands_after(world, session.stop, seconds=2.0))) == given
     assert session.taken == ()
     assert not session.leaving
-    assert not session.left.owed
+    assert not session.left.unconfirmed
     assert world.datarefs == datarefs
 
 

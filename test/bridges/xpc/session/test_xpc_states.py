@@ -367,7 +367,7 @@ def test_the_pause_of_one_aircraft_is_freed_by_a_plugin_that_cannot_pause_one():
     scene.run(2.0)
     assert scene.told(CommandDone) == [
         CommandDone(ticket, 'release_all', message='X-Plane reports it')]
-    assert (pauses_in(scene), scene.session.foreign, scene.session.owed) == ([], (), ())
+    assert (pauses_in(scene), scene.session.foreign, scene.session.unconfirmed) == ([], (), ())
 
 
 # An X-Plane that is started again at once.
@@ -424,7 +424,7 @@ def test_what_it_was_given_back_before_it_was_known_is_given_back_until_it_is_sh
     assert scene.plugin.cells.values[THROTTLE] > 0.5
     scene.lost = lambda channel, request: False
     scene.run(1.0)
-    assert (taken_in(scene), scene.session.owed) == (GIVEN_BACK, ())
+    assert (taken_in(scene), scene.session.unconfirmed) == (GIVEN_BACK, ())
     assert scene.plugin.cells.values[THROTTLE] == -2.0
 
 
@@ -437,7 +437,7 @@ def test_what_a_started_xplane_has_not_read_is_not_taken_from_it():
     stream(scene, 3).run(0.3)
     scene.lost = lambda channel, request: False
     scene.begin().run(1.0)
-    assert (scene.session.taken, scene.session.owed) == ((), ())
+    assert (scene.session.taken, scene.session.unconfirmed) == ((), ())
     assert not scene.commands()
 
 
@@ -562,7 +562,7 @@ def test_the_same_xplane_that_answers_again_gets_back_what_is_owed():
         scene = make()
         scene.session.release(scene.now)
         scene.run(1.0)
-        assert scene.session.owed == ('elevator', 'joystick')
+        assert scene.session.unconfirmed == ('elevator', 'joystick')
         assert taken_in(scene) == TAKEN
         scene.begin()
         scene.frozen = False
@@ -575,7 +575,7 @@ def test_the_same_xplane_that_answers_again_gets_back_what_is_owed():
         assert (scene.times('position') != [], taken_in(scene)) == (True, TAKEN)
         scene.deaf = lambda channel: False
         scene.run(0.3)
-        assert (taken_in(scene), scene.session.owed) == (GIVEN_BACK, ())
+        assert (taken_in(scene), scene.session.unconfirmed) == (GIVEN_BACK, ())
 
 
 def test_one_whose_computer_has_stopped_it_reads_what_is_given_back():
@@ -683,7 +683,7 @@ def test_stop_ends_what_waits_and_gives_back_what_was_taken():
             ReadDone(ticket - 1, (), STOPPED),
             CommandDone(ticket, 'number', f'not sent: {STOPPED}')]
         assert (scene.state, scene.watching) == (PeerState.LEAVING, False)
-        assert scene.session.owed == ('elevator', 'joystick')
+        assert scene.session.unconfirmed == ('elevator', 'joystick')
         with pytest.raises(PeerAbsentError, match='the session is not started'):
             scene.send()
         scene.frozen = False
@@ -691,7 +691,7 @@ def test_stop_ends_what_waits_and_gives_back_what_was_taken():
         assert taken_in(scene) == GIVEN_BACK
         scene.run(LATEST)
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
-        assert scene.session.owed == scene.session.taken == scene.session.foreign == ()
+        assert scene.session.unconfirmed == scene.session.taken == scene.session.foreign == ()
         scene.begin().run(1.0)
         assert (scene.sent, scene.events) == ([], [])
 
@@ -703,7 +703,7 @@ def test_one_that_was_silent_reads_what_is_given_back_when_it_goes_on():
         assert (scene.state, scene.session.leaving) == (PeerState.LEAVING, True)
         scene.frozen = False
         scene.run(0.2)
-        assert (taken_in(scene), scene.session.owed) == (GIVEN_BACK, ())
+        assert (taken_in(scene), scene.session.unconfirmed) == (GIVEN_BACK, ())
         scene.run(LATEST)
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
 
@@ -738,7 +738,7 @@ def test_a_stop_with_nothing_taken_is_the_end():
         scene.session.release(scene.now)
         scene.frozen = False
         scene.run(LATEST)
-        assert scene.session.taken == scene.session.owed == ()
+        assert scene.session.taken == scene.session.unconfirmed == ()
         # Somebody else takes it.
         scene.plugin.cells.write(JOYSTICK, 1.0, 'other')
         scene.run(0.3)
@@ -774,9 +774,9 @@ def test_what_is_not_shown_to_be_given_back_is_told_with_what_is_known_of_xplane
         scene.until(lambda: scene.state is PeerState.UNKNOWN)  # noqa: B023
         assert not any(channel.startswith('check') for channel in scene.open)
         left = scene.session.left
-        assert (left.owed, left.is_error) == (('elevator', 'joystick'), is_error)
+        assert (left.unconfirmed, left.is_error) == (('elevator', 'joystick'), is_error)
         assert sentence in left.reason
-        assert scene.session.owed == scene.session.taken == ()
+        assert scene.session.unconfirmed == scene.session.taken == ()
         scene.begin().run(1.0)
         assert (scene.sent, scene.events, scene.state) == ([], [], PeerState.UNKNOWN)
 
@@ -818,7 +818,7 @@ def test_giving_back_ends_when_a_reply_comes_through_at_last():
         assert (taken_in(scene), scene.session.leaving) == (GIVEN_BACK, True)
         scene.deaf = lambda channel: False
         scene.run(0.7)
-        assert scene.session.owed == ()
+        assert scene.session.unconfirmed == ()
         scene.run(0.5)
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
 
@@ -868,14 +868,14 @@ def test_nothing_is_given_back_to_another_xplane_after_the_stop():
         # Replies that come late, to requests before the stop.
         scene.receive('position 0 0', ODD)
         scene.run(0.08)
-        assert scene.session.owed
+        assert scene.session.unconfirmed
         checks = {channel for channel in scene.open if channel.startswith('check')}
         assert checks
         scene.receive('position 0 0', ODD)
         if make is not away:
-            assert scene.session.owed
+            assert scene.session.unconfirmed
             scene.be_replaced()
-        assert scene.session.owed == ()
+        assert scene.session.unconfirmed == ()
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
         assert not checks & scene.open
         scene.begin().run(1.0)
@@ -886,7 +886,7 @@ def test_an_xplane_that_is_started_after_the_stop_is_known_by_its_running_time()
     scene = answering()
     scene.lost = lambda channel, request: channel == 'command'
     scene.stop().run(0.5)
-    assert scene.session.owed
+    assert scene.session.unconfirmed
     scene.plugin = scene.make_plugin()
     # The joystick is another client's.
     scene.plugin.cells.values[JOYSTICK] = 1.0
@@ -909,7 +909,7 @@ def test_a_start_while_giving_back_begins_anew():
         checks = {channel for channel in scene.open if channel.startswith('check')}
         assert checks
         scene.begin().start()
-        assert scene.session.owed == scene.session.taken == ()
+        assert scene.session.unconfirmed == scene.session.taken == ()
         assert (scene.state, scene.session.leaving) == (PeerState.UNKNOWN, False)
         assert scene.session.missing(scene.now) == {}
         assert scene.session.round_trip is None
@@ -947,7 +947,7 @@ def test_one_whose_port_refuses_all_for_half_a_second_has_ended_and_is_owed_noth
         assert not refuse(scene, 0.02).session.leaving
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left(has_ended=True))
         assert scene.begin().run(4.0).sent == []
-        assert scene.session.owed == scene.session.taken == ()
+        assert scene.session.unconfirmed == scene.session.taken == ()
 
 
 def test_a_port_that_refuses_a_moment_or_opens_anew_has_not_ended():
@@ -968,7 +968,7 @@ def test_a_port_that_refuses_a_moment_or_opens_anew_has_not_ended():
 def test_one_that_is_not_left_or_has_shown_all_has_not_ended_for_us():
     scene = refuse(answering(), 0.0, 0.3, 0.6, 0.9)
     assert scene.state is PeerState.ANSWERING
-    scene.stop().until(lambda: not scene.session.owed)
+    scene.stop().until(lambda: not scene.session.unconfirmed)
     scene.frozen = True
     if scene.session.leaving:
         refuse(scene, 0.0, 0.3, 0.6)

@@ -176,7 +176,7 @@ class Story:
         overrides = self.overrides
         pauses = self.dice.choice(({(3, 'pause'): 1.0}, {(0, 'pause'): 0.0}, {(25, 'pause'): 0.0}))
         self.tell(
-            bool(overrides), overrides.names, overrides.owed, overrides.foreign,
+            bool(overrides), overrides.names, overrides.unconfirmed, overrides.foreign,
             overrides.foreign_names,
             overrides.wants_joystick(), sorted(overrides.released_for({HANDLES: (0.5,)})),
             overrides.next_at,

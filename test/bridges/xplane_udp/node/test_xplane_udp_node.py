@@ -383,7 +383,7 @@ def test_x_plane_that_does_not_show_the_release_is_an_error(ros):
         node.trigger_deactivate()
         assert not node.session.leaving
         assert node.exit_code == 1
-        assert (set(node.left.owed), node.left.is_error) == ({'elevator', 'joystick'}, True)
+        assert (set(node.left.unconfirmed), node.left.is_error) == ({'elevator', 'joystick'}, True)
         ros.diagnosed('commands', lambda level, message, values: (
             level == DiagnosticStatus.ERROR and message.startswith('may stay as it was left: ')
             and 'X-Plane did not show within 0.7 s that it was given back' in message))

@@ -218,7 +218,7 @@ def test_over_a_slow_line_values_arrive_and_no_hold_is_dropped(ros):
         assert hold(ros, 'BEGIN', duration=60.0).success
         node.trigger_deactivate()
         assert held(server) == []
-        assert (node.left.owed, node.exit_code) == ((), 0)
+        assert (node.left.unconfirmed, node.exit_code) == ((), 0)
 
 
 def test_what_is_not_shown_as_released_is_told_and_asked_for_again(ros):
@@ -235,7 +235,7 @@ def test_what_is_not_shown_as_released_is_told_and_asked_for_again(ros):
         ros.diagnosed('web api', lambda level, text, values: values[
             'given back, not yet shown'] == BRAKES and 'not shown as released' in text, node)
         node.trigger_deactivate()
-        assert (node.left.owed, node.left.is_error, node.exit_code) == ((BRAKES,), True, 1)
+        assert (node.left.unconfirmed, node.left.is_error, node.exit_code) == ((BRAKES,), True, 1)
         # X-Plane has noticed nothing of all that.
         assert held(server) == [BRAKES]
         relay.is_cut = False

@@ -203,7 +203,7 @@ def test_a_late_copy_of_what_took_it_is_set_right_after_the_release(what, name, 
     sent = len(run.sent)
     run.session.release(run.now)
     run.run(0.3)
-    assert run.session.owed == ()
+    assert run.session.unconfirmed == ()
     run.sent[sent:] = []
     copy(run, seconds, what)
     assert run.peer.written[name] != 0.0
@@ -211,7 +211,7 @@ def test_a_late_copy_of_what_took_it_is_set_right_after_the_release(what, name, 
     assert run.session.taken == ()
     run.run(0.3)
     assert run.peer.written[name] == 0.0
-    assert run.session.owed == ()
+    assert run.session.unconfirmed == ()
     assert not run.of(CommandDone)
 
 
@@ -270,13 +270,13 @@ def test_late_copies_of_brakes_and_of_a_placing_are_set_right():
     wrong = {BRAKES[0]: 0.5, TOE_BRAKES: 1.0, PLANEPATH: 1.0}
     assert not any(run.peer.written[name] for name in wrong)
     run.peer.written |= wrong
-    owed = set()
+    unconfirmed = set()
     for _ in range(65):
         run.run(0.01)
-        owed |= {*run.session.owed}
-    assert owed == {'brakes', 'flight model'}
+        unconfirmed |= {*run.session.unconfirmed}
+    assert unconfirmed == {'brakes', 'flight model'}
     assert not any(run.peer.written[name] for name in wrong)
-    assert run.session.owed == ()
+    assert run.session.unconfirmed == ()
 
 
 def test_what_another_hand_writes_is_no_late_copy():

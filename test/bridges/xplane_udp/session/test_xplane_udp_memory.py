@@ -150,14 +150,14 @@ def test_what_was_taken_is_on_hold_until_it_is_the_same_run():
     taken.restore()
     assert not taken.on_hold
     # It is owed until it is forgotten, after a silence too.
-    owed = [Entry(0, 'elevator_trim', 0.125, Held.OWED)]
-    assert taken.owe() == owed
+    unconfirmed = [Entry(0, 'elevator_trim', 0.125, Held.UNCONFIRMED)]
+    assert taken.release() == unconfirmed
     taken.hold()
     taken.restore()
-    assert taken.owe() == owed
-    assert taken.owed == ('elevator_trim',)
+    assert taken.release() == unconfirmed
+    assert taken.unconfirmed == ('elevator_trim',)
     taken.forget('elevator_trim')
-    assert taken.owe() == []
+    assert taken.release() == []
 
 
 def test_another_run_is_not_given_what_the_former_lost():
@@ -166,7 +166,7 @@ def test_another_run_is_not_given_what_the_former_lost():
     taken.hold()
     taken.drop()
     taken.restore()
-    assert taken.owe() == []
+    assert taken.release() == []
 
 
 # Rows.

@@ -73,7 +73,7 @@ def test_x_plane_that_answers_and_does_not_show_it_is_an_error_that_says_how_to_
     run = flown()
     run.lose = lambda channel, data: data[:4] == b'DREF'
     left = stopped(run)
-    assert (set(left.owed), left.is_error) == ({'elevator', 'joystick'}, True)
+    assert (set(left.unconfirmed), left.is_error) == ({'elevator', 'joystick'}, True)
     assert left.reason.startswith('X-Plane did not show within 3 s that it was given back; to')
     assert 'write 0 to the override_ datarefs with set_datarefs' in left.reason
     # It tells once.
@@ -90,7 +90,7 @@ def test_x_plane_that_loads_is_an_error_and_reads_it_when_it_goes_on():
     run.lose = lambda channel, data: unread.append((channel, data))
     unread = []
     left = stopped(run)
-    assert (set(left.owed), left.is_error) == ({'elevator', 'joystick'}, True)
+    assert (set(left.unconfirmed), left.is_error) == ({'elevator', 'joystick'}, True)
     assert left.reason.startswith('X-Plane is loading')
     run.peer.on = True
     # As many as its socket keeps.
@@ -106,7 +106,7 @@ def test_x_plane_that_is_away_already_is_no_error():
     run.peer.on = False
     run.run(2.0)
     left = stopped(run)
-    assert (set(left.owed), left.is_error) == ({'elevator', 'joystick', 'pause'}, False)
+    assert (set(left.unconfirmed), left.is_error) == ({'elevator', 'joystick', 'pause'}, False)
     assert left.reason.startswith('X-Plane was already away; if it comes back as it was, to undo')
     assert 'resume X-Plane with the key P' in left.reason
 
@@ -326,7 +326,7 @@ def test_release_that_is_not_shown_is_told_and_stays_owed():
     assert {done.error for done in run.of(CommandDone)} == {
         f'{name}: sent; not shown within 3 s; it may stay as it was left'
         for name in ('elevator', 'joystick')}
-    assert set(run.session.owed) == {'elevator', 'joystick'}
+    assert set(run.session.unconfirmed) == {'elevator', 'joystick'}
     run.lose = lambda channel, data: False
     assert stopped(run) == Left()
 
@@ -341,7 +341,7 @@ def test_release_in_a_silence_is_owed_and_given_back_at_the_reunion():
     run.peer.on = True
     run.run(2.0)
     assert (run.peer.written[YOKE], run.peer.written[OVERRIDE]) == (0.0, 0.0)
-    assert run.session.owed == ()
+    assert run.session.unconfirmed == ()
 
 
 def test_flight_model_that_vehx_stopped_runs_again():

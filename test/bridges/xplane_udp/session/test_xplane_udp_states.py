@@ -453,12 +453,12 @@ def test_one_that_is_silent_and_stays_so_is_owed_what_was_taken(beacons):
     before = len(run.sent)
     run.session.stop(run.now)
     run.run(3.6)
-    assert set(run.session.left.owed) == set(TAKEN)
+    assert set(run.session.left.unconfirmed) == set(TAKEN)
     assert run.session.left.is_error is beacons
     assert run.session.left.reason.startswith(
         'X-Plane is loading' if beacons else 'X-Plane was already away')
     assert [channel for _, channel, data in run.sent[before:] if data[:4] == b'DREF']
-    assert (run.session.owed, run.session.taken, run.session.leaving) == ((), (), False)
+    assert (run.session.unconfirmed, run.session.taken, run.session.leaving) == ((), (), False)
     # It is over, for good.
     run.run(1.5)
     assert run.session.peer_state is PeerState.UNKNOWN
@@ -478,7 +478,7 @@ def test_one_whose_port_refuses_all_has_ended_and_is_owed_nothing(silence):
         run.session.port_refused(run.now)
         run.run(0.26)
     assert (run.session.leaving, run.session.left) == (False, Left(has_ended=True))
-    assert (run.session.owed, run.session.taken) == ((), ())
+    assert (run.session.unconfirmed, run.session.taken) == ((), ())
     before = len(run.sent)
     run.run(1.5)
     assert (run.session.peer_state, len(run.sent)) == (PeerState.UNKNOWN, before)
@@ -513,7 +513,7 @@ def test_one_that_goes_on_while_it_is_left_but_does_not_show_it_is_an_error(beac
     on(run, 3.6)
     assert run.session.left.is_error
     assert run.session.left.reason.startswith('X-Plane did not show within 3 s')
-    assert (run.session.owed, run.session.leaving) == ((), False)
+    assert (run.session.unconfirmed, run.session.leaving) == ((), False)
 
 
 @pytest.mark.parametrize('silence', ['none', 'loading', 'away'])
@@ -526,9 +526,9 @@ def test_started_again_while_it_is_left_nothing_is_owed_any_more(silence):
     deaf(run)
     run.session.stop(run.now)
     run.run(0.3)
-    assert set(run.session.owed) == set(TAKEN)
+    assert set(run.session.unconfirmed) == set(TAKEN)
     run.session.start(run.now)
-    assert (run.session.owed, run.session.leaving, run.session.left) == ((), False, Left())
+    assert (run.session.unconfirmed, run.session.leaving, run.session.left) == ((), False, Left())
     assert run.session.peer_state is PeerState.UNKNOWN
     before = len(run.sent)
     on(run, 1.0)
@@ -650,7 +650,7 @@ def test_what_stays_at_the_old_address_is_told(silence):
     # Once.
     assert len([data for _, _, data in run.sent[before:] if data is None]) == len(CHANNELS)
     assert ('version', b'RREF', 2) in sent(run, before)
-    assert (run.session.owed, run.session.taken, run.session.left) == ((), (), Left())
+    assert (run.session.unconfirmed, run.session.taken, run.session.left) == ((), (), Left())
     on(run, 2.0)
     assert run.session.peer_state is PeerState.ANSWERING
     assert run.session.taken == ()
@@ -678,7 +678,7 @@ def test_one_that_goes_on_at_the_old_address_and_does_not_show_it_is_told(silenc
     on(run, 3.45)
     assert 'X-Plane did not show within 3 s' in errors(run)['release']
     assert run.session.peer == NEW
-    assert run.session.owed == ()
+    assert run.session.unconfirmed == ()
     assert closed(run, before) == CHANNELS
     on(run, 1.0)
     assert run.session.peer_state is PeerState.ANSWERING
@@ -727,7 +727,7 @@ def test_stopped_while_it_moves_it_ends_at_the_old_address(silence):
     before = len(run.sent)
     run.run(3.6)
     assert (run.session.leaving, run.session.peer) == (False, NEW)
-    assert set(run.session.left.owed) == set(TAKEN)
+    assert set(run.session.left.unconfirmed) == set(TAKEN)
     assert run.session.left.reason.startswith(
         REASONS.get(silence, 'X-Plane did not show within 3 s'))
     assert run.session.peer_state is PeerState.UNKNOWN

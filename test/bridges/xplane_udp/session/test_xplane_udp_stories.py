@@ -146,9 +146,8 @@ class Story:
         """Tell all that is to be known."""
         overrides = self.overrides
         self.tell(
-            overrides.names, overrides.owed, overrides.has_pending, round(overrides.watched_until,
-            2),
-            sorted(overrides.moved), overrides.deadline,
+            overrides.names, overrides.unconfirmed, overrides.has_pending,
+            round(overrides.watched_until, 2), sorted(overrides.moved), overrides.deadline,
             [(one.ticket, one.what, one.error, one.message) for one in overrides.ended()]
             if self.dice.random() < 0.5 else '', overrides.contradictions(self.now))
 

@@ -74,7 +74,7 @@ def check(script, faults):
     assert set(rig.outcomes) == set(tickets), said
     if rig.is_active():
         # X-Plane holds it over a connection of which it never notices that it has ended.
-        assert rig.held.owed(rig.now) == (BRAKES,), said
+        assert rig.held.unconfirmed(rig.now) == (BRAKES,), said
         assert rig.outcomes[tickets[-1]].error is not None, said
         assert any(fault.seconds == FOREVER for fault in faults.values()), said
     else:
@@ -114,7 +114,7 @@ def test_what_is_not_shown_when_the_node_is_deactivated_is_owed(script):
                 tickets.append(getattr(rig, do)(*arguments))
             rig.run(4.5)
             # What is owed now is an error, and the exit code 1.
-            assert rig.held.owed(4.5) or not rig.is_active(), (place, fault)
+            assert rig.held.unconfirmed(4.5) or not rig.is_active(), (place, fault)
             assert not rig.unsaid, (place, fault)
 
 
@@ -168,7 +168,7 @@ def test_what_somebody_else_holds_too_is_not_called_released():
     released = rig.counts['up']
     rig.run(7.0)
     assert 'somebody else may hold it; its lease ends in 5' in rig.said(ticket)
-    assert rig.held.owed(7.0) == (BRAKES,)
+    assert rig.held.unconfirmed(7.0) == (BRAKES,)
     # X-Plane is not asked again and again to release what is not ours.
     assert rig.counts['up'] == released
     again = rig.begin()
@@ -187,7 +187,7 @@ def test_of_a_restarted_xplane_it_is_asked_whether_a_lost_command_is_active():
     rig.listening = False
     rig.run(4.0)
     assert [lost.why for lost in rig.lost] == ['the connection was lost']
-    assert rig.held.owed(4.0) == (BRAKES,)
+    assert rig.held.unconfirmed(4.0) == (BRAKES,)
     ticket = rig.end()
     rig.start()
     rig.listening = True
@@ -221,7 +221,7 @@ def test_leases_end_by_themselves_and_impossible_ones_are_refused():
     # X-Plane was asked at some time between these.
     assert held.deadline() == 2.25
     assert held.names(2.2) == ('a',)
-    assert held.names(2.25) == held.owed(2.25) == ()
+    assert held.names(2.25) == held.unconfirmed(2.25) == ()
     with pytest.raises(ValueError, match='a is not held'):
         held.end('a', 2.25)
     with pytest.raises(ValueError, match='is not in 0'):
@@ -260,7 +260,7 @@ def test_a_hold_over_a_connection_that_xplane_keeps_is_owed_though_it_was_begun_
     rig.run(12.0)
     assert rig.is_active()
     assert 'somebody else may hold it; its lease ends in 5' in rig.said(ticket)
-    assert rig.held.owed(12.0) == (BRAKES,)
+    assert rig.held.unconfirmed(12.0) == (BRAKES,)
     assert 45.0 < rig.held.longest(12.0) < 50.0
 
 

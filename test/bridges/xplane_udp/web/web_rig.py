@@ -144,7 +144,7 @@ class Rig:
     def is_quiet(self):
         """Return whether nothing will happen any more that anybody waits for."""
         return not self._under_way and self._step is None and not (
-            self.held.names(self.now) or self.held.owed(self.now))
+            self.held.names(self.now) or self.held.unconfirmed(self.now))
 
     def is_active(self, name=BRAKES):
         """Return what an independent client sees."""
@@ -346,7 +346,7 @@ class Rig:
         self._at(self.now + 0.05, self._tick)
 
         if self.is_active() and BRAKES not in (
-                *self.held.names(self.now), *self.held.owed(self.now)):
+                *self.held.names(self.now), *self.held.unconfirmed(self.now)):
             self.unsaid.append(self.now)
 
     def _later(self, time, do):

@@ -34,7 +34,7 @@ class Overrides:
     The datagram sets all four controls at once, and they cannot be read back: they are known only
     from what was sent, and only for the same run of Huginn. It holds them forever. So surfaces
     that are given back are centred again and again for a while. A pause is not ended here: it is
-    owed until the data show that Huginn runs.
+    unconfirmed until the data show that Huginn runs.
     """
 
     def __init__(self) -> None:
@@ -50,9 +50,9 @@ class Overrides:
         return (*self._overrides.names, *self._pause.names)
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return the names of the surfaces that are being centred, and the pause."""
-        return (*self._giving, *self._pause.owed)
+        return (*self._giving, *self._pause.unconfirmed)
 
     @property
     def is_paused(self) -> bool:
@@ -116,9 +116,9 @@ class Overrides:
             self._giving.begin(name, now)
 
     def give_back(self, now: float) -> None:
-        """Centre all surfaces, as centre() does; owe the end of a pause from now on."""
+        """Centre all surfaces, as centre() does; end a pause from now on."""
         self.centre(now)
-        self._pause.owe()
+        self._pause.release()
         self._paused_at = now
 
     def repeat(self, now: float) -> None:
@@ -135,11 +135,11 @@ class Overrides:
         return self._giving.deadline
 
     def look_back(self, silence: str, address: str) -> Left:
-        """Return what is owed, and forget it; ``silence`` says why Huginn hears nothing."""
-        owed, paused = self.owed, self._pause.owed
+        """Return what is unconfirmed, and forget it; ``silence`` says why Huginn hears nothing."""
+        unconfirmed, paused = self.unconfirmed, self._pause.unconfirmed
         self.forget()
         if silence:
-            return Left(owed, (
+            return Left(unconfirmed, (
                 f'{silence}. It gets nothing more from here: if it was only frozen, it may hold '
                 'this; send it controls, or resume it (huginn_control.py resume), or restart it'))
         if paused:

@@ -106,9 +106,9 @@ class FdmdataSession(Session):
         return self._overrides.names
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return the names of the surfaces that are being centred; while leaving, the pause."""
-        return self._overrides.owed
+        return self._overrides.unconfirmed
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return that Huginn runs although it was paused here."""
@@ -386,7 +386,7 @@ class FdmdataSession(Session):
 
     def _over(self, now: float) -> Iterable[Event]:
         """Return whether leaving is over, as what happens."""
-        if self.leaving and not self.owed:
+        if self.leaving and not self.unconfirmed:
             return (Event.SHOWN,)
         if self.leaving and self._leave_at is not None and now >= self._leave_at:
             return (Event.EXPIRED,)

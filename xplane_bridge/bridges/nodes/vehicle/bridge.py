@@ -141,17 +141,17 @@ class Bridge(BridgeNode[P], Generic[P, S]):
             lambda: not self.session.leaving, self.session.release_timeout + _GRACE)
         with self.link.lock:
             self.left = self.session.left if is_over else Left(
-                self.session.owed, 'the link was too busy to give it back', True)
+                self.session.unconfirmed, 'the link was too busy to give it back', True)
         if self.left.has_ended:
             self.get_logger().info(printable(
                 f'{self.peer} has ended: nothing listens at {self.peer_address()} any more, so '
                 'nothing is given back to it', LONGEST_LINE))
-        if self.left.owed:
+        if self.left.unconfirmed:
             self.tell_left(self.left)
 
     def tell_left(self, left: Left) -> None:
         """Log what the peer has not shown to be given back; an error is the process's as well."""
-        sentence = f'may stay as it was left: {", ".join(left.owed)}; {left.reason}'
+        sentence = f'may stay as it was left: {", ".join(left.unconfirmed)}; {left.reason}'
         if left.is_error:
             self.exit_code = 1
             self.get_logger().error(printable(sentence, LONGEST_LINE))
@@ -383,9 +383,9 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         """Return the status of commands: what was taken, and whether the peer shows it."""
         session = self.session
         level, text = OK, 'watched'
-        if self.left.owed:
+        if self.left.unconfirmed:
             level = ERROR if self.left.is_error else WARN
-            text = f'may stay as it was left: {named(self.left.owed)}; {self.left.reason}'
+            text = f'may stay as it was left: {named(self.left.unconfirmed)}; {self.left.reason}'
         elif self.active and (wrong := session.contradictions(now)):
             level, text = WARN, named(wrong, '; ')
         elif any(watchdog.expired for watchdog in self.watchdogs()):
@@ -399,7 +399,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         return (Status('commands', level, text, (
             *self.command_values(),
             ('publishers of command/controls', printable(self._commanders()) or 'none'),
-            ('given back, not yet shown', ', '.join(sorted(session.owed)) or 'nothing'))),)
+            ('given back, not yet shown', ', '.join(sorted(session.unconfirmed)) or 'nothing'))),)
 
     def command_values(self) -> Iterable[tuple[str, str]]:
         """Return the values of the commands status."""

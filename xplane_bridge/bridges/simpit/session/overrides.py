@@ -53,14 +53,14 @@ class Leaving:
     """
     What is still to be shown after stop(), and for how long to wait for it.
 
-    ``owed`` was given back. ``quiet`` is for how long telemetry must be missing, ``streaming``
-    says that it was arriving, ``was_away`` that nobody answered. No plugin shows what it forces;
-    an echo of a request sent after it was given back shows that the plugin still reads. Times are
-    in seconds.
+    ``unconfirmed`` was given back. ``quiet`` is for how long telemetry must be missing,
+    ``streaming`` says that it was arriving, ``was_away`` that nobody answered. No plugin shows
+    what it forces; an echo of a request sent after it was given back shows that the plugin still
+    reads. Times are in seconds.
     """
 
     def __init__(
-        self, owed: tuple[str, ...], now: float, timeout: float, *, quiet: float,
+        self, unconfirmed: tuple[str, ...], now: float, timeout: float, *, quiet: float,
         streaming: bool, was_away: bool,
     ) -> None:
         self._until = now + timeout
@@ -70,7 +70,7 @@ class Leaving:
         self._heard_at = now
         self._deregistered_at = now
         self._is_read = False
-        self._owed = owed
+        self._unconfirmed = unconfirmed
         self._talks_on = False
 
     def on_telemetry(self, now: float) -> None:
@@ -108,7 +108,7 @@ class Leaving:
     @property
     def _is_unread(self) -> bool:
         """Return whether a plugin that should have echoed has not shown that it reads."""
-        return bool(self._owed) and not self._is_read and (
+        return bool(self._unconfirmed) and not self._is_read and (
             self._streaming or self._was_away)
 
     @property
@@ -126,12 +126,12 @@ class Leaving:
         answers = answers and is_open
         if self._is_unread:
             if answers:
-                return Left(self._owed, (
+                return Left(self._unconfirmed, (
                     f'the plugin on {name} answers no echo, so it may not have read it: it ends '
                     'with the flight scene (revert, or leave to the space centre)'),
                     is_error=self._streaming)
             why = f'nothing answers on {name}' if is_open else f'{name} is gone'
-            return Left(self._owed, (
+            return Left(self._unconfirmed, (
                 f'{why}: what the plugin forces ends with the flight scene '
                 '(revert, or leave to the space centre)'))
         if self._talks_on and answers:
@@ -174,7 +174,7 @@ class Overrides:
         return tuple(name for name in self._ledger.names if name not in others)
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return what was given back and is being repeated."""
         return tuple(self._giving)
 
@@ -223,7 +223,7 @@ class Overrides:
 
     def pay(self, profile: Profile | None, now: float) -> None:
         """
-        Give back again what is owed: the plugin may not have heard any of it.
+        Give back again what is unconfirmed: the plugin may not have heard any of it.
 
         So is what is on hold, to whoever answers: it may be the same plugin, and 0 forces nothing
         on another. But some it would make close the throttle for ever: so that stays taken, and
@@ -303,7 +303,7 @@ class Overrides:
         self.ownership.clear()
         self.reports.forget()
         self._leaving = Leaving(
-            self.owed, now, seconds, quiet=quiet, streaming=streaming, was_away=was_away)
+            self.unconfirmed, now, seconds, quiet=quiet, streaming=streaming, was_away=was_away)
 
     @property
     def leaving(self) -> Leaving:

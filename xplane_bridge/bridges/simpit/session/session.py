@@ -146,9 +146,9 @@ class SimpitSession(Session):
         return self._overrides.names
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return what was given back and is being repeated."""
-        return self._overrides.owed
+        return self._overrides.unconfirmed
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return which action groups the plugin reports otherwise than they were commanded."""
@@ -253,7 +253,7 @@ class SimpitSession(Session):
         A plugin that is silent is sent it too: 0 forces nothing on any.
         """
         self._expired += self._happen((Event.STOP,), now)
-        if self._peer.state is State.LEAVING_AWAY and not self.owed:
+        if self._peer.state is State.LEAVING_AWAY and not self.unconfirmed:
             self._expired += self._happen((Event.SHOWN,), now)
 
     def set_channels(self, channels: Sequence[ChannelName], now: float) -> None:

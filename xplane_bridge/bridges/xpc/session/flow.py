@@ -58,14 +58,14 @@ class Flow:
     Keep to ``rate`` datagrams per second, and to what the plugin can read in one frame.
 
     Polling has one part of both, commands and reads have the other; in the budget, telemetry has
-    priority over reads and watched datarefs, unless these are ``owed`` a turn. The plugin reads in
-    order of arrival: a reply shows that its request, and everything sent before, is no longer
+    priority over reads and watched datarefs, unless these are ``overdue`` a turn. The plugin reads
+    in order of arrival: a reply shows that its request, and everything sent before, is no longer
     pending; but its frame may not be over yet, and count what is sent now: not before FRAME_GAP
     after the last reply. ``stalled`` says that replies are overdue. Over a slow network, what was
-    sent within the last ``distance`` seconds has not arrived, and is not pending either.
-    A frame may last longer, as its running time shows: see show_frame().
-    ``frame_gap`` replaces FRAME_GAP: 0 for a simulator in lockstep, whose next frame is drawn only
-    after the reply; it reads at any time, so ``waiting_commands`` may be WAITING_IN_LOCKSTEP.
+    sent within the last ``distance`` seconds has not arrived, and is not pending either. A frame
+    may last longer, as its running time shows: see show_frame(). ``frame_gap`` replaces FRAME_GAP:
+    0 for a simulator in lockstep, whose next frame is drawn only after the reply; it reads at any
+    time, so ``waiting_commands`` may be WAITING_IN_LOCKSTEP.
     """
 
     def __init__(
@@ -138,15 +138,15 @@ class Flow:
             return self._next_frame(now)
         return self._budget.when(count, now, leave=_LEFT_FOR_COMMANDS + leave)
 
-    def take_watch(self, now: float, *, room: int, owed: bool = False) -> bool:
+    def take_watch(self, now: float, *, room: int, overdue: bool = False) -> bool:
         """
         Take a datagram for watched datarefs; return whether it was taken.
 
         ``room`` must remain in the plugin's frame for pending telemetry.
         """
-        count = 1 if owed else 1 + min(room, _LARGEST_ROOM)
+        count = 1 if overdue else 1 + min(room, _LARGEST_ROOM)
         if self._is_full(count, now) or not self._budget.take(
-                1, now, leave=_LEFT_FOR_COMMANDS if owed else _LEFT_FOR_POLLS):
+                1, now, leave=_LEFT_FOR_COMMANDS if overdue else _LEFT_FOR_POLLS):
             return False
         self._send(now, polls=1)
         return True
@@ -165,9 +165,9 @@ class Flow:
         """Return when take_command() succeeds, None if that depends on a reply."""
         return self._when_command(now, leave, 0)
 
-    def take_read(self, now: float, *, owed: bool = False) -> bool:
+    def take_read(self, now: float, *, overdue: bool = False) -> bool:
         """Take a datagram for a read; return whether it was taken."""
-        return self._take_command(now, 0, 0 if owed else _LEFT_FOR_POLLS)
+        return self._take_command(now, 0, 0 if overdue else _LEFT_FOR_POLLS)
 
     def when_read(self, now: float) -> float | None:
         """Return when take_read() succeeds, None if that depends on a reply."""

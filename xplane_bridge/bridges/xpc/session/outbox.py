@@ -51,7 +51,7 @@ class Source(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """A command whose effect somebody waits for: these pauses, None for all that is owed."""
+    """A command whose effect somebody waits for: these pauses, None: all unconfirmed ones."""
 
     done: CommandDone
     pauses: Pauses | None

@@ -67,8 +67,8 @@ class Overrides:
 
     Each deflected surface is given back centred; overrides and pauses as they were before. What
     X-Plane reports counts: each value is Pending until a report shows it, and what was given back
-    is owed until then. A value that was seen as we left it and has changed since, in two reports,
-    now belongs to another client. Without ``repeats`` what is taken is sent once.
+    is unconfirmed until then. A value that was seen as we left it and has changed since, in two
+    reports, now belongs to another client. Without ``repeats`` what is taken is sent once.
 
     A datagram that comes late or again may undo what was shown: see Written. What it has written
     is set right, also long after it was given back; other values are others'.
@@ -110,9 +110,9 @@ class Overrides:
         return names_of(self._ledger.entries())
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return what was given back and is not yet shown, for people."""
-        return names_of(self._ledger.entries(held=Held.OWED))
+        return names_of(self._ledger.entries(held=Held.UNCONFIRMED))
 
     @property
     def foreign(self) -> tuple[Key, ...]:
@@ -168,13 +168,14 @@ class Overrides:
 
     def lose(self) -> None:
         """
-        Forget the pending commands, sent into silence; what is owed stays so.
+        Forget the pending commands, sent into silence; what is unconfirmed stays so.
 
         They may still be read: what is taken then, or not, is seen when X-Plane reports again.
         """
-        owed = {(entry.vehicle, entry.value) for entry in self._ledger.entries(held=Held.OWED)}
+        unconfirmed = {(entry.vehicle, entry.value)
+                       for entry in self._ledger.entries(held=Held.UNCONFIRMED)}
         for key in list(self.pending):
-            if key in owed:
+            if key in unconfirmed:
                 self.pending[key].times = 0
                 self.pending[key].again_at = 0.0
             else:
@@ -225,9 +226,9 @@ class Overrides:
             if takes:
                 self._take(key, values, now, serial, repeats=self._repeats)
             else:
-                self._ledger.owe(key[0], (key[1],))
+                self._ledger.release(key[0], (key[1],))
                 self._wanted.pop(key, None)
-                is_owed = self._is_owed(key)
+                is_owed = self._is_unconfirmed(key)
                 if is_owed:
                     self._written.note(key, values, now)
                 if is_owed or key[1] == PAUSE:
@@ -261,7 +262,7 @@ class Overrides:
             if name.startswith(OVERRIDE) and any(values) and name not in (JOYSTICK, HELD)
             and name not in self._reported and name not in self._before
             and (0, name) not in self._ledger
-            and not self._is_owed((0, name)))
+            and not self._is_unconfirmed((0, name)))
 
     def read_before(self, values: Mapping[str, Values]) -> None:
         """Record the values of overrides just before they are written."""
@@ -307,12 +308,12 @@ class Overrides:
             self.pending[key] = Pending(
                 values, since, key in self._ledger and key[1] in CONTROLS, again_at=now)
 
-    def _is_owed(self, key: Key) -> bool:
+    def _is_unconfirmed(self, key: Key) -> bool:
         return any(entry.value == key[1]
-                   for entry in self._ledger.entries(key[0], held=Held.OWED))
+                   for entry in self._ledger.entries(key[0], held=Held.UNCONFIRMED))
 
     def _is_known(self, key: Key) -> bool:
-        return key in self._ledger or self._is_owed(key)
+        return key in self._ledger or self._is_unconfirmed(key)
 
     # Giving back.
 
@@ -320,11 +321,11 @@ class Overrides:
         self, now: float, aircraft: int | None = None, values: Collection[str] | None = None
     ) -> None:
         """
-        Give back what is taken; it is owed from now on.
+        Give back what is taken; it is unconfirmed from now on.
 
         ``aircraft`` None means all of them, ``values`` None everything that was taken.
         """
-        for entry in self._ledger.owe(aircraft, values):
+        for entry in self._ledger.release(aircraft, values):
             key = (entry.vehicle, entry.value)
             self._wanted.pop(key, None)
             self._unshown.pop(key, None)
@@ -448,9 +449,9 @@ class Overrides:
         return tuple(dict.fromkeys(place_of(key)[0] for key in keys if key[1] != TEXT))
 
     def expire(self, now: float, timeout: float) -> None:
-        """Give up what was taken and is not shown for that long; what is owed never is."""
+        """Give up what was taken and is not shown for that long; what is unconfirmed never is."""
         for key, pending in list(self.pending.items()):
-            if now >= pending.since + timeout and not self._is_owed(key):
+            if now >= pending.since + timeout and not self._is_unconfirmed(key):
                 self._give_up(key)
 
     def _give_up(self, key: Key) -> None:
@@ -509,7 +510,7 @@ class Overrides:
             self._end(key, pending, asked_at)
         elif key[1] in MOVED:
             is_ours = self._written.may_be_ours(key, row, pending.values)
-            if not self._is_owed(key):
+            if not self._is_unconfirmed(key):
                 # The newest was not shown yet, but an earlier one: X-Plane follows.
                 pending.since = now if is_ours else pending.since
             elif not is_ours:
@@ -520,12 +521,13 @@ class Overrides:
         """End what is pending: X-Plane, asked at that time, shows it."""
         self.pending.pop(key, None)
         self._unshown.pop(key, None)
-        owed = [entry for entry in self._ledger.entries(key[0], held=Held.OWED)
+        unconfirmed = [entry for entry in self._ledger.entries(key[0], held=Held.UNCONFIRMED)
                 if entry.value == key[1]]
-        if owed:
+        if unconfirmed:
             self._strike(key)
             if pending.values:
-                self._returned[key] = _Returned(pending.values, owed[0].before, pending.serial)
+                self._returned[key] = _Returned(
+                    pending.values, unconfirmed[0].before, pending.serial)
         elif key in self._wanted:
             self._seen.add(key)
         self._written.show(key, asked_at)
@@ -572,7 +574,7 @@ class Overrides:
         if self._written.is_late(key, row, given.values, timeout):
             del self._returned[key]
             self._ledger.take(*key, given.before)
-            self._ledger.owe(key[0], (key[1],))
+            self._ledger.release(key[0], (key[1],))
             self._taken_at[key] = given.serial
             self.pending[key] = Pending(given.values, now, again_at=now)
             return
@@ -615,7 +617,7 @@ class Overrides:
         self._written.forget(key)
 
     def _strike(self, key: Key) -> None:
-        """Count an item as neither taken nor owed."""
+        """Count an item as neither taken nor unconfirmed."""
         self._ledger.forget(*key)
         self._taken_at.pop(key, None)
         self._doubtful.pop(key, None)
@@ -634,12 +636,12 @@ class Overrides:
 
     def shows(self, pauses: Mapping[Key, float] | None) -> bool | None:
         """
-        Return whether the last report has these pauses; or with None, all that is owed.
+        Return whether the last report has these pauses; or with None, all that is unconfirmed.
 
         None if X-Plane reports no pauses.
         """
         if pauses is None:
-            return not self.owed
+            return not self.unconfirmed
         held = self._reported.get(HELD)
         if not held:
             return None
@@ -657,7 +659,7 @@ class Overrides:
                     f'{name_of(Entry(*key))} was commanded {commanded}, '
                     f'X-Plane reports {reported}')
         late: list[Entry[Values]] = [Entry(*key) for key, pending in self.pending.items()
-                if now >= pending.since + timeout and self._is_owed(key)]
+                if now >= pending.since + timeout and self._is_unconfirmed(key)]
         if late:
             sentences.append(f'given back, but not shown by X-Plane: {", ".join(names_of(late))}')
         if self.foreign:

@@ -368,27 +368,27 @@ class Peer(machine.Peer):
         self._gave_at = now
 
     def look_back(
-        self, owed: tuple[str, ...], unsettled: tuple[str, ...], timeout: float
+        self, unconfirmed: tuple[str, ...], unsettled: tuple[str, ...], timeout: float
     ) -> Left:
         """
-        Return how the conversation has ended, with what is owed.
+        Return how the conversation has ended, with what is unconfirmed.
 
         ``unsettled`` was shown to be given back, and may have been taken since by a late datagram.
         """
         where = f'X-Plane at {self._address}'
-        if not owed and self._before is State.LEAVING_AWAY:
+        if not unconfirmed and self._before is State.LEAVING_AWAY:
             return Left()
-        if not owed:
+        if not unconfirmed:
             return Left(unsettled, f'{where} has shown that it was given back, and has not '
                         'answered since; if it still runs, and a datagram has come late, '
                         f'{_UNDO}') if unsettled else Left()
         if self._before is State.LEAVING:
-            return Left(owed, f'{where} answers, but does not show within {timeout:g} s '
+            return Left(unconfirmed, f'{where} answers, but does not show within {timeout:g} s '
                         f'that it was given back; to undo it, {_UNDO}', is_error=True)
         if self._before is State.LEAVING_LOADING:
-            return Left(owed, f'{where} is loading or in a menu, and has not read it yet; if it '
-                        f'does not show it when it goes on, {_UNDO}', is_error=True)
+            return Left(unconfirmed, f'{where} is loading or in a menu, and has not read it yet; '
+                        f'if it does not show it when it goes on, {_UNDO}', is_error=True)
         if self._before is State.LEAVING_UNHEARD:
-            return Left(owed, f'{where} has answered until then, and nothing since: it may not '
-                        f'have read it; if it still runs, {_UNDO}', is_error=True)
-        return Left(owed, f'{where} does not respond; if it still runs, {_UNDO}')
+            return Left(unconfirmed, f'{where} has answered until then, and nothing since: it '
+                        f'may not have read it; if it still runs, {_UNDO}', is_error=True)
+        return Left(unconfirmed, f'{where} does not respond; if it still runs, {_UNDO}')

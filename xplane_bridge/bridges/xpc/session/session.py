@@ -179,9 +179,9 @@ class XpcSession(Session):
         return self._requests.missing(now)
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return what was given back and is not yet shown by X-Plane."""
-        return self._overrides.owed
+        return self._overrides.unconfirmed
 
     @property
     def foreign(self) -> tuple[str, ...]:
@@ -203,7 +203,7 @@ class XpcSession(Session):
         # Nobody can take anything again there.
         is_away = not self._peer.is_there
         self._expired += self._happen([Event.STOP], now, 'the node was deactivated')
-        if not self._overrides.owed and (is_away or self._is_settled):
+        if not self._overrides.unconfirmed and (is_away or self._is_settled):
             self._expired += self._happen([Event.SHOWN], now)
 
     def send(
@@ -464,7 +464,8 @@ class XpcSession(Session):
                 self._overrides.give_back(now)
             case Action.LOOK_BACK:
                 self._left = self._peer.look_back(
-                    self._overrides.owed, self._overrides.names_of_unsettled(self.release_timeout),
+                    self._overrides.unconfirmed,
+                    self._overrides.names_of_unsettled(self.release_timeout),
                     self.release_timeout)
                 self._overrides.clear()
             case Action.CLOSE:
@@ -517,7 +518,7 @@ class XpcSession(Session):
         """Give back again, until X-Plane shows it or time is up."""
         if self._peer.may_give_back:
             self._send_again(now, outgoing)
-        is_given, is_settled = not self._overrides.owed, self._is_settled
+        is_given, is_settled = not self._overrides.unconfirmed, self._is_settled
         if is_given and not self._is_extended:
             # What comes late is seen a little later.
             self._is_extended = True

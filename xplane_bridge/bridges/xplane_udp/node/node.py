@@ -276,10 +276,10 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
             self.session.release_timeout = 0.0
         self._web.give_back()
         super().end()
-        if (left := self._web.end()).owed:
+        if (left := self._web.end()).unconfirmed:
             with self.link.lock:
                 self.left = Left(
-                    (*self.left.owed, *left.owed), left.reason,
+                    (*self.left.unconfirmed, *left.unconfirmed), left.reason,
                     self.left.is_error or left.is_error)
             self.tell_left(left)
 

@@ -344,8 +344,8 @@ class WebApi:
             text = self._failure
         elif known is not None:
             text = f'X-Plane {known.xplane} answers'
-        if owed := self._holds.owed():
-            level, text = WARN, f'{text}; not shown as released: {named(owed)}'
+        if unconfirmed := self._holds.unconfirmed():
+            level, text = WARN, f'{text}; not shown as released: {named(unconfirmed)}'
         return Status('web api', level, text, (
             ('address', f'{self._address[0]}:{self._address[1]}' if self._queue else 'none yet'),
             ('X-Plane version', known.xplane if known else 'not known'),
@@ -356,7 +356,7 @@ class WebApi:
             ('WebSocket: last not understood', printable(heard.last_error, 200) or 'none'),
             ('web_datarefs', self._values.progress()),
             ('held commands', ', '.join(self._holds.names()) or 'none'),
-            ('given back, not yet shown', ', '.join(owed) or 'none'),
+            ('given back, not yet shown', ', '.join(unconfirmed) or 'none'),
             ('active, as X-Plane says', ', '.join(self._client.socket.active) or 'none')))
 
     def _socket_state(self) -> str:

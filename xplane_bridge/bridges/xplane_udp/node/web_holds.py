@@ -88,7 +88,7 @@ class WebHolds:
 
     def begin(self) -> None:
         """Go on with what was left when the node was deactivated. Raises ValueError."""
-        if self.owed():
+        if self.unconfirmed():
             self._ready()
             self._wake()
 
@@ -108,20 +108,22 @@ class WebHolds:
         """Return when X-Plane has shown that all is released, or what it has not shown in time."""
         with self._changed:
             self._changed.wait_for(
-                lambda: not self._held.owed(time.monotonic()),
+                lambda: not self._held.unconfirmed(time.monotonic()),
                 max(self._back_by - time.monotonic(), 0.0))
         if self.queue is not None:
             # X-Plane releases what is held over a connection when it notices that it has ended.
             self.queue.end()
         self._presses.end_all()
         with self._changed:
-            owed, longest = self.owed(), self._held.longest(time.monotonic())
+            unconfirmed, longest = self.unconfirmed(), self._held.longest(time.monotonic())
             waiting, self._waiting = self._waiting, {}
         for told in waiting.values():
             told(Settled((), '', ValueError('the node was deactivated before X-Plane showed it')))
-        return Left(owed, (
+        if not unconfirmed:
+            return Left()
+        return Left(unconfirmed, (
             'X-Plane has not shown that it is released; it releases it when it notices that the '
-            f'connection has ended, or in {longest:.0f} s'), self._was_there) if owed else Left()
+            f'connection has ended, or in {longest:.0f} s'), self._was_there)
 
     def moved(self) -> None:
         """Note that another X-Plane is asked from now on."""
@@ -153,10 +155,10 @@ class WebHolds:
         with self._changed:
             return self._held.names(time.monotonic())
 
-    def owed(self) -> tuple[str, ...]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return what was given back, and is not yet shown as released."""
         with self._changed:
-            return self._held.owed(time.monotonic())
+            return self._held.unconfirmed(time.monotonic())
 
     # Wishes: in the executor.
 

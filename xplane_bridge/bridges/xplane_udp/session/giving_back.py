@@ -84,22 +84,23 @@ def giving_back(
 
 
 def look_back(
-    was: State, owed: tuple[str, ...], version: int | None, patience: float
+    was: State, unconfirmed: tuple[str, ...], version: int | None, patience: float
 ) -> Left:
     """
     Return how a conversation has ended, with what X-Plane has not shown to be given back.
 
     ``was`` is the last state in it, ``patience`` the release_timeout.
     """
-    if not owed:
+    if not unconfirmed:
         return Left()
-    undo = f'to undo it, {_how_to_undo(owed, version)}'
+    undo = f'to undo it, {_how_to_undo(unconfirmed, version)}'
     if was in (State.LEAVING, State.MOVING):
-        return Left(owed, (
+        return Left(unconfirmed, (
             f'X-Plane did not show within {patience:g} s that it was given back; {undo}'), True)
     if was in (State.LEAVING_LOADING, State.MOVING_LOADING):
-        return Left(owed, f'X-Plane is loading, or its data output is not set; {undo}', True)
-    return Left(owed, f'X-Plane was already away; if it comes back as it was, {undo}')
+        return Left(
+            unconfirmed, f'X-Plane is loading, or its data output is not set; {undo}', True)
+    return Left(unconfirmed, f'X-Plane was already away; if it comes back as it was, {undo}')
 
 
 def _how_to_undo(items: Collection[str], version: int | None) -> str:

@@ -73,7 +73,7 @@ class Items:
         self._held: list[Entry[float]] = []
 
     def __bool__(self) -> bool:
-        """Return whether anything is taken, or owed; what is on hold is neither."""
+        """Return whether anything is taken, or unconfirmed; what is on hold is neither."""
         return bool(self._ledger)
 
     def __contains__(self, value: str) -> bool:
@@ -85,33 +85,33 @@ class Items:
         return self._ledger.names
 
     def take(self, value: str, before: float | None = None, aircraft: int = OWN) -> None:
-        """Record that this was taken, and what it was before: unchanged if it is owed."""
+        """Record that this was taken, and what it was before: unchanged if it is unconfirmed."""
         self._ledger.take(aircraft, value, before)
 
     def forget(self, value: str, aircraft: int = OWN) -> None:
         """Forget one item: another client has it now, or it was shown to be given back."""
         self._ledger.forget(aircraft, value)
 
-    def owe(self) -> list[Entry[float]]:
-        """Return what commands have taken, and what is owed: now all of it is owed."""
-        self._ledger.owe()
-        return self._ledger.entries(held=Held.OWED)
+    def release(self) -> list[Entry[float]]:
+        """Record that all taken by commands is given back; return all that is unconfirmed."""
+        self._ledger.release()
+        return self._ledger.entries(held=Held.UNCONFIRMED)
 
-    def owe_again(self, item: tuple[int, str], before: float) -> None:
-        """Record that an item, aircraft and value, that was given back is owed once more."""
+    def release_again(self, item: tuple[int, str], before: float) -> None:
+        """Record that an item, aircraft and value, given back before, is unconfirmed again."""
         aircraft, value = item
         self._ledger.take(aircraft, value, before)
-        self._ledger.owe(aircraft, (value,))
+        self._ledger.release(aircraft, (value,))
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return what was given back and is not shown yet."""
-        return self._ledger.owed
+        return self._ledger.unconfirmed
 
     def is_owed(self, value: str) -> bool:
         """Return whether one item was given back and is not shown yet."""
         return any(
-            entry.value == value for entry in self._ledger.entries(held=Held.OWED))
+            entry.value == value for entry in self._ledger.entries(held=Held.UNCONFIRMED))
 
     # Is it still the same X-Plane?
 
@@ -129,8 +129,8 @@ class Items:
         later = self._everything()
         for entry in (*self._held, *later):
             self._ledger.take(entry.vehicle, entry.value, entry.before)
-            if entry.held is Held.OWED:
-                self._ledger.owe(entry.vehicle, (entry.value,))
+            if entry.held is Held.UNCONFIRMED:
+                self._ledger.release(entry.vehicle, (entry.value,))
         self._held = []
 
     def clear(self) -> None:
@@ -144,7 +144,7 @@ class Items:
 
     def _everything(self) -> list[Entry[float]]:
         """Return all of the ledger, and empty it."""
-        entries = [*self._ledger.entries(), *self._ledger.entries(held=Held.OWED)]
+        entries = [*self._ledger.entries(), *self._ledger.entries(held=Held.UNCONFIRMED)]
         self._ledger.clear()
         return entries
 
@@ -181,7 +181,7 @@ class Overrides:
         # Axes that were to be centred while X-Plane was silent.
         self._to_centre: set[str] = set()
         # Whether what is on hold is to be given back once it is the same run.
-        self._release_owed = False
+        self._release_is_due = False
 
     def begin(self, version: int) -> None:
         """Command an X-Plane of this version from now on."""
@@ -193,9 +193,9 @@ class Overrides:
         return self._items.names
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return what was given back and is not shown yet."""
-        return self._items.owed
+        return self._items.unconfirmed
 
     @property
     def has_pending(self) -> bool:
@@ -227,7 +227,7 @@ class Overrides:
         if self.version < FIRST_WITH_DATAREFS:
             # Raises ValueError for controls that have no row in this version.
             control_rows(self.version, controls, self._row_kind, layout)
-        self._release_owed = False
+        self._release_is_due = False
         axes = STICKS.keys() & controls
         # Who sets only the flaps has left the surfaces to whom they belong.
         self.moved |= axes
@@ -253,7 +253,7 @@ class Overrides:
         self._reports.on_reply(values, now)
         for pending in self._pending.undone(values, now) if self._pending.reached else ():
             if pending.item is not None:
-                self._items.owe_again(pending.item, pending.value)
+                self._items.release_again(pending.item, pending.value)
             self._put_pending(replace(pending, ticket=None), now)
         if self._pending.writes:
             for pending, value in self._pending.on_reply(values, self._free(now), now):
@@ -309,10 +309,10 @@ class Overrides:
 
     def release(self, now: float) -> None:
         """Give back what commands have taken, and again until X-Plane shows that."""
-        self._release_owed = self._items.on_hold
+        self._release_is_due = self._items.on_hold
         self.moved.clear()
         self._to_centre.clear()
-        entries = self._items.owe()
+        entries = self._items.release()
         if self.version is None:
             return
         for pending in self._pending.clear():
@@ -326,9 +326,9 @@ class Overrides:
                 self._items.forget(entry.value, entry.vehicle)
 
     def lose(self, heard_at: float) -> None:
-        """Stop repeating: X-Plane is silent. What is owed is given back once it is back."""
+        """Stop repeating: X-Plane is silent. What is unconfirmed is given back once it is back."""
         self._pending.sent.stop(heard_at)
-        self._release_owed |= bool(self._items.owed)
+        self._release_is_due |= bool(self._items.unconfirmed)
         for pending in self._pending.clear():
             if pending.item is None and pending.value == 0.0:
                 self._to_centre |= {
@@ -351,12 +351,12 @@ class Overrides:
         for axis in sorted(self._to_centre):
             self._pursue_neutral(axis, now)
         self._to_centre.clear()
-        if self._release_owed:
+        if self._release_is_due:
             self.release(now)
 
     def disown(self) -> None:
         """Forget what was left over: it is another run of X-Plane."""
-        self._release_owed = False
+        self._release_is_due = False
         self._to_centre.clear()
         self._written.clear()
         self._items.drop()

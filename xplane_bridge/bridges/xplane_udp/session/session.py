@@ -200,9 +200,9 @@ class XplaneUdpSession(Session):
         return self._requests.missing_rows(now)
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def unconfirmed(self) -> tuple[str, ...]:
         """Return what was given back and is not yet shown."""
-        return self._overrides.owed
+        return self._overrides.unconfirmed
 
     @property
     def leaving(self) -> bool:
@@ -334,13 +334,13 @@ class XplaneUdpSession(Session):
     def _go_on_leaving(self, now: float) -> None:
         """Repeat what is given back until it is shown, then end the reports that show it."""
         if not self._overrides.has_pending and now >= self._watched_until:
-            if self._requests.wanted and not self._overrides.owed:
+            if self._requests.wanted and not self._overrides.unconfirmed:
                 self._peer.leave_until(max(
                     self._peer.leaves_at, now + min(_LAST_WATCHED, self.release_timeout)))
             self._requests.end(self._peer.dialect)
         if self._requests.ask_last(now, listens=self._peer.listens) and not self._outbox:
             # All has been asked; what was not shown until now never is.
-            over = Event.EXPIRED if self._overrides.owed else Event.SHOWN
+            over = Event.EXPIRED if self._overrides.unconfirmed else Event.SHOWN
             self._expired += self._happen((over,), now)
 
     @property
@@ -566,7 +566,7 @@ class XplaneUdpSession(Session):
     def _look_back(self) -> None:
         """Note what X-Plane has not shown, and forget it."""
         self._left = look_back(
-            self._peer.was, self._overrides.owed, self.version, self.release_timeout)
+            self._peer.was, self._overrides.unconfirmed, self.version, self.release_timeout)
         self._requests.look_back(self._peer.dialect)
         self._overrides.forget()
         self._peer.forget()
@@ -574,8 +574,8 @@ class XplaneUdpSession(Session):
     def _tell_left(self) -> Sequence[Any]:
         """Tell what stays as it was left at an address that X-Plane has no more."""
         left, self._left = self._left, Left()
-        if not left.owed:
+        if not left.unconfirmed:
             return ()
         return [CommandDone(
             0, 'release', f'may stay as it was left at the old address of X-Plane: '
-            f'{", ".join(left.owed)}; {left.reason}')]
+            f'{", ".join(left.unconfirmed)}; {left.reason}')]

@@ -69,8 +69,8 @@ class Hold:
     connection: int = -1
     over: float = NEVER
     floor: float = NEVER
-    # It is owed. Over which connection X-Plane has accepted its release, over which it was asked
-    # to look, and what it has reported since.
+    # It is unconfirmed. Over which connection X-Plane has accepted its release, over which it was
+    # asked to look, and what it has reported since.
     ends: bool = False
     ended: Waiting = field(default_factory=Waiting)
     accepted: int = -1
@@ -104,7 +104,7 @@ class Hold:
         return self.ends and self.accepted != connection and (
             self.connection == connection or self.looked == connection and self.report is True)
 
-    def owe(self, now: float) -> None:
+    def release(self, now: float) -> None:
         """Have it released from now on."""
         self.ends, self.due = True, now
         self.accepted, self.looked, self.report = -1, -1, None
@@ -159,10 +159,10 @@ class HeldCommands:
 
     X-Plane is told for how long, so it releases a command when its lease ends, whatever happens
     here; also when it notices that the connection has ended. A command that is ended, or was held
-    over a connection that was lost, is owed: X-Plane is asked to release it, or over a new
+    over a connection that was lost, is unconfirmed: X-Plane is asked to release it, or over a new
     connection whether it is active, until it says that it is not, or until its lease is over. A
     report that contradicts a lease is not believed before it is confirmed. A command that is begun
-    while it is owed waits for its release.
+    while it is unconfirmed waits for its release.
 
     due() gives what is to be asked, one step after the other; asked() is called when a hold
     leaves, and done() with the outcome of each step. ``connection`` is the number of a connection,
@@ -181,7 +181,7 @@ class HeldCommands:
             name for name, hold in self._holds.items() if not hold.ends and (
                 hold.asking is not None or hold.over > now or (hold.wish or NEVER) > now))
 
-    def owed(self, now: float) -> tuple[str, ...]:
+    def unconfirmed(self, now: float) -> tuple[str, ...]:
         """Return what was given back, or lost, and is not yet shown as released."""
         return tuple(name for name, hold in self._holds.items()
                      if hold.ends and (hold.asking is not None or hold.over > now))
@@ -218,7 +218,7 @@ class HeldCommands:
         hold.begins.join(ticket, now + self._patience)
 
     def end(self, name: str, now: float, ticket: int | None = None) -> None:
-        """Have it released. Raises ValueError if it is neither held nor owed."""
+        """Have it released. Raises ValueError if it is neither held nor unconfirmed."""
         self._prune(now)
         hold = self._holds.get(name)
         if hold is None:
@@ -228,7 +228,7 @@ class HeldCommands:
         if not hold.may_be_active and hold.asking is None:
             self._close(name, hold, 'X-Plane had not been asked to hold it')
         elif not hold.ends:
-            hold.owe(now)
+            hold.release(now)
 
     def end_all(self, now: float) -> None:
         """Have all of them released."""
@@ -304,7 +304,7 @@ class HeldCommands:
             elif hold.ends:
                 self._done_ending(name, hold, step, now, error)
         if unanswered and step.ask is not Ask.HOLD:
-            # What is owed has the same cause to fail: others get their turn.
+            # What is unconfirmed has the same cause to fail: others get their turn.
             for hold in self._holds.values():
                 if hold.ends:
                     hold.due = now + _RETRY
@@ -354,7 +354,7 @@ class HeldCommands:
             if not hold.ends and hold.over > now:
                 self._told.append(Lost(name, 'the connection was lost'))
             hold.over = max(now + seconds, hold.over)
-            hold.owe(now)
+            hold.release(now)
         elif not hold.may_be_active:
             self._close(name, hold, 'X-Plane did not hold it')
         elif hold.ends:
@@ -377,7 +377,7 @@ class HeldCommands:
         """Note what has become of a command without anybody saying so."""
         if not hold.ends and hold.connection not in (-1, connection):
             self._told.append(Lost(name, 'the connection was lost'))
-            hold.owe(now)
+            hold.release(now)
         if hold.ends and hold.due == math.inf and connection not in (hold.accepted, hold.looked):
             hold.due = now
         if hold.ends and hold.begins.until <= now:

@@ -268,7 +268,7 @@ class Requests:
         if self._watch is None and not self.reads:
             self._ask_aircraft(now, flow, requests, ())
             return requests
-        while self._ask_beside(now, flow, requests, owed=True):
+        while self._ask_beside(now, flow, requests, overdue=True):
             pass
         self._ask_aircraft(
             now, flow, requests, [beside for beside in self._beside if beside.is_due(now)])
@@ -376,17 +376,17 @@ class Requests:
             self._passed_over[rank + 1] += 1
 
     def _ask_beside(
-        self, now: float, flow: Flow, requests: list[_Request], *, owed: bool = False
+        self, now: float, flow: Flow, requests: list[_Request], *, overdue: bool = False
     ) -> bool:
         """
         Request one part of a read or of the watch, in turns; return whether one was requested.
 
-        With ``owed`` only for one that telemetry has preceded too often.
+        With ``overdue`` only for one that telemetry has preceded too often.
         """
         for beside in self._beside:
-            if owed and beside.passed_over < _PASSED_OVER:
+            if overdue and beside.passed_over < _PASSED_OVER:
                 continue
-            request = beside.start(now, flow, owed)
+            request = beside.start(now, flow, overdue)
             if request is not None:
                 beside.passed_over = 0
                 self._beside.remove(beside)
@@ -399,17 +399,17 @@ class Requests:
     def _read_is_due(self, now: float) -> bool:
         return self.reads.is_due(now, self._commands, held=self._held)
 
-    def _start_read(self, now: float, flow: Flow, owed: bool) -> _Request | None:
-        if not self._read_is_due(now) or not flow.take_read(now, owed=owed):
+    def _start_read(self, now: float, flow: Flow, overdue: bool) -> _Request | None:
+        if not self._read_is_due(now) or not flow.take_read(now, overdue=overdue):
             return None
         return self.reads.start(now, self._commands, held=self._held)
 
     def _watch_is_due(self, now: float) -> bool:
         return self._watch is not None and not self._watch.waiting and now >= self._watch.due
 
-    def _start_watch(self, now: float, flow: Flow, owed: bool) -> _Request | None:
+    def _start_watch(self, now: float, flow: Flow, overdue: bool) -> _Request | None:
         if self._watch is None or not self._watch_is_due(now) or not flow.take_watch(
-                now, room=self._room_for_telemetry, owed=owed):
+                now, room=self._room_for_telemetry, overdue=overdue):
             return None
         return self._watch.start(now)
 

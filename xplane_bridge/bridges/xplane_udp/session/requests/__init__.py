@@ -53,16 +53,16 @@ from xplane_bridge.bridges.xplane_udp.session.events import (
 )
 from xplane_bridge.bridges.xplane_udp.session.reports import REPORTED
 from xplane_bridge.bridges.xplane_udp.session.requests.aircraft import Aircraft
-from xplane_bridge.bridges.xplane_udp.session.requests.farewells import (
-    Ending,
-    Farewells,
-    Key,
-    keys_of,
-)
 from xplane_bridge.bridges.xplane_udp.session.requests.queue import RequestQueue
 from xplane_bridge.bridges.xplane_udp.session.requests.reads import Reads
 from xplane_bridge.bridges.xplane_udp.session.requests.rows import Rows
 from xplane_bridge.bridges.xplane_udp.session.requests.subscription import Subscription
+from xplane_bridge.bridges.xplane_udp.session.requests.unsubscribes import (
+    Ending,
+    Key,
+    keys_of,
+    Unsubscribes,
+)
 from xplane_bridge.bridges.xplane_udp.session.requests.watch import Watch
 
 TELEMETRY_CHANNEL = 'telemetry'
@@ -110,7 +110,7 @@ class Requests:
         self._pacing = pacing
         self._statistics = statistics
         self._queue = RequestQueue(_FIRST)
-        self._farewells = Farewells()
+        self._unsubscribes = Unsubscribes()
         self._reads = Reads(tickets)
         self._rows = Rows()
         self._reports: Subscription | None = None
@@ -189,7 +189,7 @@ class Requests:
         self.end(dialect)
         self._version, self._host = version, host
         for channel in _FEEDS:
-            self._farewells.forget(channel)
+            self._unsubscribes.forget(channel)
         by_rows = not dialect.sends_datarefs
         self._rows = self._rows.successor(
             self._sources.rows[version] if by_rows else (), self._chosen)
@@ -226,7 +226,7 @@ class Requests:
         for _, feed in self._subscribed():
             feed.end()
         self._rows.end()
-        self._farewells.lose(self._queue)
+        self._unsubscribes.lose(self._queue)
 
     def hold(self) -> None:
         """Put on hold which rows are ours."""
@@ -239,7 +239,7 @@ class Requests:
     def disown(self) -> None:
         """Forget what another run of X-Plane was asked."""
         self._rows.disown()
-        self._farewells.disown(self._queue)
+        self._unsubscribes.disown(self._queue)
 
     def abandon(self, reason: str) -> list[ReadDone]:
         """End all reads with ``reason``."""
@@ -256,7 +256,7 @@ class Requests:
         for watch in self._watches.values():
             self._end_watch(watch)
         if self.aircraft is not None:
-            self._farewells.end(Ending(
+            self._unsubscribes.end(Ending(
                 TELEMETRY_CHANNEL, self.aircraft.keys, self.aircraft.cancel, 1.0 / self._rate,
                 closes=False))
             self.aircraft = None
@@ -271,7 +271,7 @@ class Requests:
         self.leave(dialect)
         if self._reports is not None:
             self._queue.drop(REPORT_CHANNEL)
-            self._farewells.end(Ending(
+            self._unsubscribes.end(Ending(
                 REPORT_CHANNEL, self._reports.indices, self._reports.cancel, 1.0 / _REPORT_RATE,
                 closes=False))
             self._reports = None
@@ -284,7 +284,7 @@ class Requests:
     def look_back(self, dialect: Dialect) -> None:
         """Forget everything: the conversation is over."""
         self.end(dialect)
-        self._farewells.disown(self._queue)
+        self._unsubscribes.disown(self._queue)
         self._rows.forget()
 
     def close(self) -> None:
@@ -295,19 +295,19 @@ class Requests:
 
     def search(self) -> None:
         """Use the channel of the search for the version again."""
-        self._farewells.forget(VERSION_CHANNEL)
+        self._unsubscribes.forget(VERSION_CHANNEL)
 
     def end_search(self) -> None:
         """End what was requested in the search for the version."""
         self._queue.drop(VERSION_CHANNEL)
-        self._farewells.end(Ending(
+        self._unsubscribes.end(Ending(
             VERSION_CHANNEL, VERSION_NUMBERS, partial(ask_version, 0), 1.0 / VERSION_RATE))
 
     def _end_watch(self, watch: Watch) -> None:
         channel, ending = watch.channel, watch.end()
         if ending is not None:
             self._queue.drop(channel)
-            self._farewells.end(ending)
+            self._unsubscribes.end(ending)
 
     def _end_rows(self, layout: Layout) -> None:
         self._queue.drop(DATA_CHANNEL)
@@ -319,7 +319,7 @@ class Requests:
     ) -> None:
         """Deselect rows; those that go on arriving, or again, once more."""
         if rows:
-            self._farewells.end(Ending(
+            self._unsubscribes.end(Ending(
                 DATA_CHANNEL, rows, partial(_deselection, rows, layout), self._rows.period,
                 closes=False, begun_at=selected_at))
 
@@ -328,7 +328,7 @@ class Requests:
         for ending in self._reads.ended():
             self._queue.drop(ending.channel)
             if ending.keys:
-                self._farewells.end(ending)
+                self._unsubscribes.end(ending)
 
     # What is sent.
 
@@ -344,8 +344,8 @@ class Requests:
             self._probe(dialect)
         if asked := dialect.ask(now):
             self._queue.push(VERSION_CHANNEL, asked)
-        if answers and self._farewells.farewells:
-            self._farewells.ask(now, self._queue, listens=True)
+        if answers and self._unsubscribes.unsubscribes:
+            self._unsubscribes.ask(now, self._queue, listens=True)
         if not silent:
             self._ask_feeds(dialect, now, answers)
         if not self._reads:
@@ -372,8 +372,8 @@ class Requests:
         """
         if self._reports is not None:
             self._queue.push(REPORT_CHANNEL, self._reports.due(now))
-        self._farewells.ask(now, self._queue, listens=listens)
-        return self._version is None and not self._farewells and not self._queue
+        self._unsubscribes.ask(now, self._queue, listens=listens)
+        return self._version is None and not self._unsubscribes and not self._queue
 
     def take_closings(self) -> list[Outgoing]:
         """Remove and return the channels to close now."""
@@ -387,21 +387,21 @@ class Requests:
         """Return when ask() has something."""
         return soonest(
             self._reads.deadline(self._queue) if self._reads else None,
-            self._farewells.deadline(self._queue)
-            if answers and self._farewells.farewells else None,
+            self._unsubscribes.deadline(self._queue)
+            if answers and self._unsubscribes.unsubscribes else None,
             None if silent else self._feeds_deadline(answers))
 
     @property
     def last_deadline(self) -> float | None:
         """Return when ask_last() has something."""
         return soonest(
-            self._reads.deadline(self._queue), self._farewells.deadline(self._queue),
+            self._reads.deadline(self._queue), self._unsubscribes.deadline(self._queue),
             None if self._reports is None else self._reports.deadline)
 
     @property
     def left(self) -> bool:
         """Return whether something waits to be sent, or goes on although it was ended."""
-        return bool(self._queue or self._farewells)
+        return bool(self._queue or self._unsubscribes)
 
     def _feeds_deadline(self, answers: bool) -> float | None:
         if self._version is None:
@@ -433,9 +433,9 @@ class Requests:
 
     def on_ended(self, channel: str, message: Message, now: float) -> bool:
         """Record what came; return whether something is being ended on that channel."""
-        if channel not in self._farewells.farewells:
+        if channel not in self._unsubscribes.unsubscribes:
             return False
-        self._farewells.on_reply(channel, keys_of(message), now)
+        self._unsubscribes.on_reply(channel, keys_of(message), now)
         return True
 
     def receive_rows(self, message: Data, now: float) -> list[Any]:

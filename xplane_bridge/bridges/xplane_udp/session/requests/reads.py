@@ -27,8 +27,8 @@ from xplane_bridge.bridges.sessions.base import (
     Tickets,
 )
 from xplane_bridge.bridges.xplane_udp.protocol import encode, RrefReply, RrefRequest
-from xplane_bridge.bridges.xplane_udp.session.requests.farewells import Ending, Key
 from xplane_bridge.bridges.xplane_udp.session.requests.queue import RequestQueue
+from xplane_bridge.bridges.xplane_udp.session.requests.unsubscribes import Ending, Key
 
 # Requesting many takes long, and X-Plane keeps sending those that it knows.
 _FREQUENCY = 20

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 
 from xplane_bridge.bridges.xplane_udp.protocol import encode, RrefReply, RrefRequest
 from xplane_bridge.bridges.xplane_udp.session.events import Statistics, WatchedDatarefs, WATCHES
-from xplane_bridge.bridges.xplane_udp.session.requests.farewells import Ending
 from xplane_bridge.bridges.xplane_udp.session.requests.subscription import Subscription
+from xplane_bridge.bridges.xplane_udp.session.requests.unsubscribes import Ending
 
 MOST_WATCHED = 1000
 """Datarefs that may be watched at once."""

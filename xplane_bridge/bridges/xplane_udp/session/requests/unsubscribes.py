@@ -54,7 +54,7 @@ class Ending:
 
 
 @dataclass(slots=True)
-class _Farewell:
+class _Unsubscribe:
     """One channel: what to end, who is heard though it was ended, when that was asked."""
 
     make: Callable[[Collection[Key]], list[bytes]]
@@ -68,7 +68,7 @@ class _Farewell:
     until: float = math.inf
 
 
-class Farewells:
+class Unsubscribes:
     """
     What X-Plane is asked to send no more, by channel.
 
@@ -79,79 +79,79 @@ class Farewells:
 
     def __init__(self) -> None:
         # By channel; looked at with each datagram, and mostly empty.
-        self.farewells: dict[str, _Farewell] = {}
+        self.unsubscribes: dict[str, _Unsubscribe] = {}
 
     def __bool__(self) -> bool:
-        return bool(self.farewells)
+        return bool(self.unsubscribes)
 
     def end(self, ending: Ending) -> None:
         """End something on a channel."""
         keys = frozenset(ending.keys)
         patience = _TRANSIT + 1.5 * ending.period
-        self.farewells[ending.channel] = _Farewell(
+        self.unsubscribes[ending.channel] = _Unsubscribe(
             ending.make, keys, patience, ending.closes,
             ending.begun_at + RELEASE_TIMEOUT + patience, set(keys))
 
     def forget(self, channel: str) -> None:
         """Forget a channel: it is used again."""
-        self.farewells.pop(channel, None)
+        self.unsubscribes.pop(channel, None)
 
     def on_reply(self, channel: str, keys: Iterable[Key], now: float) -> None:
         """Record what came on a channel on which something is being ended."""
-        farewell = self.farewells[channel]
-        if farewell.asked_at is not None and now >= farewell.asked_at + _TRANSIT:
-            farewell.late |= farewell.keys.intersection(keys)
+        unsubscribe = self.unsubscribes[channel]
+        if unsubscribe.asked_at is not None and now >= unsubscribe.asked_at + _TRANSIT:
+            unsubscribe.late |= unsubscribe.keys.intersection(keys)
 
     def ask(self, now: float, queue: RequestQueue, *, listens: bool) -> None:
         """Make the requests that are due; ``listens`` False does not wait for their effect."""
-        for channel, farewell in list(self.farewells.items()):
-            if farewell.unsent:
-                queue.push(channel, farewell.make(farewell.unsent))
-                farewell.unsent = set()
-                farewell.asked_at = None
+        for channel, unsubscribe in list(self.unsubscribes.items()):
+            if unsubscribe.unsent:
+                queue.push(channel, unsubscribe.make(unsubscribe.unsent))
+                unsubscribe.unsent = set()
+                unsubscribe.asked_at = None
             elif channel in queue:
                 continue
-            elif farewell.asked_at is None:
-                farewell.asked_at = now
-                farewell.until = min(
-                    farewell.until, max(now + _LONGEST, farewell.copied_until))
-            if farewell.asked_at is None:
+            elif unsubscribe.asked_at is None:
+                unsubscribe.asked_at = now
+                unsubscribe.until = min(
+                    unsubscribe.until, max(now + _LONGEST, unsubscribe.copied_until))
+            if unsubscribe.asked_at is None:
                 continue
-            if farewell.late and now < farewell.until:
-                farewell.unsent, farewell.late = farewell.late, set()
+            if unsubscribe.late and now < unsubscribe.until:
+                unsubscribe.unsent, unsubscribe.late = unsubscribe.late, set()
             elif not listens or now >= max(
-                    farewell.asked_at + farewell.patience, farewell.copied_until):
-                del self.farewells[channel]
-                if farewell.closes:
+                    unsubscribe.asked_at + unsubscribe.patience, unsubscribe.copied_until):
+                del self.unsubscribes[channel]
+                if unsubscribe.closes:
                     queue.push(channel, [None])
 
     def lose(self, queue: RequestQueue) -> None:
         """Make all requests again later: X-Plane is silent, and may not have read them."""
-        for channel, farewell in self.farewells.items():
+        for channel, unsubscribe in self.unsubscribes.items():
             queue.drop(channel)
-            farewell.unsent, farewell.asked_at = set(farewell.keys), None
-            farewell.late.clear()
+            unsubscribe.unsent, unsubscribe.asked_at = set(unsubscribe.keys), None
+            unsubscribe.late.clear()
 
     def disown(self, queue: RequestQueue) -> None:
         """Close the channels: it is another run of X-Plane, which sends nothing there."""
-        for channel, farewell in self.farewells.items():
+        for channel, unsubscribe in self.unsubscribes.items():
             queue.drop(channel)
-            if farewell.closes:
+            if unsubscribe.closes:
                 queue.push(channel, [None])
-        self.farewells.clear()
+        self.unsubscribes.clear()
 
     def deadline(self, queue: RequestQueue) -> float | None:
         """Return when ask() must be called; known after the queue was emptied."""
         return min((
-            self._due(farewell) for channel, farewell in self.farewells.items()
+            self._due(unsubscribe) for channel, unsubscribe in self.unsubscribes.items()
             if channel not in queue), default=None)
 
-    def _due(self, farewell: _Farewell) -> float:
-        if farewell.asked_at is None or farewell.unsent:
+    def _due(self, unsubscribe: _Unsubscribe) -> float:
+        if unsubscribe.asked_at is None or unsubscribe.unsent:
             return 0.0
-        if farewell.late:
-            return farewell.asked_at + _TRANSIT
-        return max(farewell.asked_at + farewell.patience, farewell.copied_until)
+        if unsubscribe.late:
+            return unsubscribe.asked_at + _TRANSIT
+        return max(unsubscribe.asked_at + unsubscribe.patience, unsubscribe.copied_until)
 
 
 def keys_of(message: Message) -> Iterable[Key]:
