@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         order, files,
         f'{order.scenario.name} on {order.link.host or order.sim}' + (
             f', flown by {controller.without_folders(controller.described(order.figures()))}'
-            if flown_by.foreign else ''),
+            if flown_by.external else ''),
         arguments.live, pace))
     return PASSED if code == INTERRUPTED and arguments.by_launch else code
 
@@ -82,17 +82,17 @@ def outputs(argv: Sequence[str]) -> list[str]:
     """
     arguments = _parsed(argv)
     scenario = scenarios.load(scenarios.find(arguments.scenario))
-    return _planned(arguments, scenario, strange=False)[1].results()
+    return _planned(arguments, scenario, load_policies=False)[1].results()
 
 
 def _planned(
-    arguments: argparse.Namespace, scenario: scenarios.Scenario, strange: bool = True
+    arguments: argparse.Namespace, scenario: scenarios.Scenario, load_policies: bool = True
 ) -> tuple[Order, Files, float]:
     """Return the order, where its results go, and its pace; OrderError if it cannot be flown."""
     order, pace = _ordered(arguments, scenario)
     files = _files(arguments, order)
     order = replace(order, keep=Keep(files.recording, files.log))
-    if sentences := refusals(order, strange):
+    if sentences := refusals(order, load_policies):
         raise OrderError(sentences)
     return order, files, pace
 
@@ -119,7 +119,7 @@ def _files(arguments: argparse.Namespace, order: Order) -> Files:
     flown = [order.sim, order.scenario.name]
     if arguments.model:
         flown.append(arguments.model)
-    if order.flown_by.foreign:
+    if order.flown_by.external:
         flown.append(controller.short_name(order.figures()))
     # A real simulator flies no flight twice.
     prefix = arguments.output or (

@@ -33,7 +33,7 @@ def open_flight(
     ``law`` flies in this process instead of the autopilot. Raises OrderError, a ValueError, with
     every reason why the order cannot be flown, and ImportError without what it needs.
     """
-    sentences = refusals(order, strange=False, own_law=law is not None)
+    sentences = refusals(order, load_policies=False, own_law=law is not None)
     if law is not None and order.sim != CORE:
         sentences.append(f'a law of your own is flown in {CORE}, not on {order.sim}')
     if law is not None and order.scenario.vehicles:

@@ -105,7 +105,7 @@ def test_a_policy_flies_instead_of_the_scenario_s_controller():
     found = order_of(given, policy=EXAMPLE).flown_by
     assert (found.command, found.guidance, found.timeout) == (
         'autopilot', 'heading', 9)
-    assert found.foreign
+    assert found.external
 
 
 @pytest.fixture

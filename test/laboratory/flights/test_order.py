@@ -113,7 +113,7 @@ def test_a_policy_is_not_run_by_those_who_do_not_ask_for_it(tmp_path):
     strange = tmp_path / 'strange.py'
     strange.write_text(f'open({str(tmp_path / "ran")!r}, "w")\n')
     order = Order(STEPS, flown_by=FlownBy(policy=f'{strange}:policy'))
-    assert refusals(order, strange=False) == []
+    assert refusals(order, load_policies=False) == []
     places.open_flight(order)
     assert not (tmp_path / 'ran').exists()
     assert 'strange.py has no policy' in refusals(order)[0]

@@ -31,7 +31,7 @@ from enum import Enum
 from typing import Any, ClassVar, TypeAlias
 
 from xplane_bridge.bridges.protocols.errors import ProtocolError
-from xplane_bridge.bridges.protocols.foreign import Kinds
+from xplane_bridge.bridges.protocols.kinds import Kinds
 from xplane_bridge.bridges.sessions.left import Left, Refused
 from xplane_bridge.bridges.sessions.machine import Action, Event
 

@@ -78,7 +78,7 @@ class FlownBy:
     targets: bool = True
 
     @property
-    def foreign(self) -> bool:
+    def external(self) -> bool:
         """Return whether another process than the autopilot's flies, or a policy."""
         return bool(self.policy or self.launch) or self.command not in ('', AUTOPILOT)
 
@@ -100,7 +100,7 @@ class FlownBy:
         if self.policy or self.actions:
             action = self.load().action if self.policy else LEVELS[self.actions]
             return action is not CONTROLS
-        return not self.foreign
+        return not self.external
 
 
 @dataclass(frozen=True, slots=True)

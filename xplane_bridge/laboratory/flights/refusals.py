@@ -59,33 +59,33 @@ class OrderError(ScenarioError):
         self.sentences = sentences
 
 
-def refusals(order: Order, strange: bool = True, own_law: bool = False) -> list[str]:
+def refusals(order: Order, load_policies: bool = True, own_law: bool = False) -> list[str]:
     """
     Return every sentence why an order cannot be flown; nothing has been started then.
 
-    Without ``strange`` a policy is not looked at: to load one runs its author's code. With
+    Without ``load_policies`` a policy is not looked at: to load one runs its author's code. With
     ``own_law`` a law is given with the order, and needs no gains.
     """
-    return [*_refusals(order, strange, own_law)]
+    return [*_refusals(order, load_policies, own_law)]
 
 
-def _refusals(order: Order, strange: bool, own_law: bool) -> Iterator[str]:
+def _refusals(order: Order, load_policies: bool, own_law: bool) -> Iterator[str]:
     if order.sim not in PLACES:
         yield no_simulator(order.sim, (DIRECT, CORE))
         return
     if order.scenario.vehicles:
-        yield from _of_fleet(order, strange)
+        yield from _of_fleet(order, load_policies)
         return
     broken = False
-    for sentence in _of_flown_by(order, strange):
+    for sentence in _of_flown_by(order, load_policies):
         broken = True
         yield sentence
     yield from _of_sensors(order)
     yield from _of_plant(order, own_law)
     yield from _of_runway(order, own_law)
     yield from not_judged(order.scenario, order.link.host, is_autopilot=not (
-        own_law or order.flown_by.foreign or order.flown_by.actions))
-    if not own_law and not broken and (strange or not order.flown_by.policy):
+        own_law or order.flown_by.external or order.flown_by.actions))
+    if not own_law and not broken and (load_policies or not order.flown_by.policy):
         yield from _of_gains(order)
     yield from _of_physics_rate(order)
     if not 0 <= order.seed <= LARGEST_SEED:
@@ -112,7 +112,7 @@ def _of_physics_rate(order: Order) -> Iterator[str]:
                'fly a simulator of this package')
 
 
-def _of_fleet(order: Order, strange: bool) -> Iterator[str]:
+def _of_fleet(order: Order, load_policies: bool) -> Iterator[str]:
     """Yield why some aircraft cannot be flown: each sentence once, with the names of those."""
     name, orders = order.scenario.name, order.of_vehicles()
     if order.sim not in (CORE, DIRECT):
@@ -126,7 +126,7 @@ def _of_fleet(order: Order, strange: bool) -> Iterator[str]:
                f'--sim {DIRECT} --lockstep')
     said: dict[str, list[str]] = {}
     for vehicle, one in orders.items():
-        for sentence in _refusals(one, strange, False):
+        for sentence in _refusals(one, load_policies, False):
             said.setdefault(sentence, []).append(vehicle)
     for sentence, vehicles in said.items():
         yield sentence if len(vehicles) == len(orders) else (
@@ -137,7 +137,7 @@ def _of_fleet_through_ros(order: Order) -> Iterator[str]:
     name, vehicles = order.scenario.name, order.scenario.vehicles
     if not order.link.lockstep:
         yield f'scenario {name} has several aircraft, which fly through ROS in --lockstep only'
-    if order.flown_by.foreign or order.flown_by.actions:
+    if order.flown_by.external or order.flown_by.actions:
         yield (f'scenario {name} has several aircraft, which the autopilot alone flies through '
                f'ROS; policies and actions fly them with --sim {CORE}')
     if len(vehicles) > AIRCRAFT_COUNT:
@@ -152,7 +152,7 @@ def _of_fleet_through_ros(order: Order) -> Iterator[str]:
         yield 'initial.airspeed: through ROS it is given for all of several aircraft, or for none'
 
 
-def _of_flown_by(order: Order, strange: bool) -> Iterator[str]:
+def _of_flown_by(order: Order, load_policies: bool) -> Iterator[str]:
     flown_by, scenario = order.flown_by, order.scenario
     chosen = [option for option, given in (
         ('--controller', flown_by.command not in ('', AUTOPILOT)),
@@ -160,7 +160,7 @@ def _of_flown_by(order: Order, strange: bool) -> Iterator[str]:
         ('actions', flown_by.actions)) if given]
     if len(chosen) > 1:
         yield f'{" and ".join(chosen)} exclude each other'
-    if flown_by.policy and strange:
+    if flown_by.policy and load_policies:
         try:
             load_policy(flown_by.policy)
         except ValueError as error:
@@ -179,7 +179,7 @@ def _of_flown_by(order: Order, strange: bool) -> Iterator[str]:
 
 def _of_own_goals(order: Order) -> Iterator[str]:
     flown_by, scenario = order.flown_by, order.scenario
-    if flown_by.policy or flown_by.actions or not flown_by.foreign:
+    if flown_by.policy or flown_by.actions or not flown_by.external:
         yield ('--no-target belongs to a controller of your own (--controller or '
                '--controller-launch): the autopilot and policies hold what target says')
     elif taken := at_the_controls(scenario):
@@ -315,7 +315,7 @@ def _in_core(order: Order) -> Iterator[str]:
                   if getattr(order.link, name) != getattr(default, name)]:
         yield (f'{CORE} has no link and runs as fast as possible: omit {", ".join(unused)}'
                f'{" (speed is for --live)" if unused == ["speed"] else ""}')
-    if order.flown_by.foreign and not order.flown_by.policy:
+    if order.flown_by.external and not order.flown_by.policy:
         yield (f'{CORE} flies without ROS, and a controller of your own is a ROS node: choose '
                'another --sim, or fly a policy: --policy (docs/reference/policies.md)')
     if needed := scenario.needs_real_time():
@@ -389,7 +389,7 @@ def _of_time(order: Order) -> Iterator[str]:
                'recording (export --to parquet)')
     if not 0.0 < link.speed < math.inf:
         yield f'speed is {link.speed}, expected above 0'
-    by_step = order.flown_by.foreign or order.flown_by.actions
+    by_step = order.flown_by.external or order.flown_by.actions
     if scenario.in_closed_loop() and not (by_step and link.lockstep):
         yield (f'{", ".join(scenario.in_closed_loop())}: closed_loop is flown with --sim {CORE}, '
                'or with --controller in --lockstep; otherwise the controller commands the '

@@ -109,7 +109,7 @@ class Script:
 
     ``begin`` is the time of the scenario's time 0, ``flown`` how far it got (s), and
     ``occurrences`` the events that have happened; ``route`` is its route once it has begun.
-    ``account`` is of a foreign controller. ``crash`` is what ended it before its end, and
+    ``account`` is of an external controller. ``crash`` is what ended it before its end, and
     ``exceedances`` what was beyond the envelope of the airframe, by the name of the limit; None
     where nobody knows. It ``is_cut`` if a crash ended it, be it that of another aircraft.
     """

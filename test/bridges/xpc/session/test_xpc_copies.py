@@ -190,7 +190,7 @@ def test_a_command_that_comes_again_after_the_release_is_undone(tag, later):
     world.read_again(tag, after=later)
     world.read_again(tag, after=later + 0.05)
     world.run(later + 0.5)
-    assert (session.taken, session.unconfirmed, session.foreign) == ((), (), ())
+    assert (session.taken, session.unconfirmed, session.held_by_others) == ((), (), ())
     assert world.datarefs == ALL
 
 
@@ -261,7 +261,7 @@ def test_what_others_set_after_it_was_given_back_is_theirs():
     world.run(2.0)
     assert world.datarefs[YOKES['elevator']] == (0.25,)
     assert (world.datarefs[THROTTLE], world.datarefs[JOYSTICK]) == ((0.7,), (1.0,))
-    assert session.foreign == ('joystick', 'throttle', *session.foreign[2:])
+    assert session.held_by_others == ('joystick', 'throttle', *session.held_by_others[2:])
     world.call(session.stop)
     world.run(0.1)
     assert not session.leaving

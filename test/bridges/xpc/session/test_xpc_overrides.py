@@ -83,7 +83,7 @@ def test_the_throttles_own_dataref_takes_it_unless_somebody_else_has_it_so(befor
     write = xpc.SetDatarefs(((THROTTLE, (0.5,)),))
     book = taken(write, reported={THROTTLE: before})
     assert book.names == names
-    assert book.foreign_names == (() if names else ('throttle',))
+    assert book.names_held_by_others == (() if names else ('throttle',))
     book.note(xpc.SetDatarefs(((THROTTLE, (-2.0,)),)), 0.0)
     assert book.names == ()
 
@@ -136,7 +136,7 @@ def test_a_pause_of_all_is_over_when_the_last_aircraft_goes_on():
 def test_a_pause_of_one_is_over_when_that_aircraft_goes_on():
     book = taken(xpc.Simulation(SimulationOp.PAUSE_AIRCRAFT + 3), reported={HELD: NOBODY})
     book.report({HELD: held(3, 5)})
-    assert book.foreign_names == ('pause of aircraft 5',)
+    assert book.names_held_by_others == ('pause of aircraft 5',)
     book.report({HELD: held(5)})
     book.report({HELD: held(5)})
     assert not book
@@ -225,7 +225,7 @@ def test_an_elevator_that_the_user_moves_is_not_owed():
 
 def test_what_nobody_known_holds_is_named_and_freed():
     book = taken(reported={HELD: held(4), JOYSTICK: (1.0,), THROTTLE: (0.5,)})
-    assert book.foreign_names == ('joystick', 'throttle', 'pause of aircraft 4')
+    assert book.names_held_by_others == ('joystick', 'throttle', 'pause of aircraft 4')
     sentence, = book.contradictions(0.0, 3.0)
     assert 'release_all' in sentence
     book.free(0.0)

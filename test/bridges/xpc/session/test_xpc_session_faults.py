@@ -508,4 +508,4 @@ def test_another_xplane_that_runs_longer_is_recognised():
     world.run(3.0)
     assert [event.reason for _, event in world.events if isinstance(event, PeerReplaced)]
     assert session.taken == ()
-    assert session.foreign == ('joystick',)
+    assert session.held_by_others == ('joystick',)

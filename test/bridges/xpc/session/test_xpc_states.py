@@ -349,7 +349,7 @@ def test_one_aircraft_is_paused_also_by_a_plugin_that_cannot_or_is_not_known_yet
             CommandDone(ticket, 'pause', message='X-Plane reports it') for ticket in tickets]
         assert pauses_in(scene) == [3, 5, 7]
         assert set(scene.session.taken) == {'pause of aircraft 3', 'pause of aircraft 5'}
-        assert scene.session.foreign == ('pause of aircraft 7',)
+        assert scene.session.held_by_others == ('pause of aircraft 7',)
         scene.session.send(xpc.Simulation(SimulationOp.RUN_AIRCRAFT + 5), scene.now)
         scene.run(0.3)
         assert pauses_in(scene) == [3, 7]
@@ -361,13 +361,14 @@ def test_the_pause_of_one_aircraft_is_freed_by_a_plugin_that_cannot_pause_one():
     scene = Scene('1.2.1').run(5.0)
     scene.plugin.cells.write(pause(2), 1.0, 'other')
     scene.run(0.3)
-    assert scene.session.foreign == ('pause of aircraft 2',)
+    assert scene.session.held_by_others == ('pause of aircraft 2',)
     ticket = scene.session.release_all(scene.now)
     # A text is cleared too, several times.
     scene.run(2.0)
     assert scene.told(CommandDone) == [
         CommandDone(ticket, 'release_all', message='X-Plane reports it')]
-    assert (pauses_in(scene), scene.session.foreign, scene.session.unconfirmed) == ([], (), ())
+    assert pauses_in(scene) == []
+    assert (scene.session.held_by_others, scene.session.unconfirmed) == ((), ())
 
 
 # An X-Plane that is started again at once.
@@ -398,7 +399,7 @@ def test_what_an_xplane_that_was_just_started_has_read_is_taken_from_it():
     scene = stream(restarted(), 20)
     assert len(scene.told(PeerReplaced)) == 1
     assert set(scene.session.taken) == {*STREAMED}
-    assert scene.session.foreign == ()
+    assert scene.session.held_by_others == ()
     assert scene.plugin.cells.values[THROTTLE] > 0.5
     scene.stop().run(0.5)
     assert (taken_in(scene), scene.session.left) == (GIVEN_BACK, Left())
@@ -691,7 +692,8 @@ def test_stop_ends_what_waits_and_gives_back_what_was_taken():
         assert taken_in(scene) == GIVEN_BACK
         scene.run(LATEST)
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left())
-        assert scene.session.unconfirmed == scene.session.taken == scene.session.foreign == ()
+        assert scene.session.unconfirmed == scene.session.taken == ()
+        assert scene.session.held_by_others == ()
         scene.begin().run(1.0)
         assert (scene.sent, scene.events) == ([], [])
 
@@ -712,10 +714,10 @@ def test_what_others_hold_is_not_known_any_more_at_the_end():
     scene = answering()
     scene.plugin.cells.write(THROTTLE, 0.75, 'other')
     scene.run(0.3)
-    assert scene.session.foreign == ('throttle',)
+    assert scene.session.held_by_others == ('throttle',)
     scene.stop().run(LATEST)
     assert (taken_in(scene), scene.state) == (GIVEN_BACK, PeerState.UNKNOWN)
-    assert scene.session.foreign == ()
+    assert scene.session.held_by_others == ()
 
 
 def test_what_is_asked_while_it_is_left_is_closed_once_all_is_shown():
@@ -742,13 +744,13 @@ def test_a_stop_with_nothing_taken_is_the_end():
         # Somebody else takes it.
         scene.plugin.cells.write(JOYSTICK, 1.0, 'other')
         scene.run(0.3)
-        assert 'joystick' in scene.session.foreign
+        assert 'joystick' in scene.session.held_by_others
         scene.frozen = make is not answering
         scene.run({answering: 0.1, doubted: 0.5}.get(make, 1.5))
         scene.begin().stop()
         assert (scene.state, scene.session.leaving) == (PeerState.UNKNOWN, False)
         assert scene.session.left == Left()
-        assert scene.session.foreign == ()
+        assert scene.session.held_by_others == ()
 
 
 def test_what_is_not_shown_to_be_given_back_is_told_with_what_is_known_of_xplane():
@@ -981,13 +983,13 @@ def test_what_was_reported_after_the_end_does_not_count_after_the_next_start():
     scene.run(LATEST)
     scene.frozen = True
     scene.begin().until(lambda: scene.times('state')).stop()
-    assert scene.session.foreign == ()
+    assert scene.session.held_by_others == ()
     scene.plugin.cells.write(JOYSTICK, 1.0, 'other')
     for channel, data in scene.plugin.frame(scene.now):
         scene.receive(channel, data)
-    assert 'joystick' in scene.session.foreign
+    assert 'joystick' in scene.session.held_by_others
     scene.start()
-    assert scene.session.foreign == ()
+    assert scene.session.held_by_others == ()
 
 
 def test_in_lockstep_controls_that_wait_at_the_end_of_silence_are_not_sent():

@@ -176,8 +176,8 @@ class Story:
         overrides = self.overrides
         pauses = self.dice.choice(({(3, 'pause'): 1.0}, {(0, 'pause'): 0.0}, {(25, 'pause'): 0.0}))
         self.tell(
-            bool(overrides), overrides.names, overrides.unconfirmed, overrides.foreign,
-            overrides.foreign_names,
+            bool(overrides), overrides.names, overrides.unconfirmed, overrides.held_by_others,
+            overrides.names_held_by_others,
             overrides.wants_joystick(), sorted(overrides.released_for({HANDLES: (0.5,)})),
             overrides.next_at,
             overrides.unsettled(TIMEOUT), overrides.has_returned,

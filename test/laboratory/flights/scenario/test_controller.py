@@ -41,11 +41,11 @@ def chosen(given=None, **options):
 
 def test_the_autopilot_flies_unless_somebody_says_otherwise():
     assert chosen() == ('autopilot', (), 'course', 5.0)
-    assert not order_of(scenario()).flown_by.foreign
+    assert not order_of(scenario()).flown_by.external
     assert chosen('mine --fast') == ('mine --fast', (), 'course', 5.0)
     assert chosen({'launch': ['pkg', 'a.launch.py'], 'guidance': 'heading', 'timeout': 60}) == (
         '', ('pkg', 'a.launch.py'), 'heading', 60.0)
-    assert order_of(scenario(controller='external')).flown_by.foreign
+    assert order_of(scenario(controller='external')).flown_by.external
 
 
 def test_the_command_line_wins_over_the_scenario():

@@ -117,8 +117,8 @@ def test_a_controller_that_is_started_elsewhere_may_publish_before(make_node):
     check_free(make_node(EXPERIMENT, '/external'), ['/external'], commanded=True, within=0.05)
 
 
-def alone(node, namespace, foreign=False):
-    return Alone(node, namespace, [], OWN, foreign)
+def alone(node, namespace, external=False):
+    return Alone(node, namespace, [], OWN, external)
 
 
 def test_a_stranger_is_found_whenever_it_comes(make_node):
@@ -136,10 +136,10 @@ def test_a_stranger_is_found_whenever_it_comes(make_node):
         '/strange/experiment, /teleop, expected only experiment and autopilot_node: ' + ADVICE)
 
 
-@pytest.mark.parametrize('foreign', [False, True])
-def test_the_autopilot_of_another_flight_is_a_stranger(make_node, foreign):
+@pytest.mark.parametrize('external', [False, True])
+def test_the_autopilot_of_another_flight_is_a_stranger(make_node, external):
     node = make_node(EXPERIMENT, '/twice')
-    checked = alone(node, '/twice', foreign)
+    checked = alone(node, '/twice', external)
     publish(make_node('autopilot_node', '/twice'), FlightControls, '/twice/command/controls')
     checked.check()
     publish(make_node('autopilot_node', '/twice'), FlightControls, '/twice/command/controls')
@@ -149,7 +149,7 @@ def test_the_autopilot_of_another_flight_is_a_stranger(make_node, foreign):
 
 def test_telemetry_has_one_publisher_and_a_foreign_controller_may_have_several(make_node):
     node = make_node(EXPERIMENT, '/foreign')
-    checked = alone(node, '/foreign', foreign=True)
+    checked = alone(node, '/foreign', external=True)
     for name in ('guidance', 'fallback'):
         publish(make_node(name, '/foreign'), FlightControls, '/foreign/command/controls')
     publish(make_node('xpc_node', '/foreign'), Imu, '/foreign/imu/data')

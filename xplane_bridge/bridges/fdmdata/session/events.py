@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xplane_bridge.bridges.fdmdata.protocol import Command
-from xplane_bridge.bridges.protocols.foreign import Kinds
+from xplane_bridge.bridges.protocols.kinds import Kinds
 from xplane_bridge.bridges.sessions import base
 
 

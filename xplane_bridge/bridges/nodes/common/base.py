@@ -48,7 +48,7 @@ from xplane_bridge.bridges.nodes.common.stamps import Stamps
 from xplane_bridge.bridges.nodes.managed.managed_parameters import ManagedParameters
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.bridges.nodes.managed.transitions import refuse_impossible
-from xplane_bridge.bridges.protocols.foreign import Kinds
+from xplane_bridge.bridges.protocols.kinds import Kinds
 from xplane_bridge.bridges.sessions.base import NotShownError
 from xplane_bridge.common.text import counted, LONGEST_LINE, printable
 

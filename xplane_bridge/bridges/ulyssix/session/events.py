@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from xplane_bridge.bridges.protocols.foreign import Kinds
+from xplane_bridge.bridges.protocols.kinds import Kinds
 from xplane_bridge.bridges.sessions import base
 from xplane_bridge.bridges.ulyssix.protocol import DataPacket, PacketFlag
 

@@ -295,7 +295,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
             ('overtaken by newer ones', str(statistics.overtaken)),
             ('frames answered twice', str(statistics.repeated)),
             ('taken from the user', ', '.join(sorted(session.taken)) or 'nothing'),
-            ('held, but not by this node', ', '.join(session.foreign) or 'nothing'),
+            ('held, but not by this node', ', '.join(session.held_by_others) or 'nothing'),
         )
 
     def diagnose_values(self, now: float) -> Sequence[Status]:

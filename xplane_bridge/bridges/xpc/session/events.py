@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from xplane_bridge.bridges.protocols.foreign import Kinds
+from xplane_bridge.bridges.protocols.kinds import Kinds
 from xplane_bridge.bridges.sessions import base
 from xplane_bridge.bridges.xpc.protocol import MESSAGES, PositionReply
 

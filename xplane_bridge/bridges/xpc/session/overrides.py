@@ -115,7 +115,7 @@ class Overrides:
         return names_of(self._ledger.entries(held=Held.UNCONFIRMED))
 
     @property
-    def foreign(self) -> tuple[Key, ...]:
+    def held_by_others(self) -> tuple[Key, ...]:
         """Return what X-Plane reports as taken, but not by us."""
         keys = [
             (0, value) for value, name in (
@@ -128,9 +128,9 @@ class Overrides:
         return tuple(key for key in keys if key not in known and key not in self.pending)
 
     @property
-    def foreign_names(self) -> tuple[str, ...]:
+    def names_held_by_others(self) -> tuple[str, ...]:
         """Return what is held, but not by us, for people."""
-        return names_of([Entry(*key) for key in self.foreign])
+        return names_of([Entry(*key) for key in self.held_by_others])
 
     def clear(self) -> None:
         """Forget everything: nothing is taken any more."""
@@ -337,12 +337,13 @@ class Overrides:
 
     def free(self, now: float) -> None:
         """Give back everything, also what is held by nobody known."""
-        foreign = list(self.foreign)
-        if (0, 'joystick') in foreign:
-            foreign += [(0, surface) for surface in SURFACES if not self._is_known((0, surface))]
-        if (0, TOE_BRAKES) in foreign:
-            foreign += [(0, brake) for brake in BRAKES if not self._is_known((0, brake))]
-        for key in foreign:
+        held_by_others = list(self.held_by_others)
+        if (0, 'joystick') in held_by_others:
+            held_by_others += [
+                (0, surface) for surface in SURFACES if not self._is_known((0, surface))]
+        if (0, TOE_BRAKES) in held_by_others:
+            held_by_others += [(0, brake) for brake in BRAKES if not self._is_known((0, brake))]
+        for key in held_by_others:
             self._ledger.take(*key)
             self._taken_at[key] = 0
         self._ledger.take(0, TEXT)
@@ -662,9 +663,9 @@ class Overrides:
                 if now >= pending.since + timeout and self._is_unconfirmed(key)]
         if late:
             sentences.append(f'given back, but not shown by X-Plane: {", ".join(names_of(late))}')
-        if self.foreign:
+        if self.held_by_others:
             sentences.append(
-                f'held, but not by this node: {", ".join(self.foreign_names)}; '
+                f'held, but not by this node: {", ".join(self.names_held_by_others)}; '
                 'the service release_all frees it')
         return tuple(sentences)
 

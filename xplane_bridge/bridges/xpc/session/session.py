@@ -184,9 +184,9 @@ class XpcSession(Session):
         return self._overrides.unconfirmed
 
     @property
-    def foreign(self) -> tuple[str, ...]:
+    def held_by_others(self) -> tuple[str, ...]:
         """Return what X-Plane reports as taken by somebody else, or by nobody known."""
-        return self._overrides.foreign_names
+        return self._overrides.names_held_by_others
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return where what is commanded, what is held and what is reported disagree."""

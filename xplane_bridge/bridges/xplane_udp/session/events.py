@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xplane_bridge.bridges.protocols.foreign import Kinds
+from xplane_bridge.bridges.protocols.kinds import Kinds
 from xplane_bridge.bridges.sessions import base
 from xplane_bridge.bridges.xplane_udp.protocol import RposReply, Segment
 

@@ -395,7 +395,7 @@ def _check(plan: Plan) -> None:
                 found = scenario.parse(flown.name, content)
                 for simulator, controller in product(plan.simulators, plan.controllers):
                     order = order_of(found, simulator, controller.flown)
-                    if sentences := refusals(replace(order, keep=keep), strange=False):
+                    if sentences := refusals(replace(order, keep=keep), load_policies=False):
                         raise OrderError(list(map(sections.in_words_of_plan, sentences)))
             except ScenarioError as error:
                 values = ', '.join(f'{name} {value}' for name, value in given.items())

@@ -245,7 +245,7 @@ def _names(recorded: Collection[str]) -> dict[str, str]:
     """Return the topics to read, with the names that they have in a History."""
     names = {topic: topic for topic in _TOPICS if topic in recorded}
     if RELAYED in names:
-        # What a foreign controller said reached the aircraft this way.
+        # What an external controller said reached the aircraft this way.
         names.pop(_COMMAND, None)
         names[RELAYED] = _COMMAND
     if ORDERED in names:

@@ -40,9 +40,9 @@ MEASURED = (
 
 TARGET = 'autopilot/active_target'
 ORDERED = 'command/target'
-"""The targets that a controller is given; those of a foreign one are complete."""
+"""The targets that a controller is given; those of an external one are complete."""
 RELAYED = 'vehicle/command/controls'
-"""In lockstep with a foreign controller: what reaches the bridge."""
+"""In lockstep with an external controller: what reaches the bridge."""
 
 MOVED = tuple(f'moved_{axis}' for axis in ('forward', 'left', 'up'))
 """Velocity over ground in body axes, as odom has it."""

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The relay of a foreign controller's commands in lockstep: one for each stamp. No ROS, no clock.
+The relay of an external controller's commands in lockstep: one for each stamp. No ROS, no clock.
 
     imu/data ──> controller ──> command/controls ──> Relay ──> vehicle/command/controls ──> bridge
 

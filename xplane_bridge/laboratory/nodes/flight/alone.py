@@ -82,15 +82,15 @@ class Alone:
     Whether only the nodes of a flight publish what they alone should, of one vehicle.
 
     ``commands`` are topics, and ``own`` the names of the nodes that may publish them, each once.
-    ``foreign`` ones may be beside those, as a controller's: which of them is flown nobody knows.
+    ``external`` ones may be beside those, as a controller's: which of them is flown nobody knows.
     """
 
     def __init__(
         self, node: Node, namespace: str, commands: Collection[str], own: Sequence[str],
-        foreign: bool,
+        external: bool,
     ) -> None:
         self._node = node
-        self._own, self._foreign = own, foreign
+        self._own, self._external = own, external
         self._commands = {*commands, *(f'{namespace}/{name}' for name in _COMMANDS)}
         self._single = [f'{namespace}/{_TELEMETRY}']
         if node.get_parameter('use_sim_time').value:
@@ -118,7 +118,7 @@ class Alone:
         found = Counter(_short(names))
         # Their names come later than their publishers.
         unknown = found.pop(_UNKNOWN, 0)
-        if self._foreign:
+        if self._external:
             return any(found[name] > 1 for name in self._own)
         beyond = found - Counter(self._own)
         return bool(beyond) or found.total() + unknown > len(self._own)

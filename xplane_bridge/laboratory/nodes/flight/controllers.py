@@ -72,7 +72,7 @@ class ControlledVehicle(Vehicle):
         self.command_topic = RELAYED if lockstep else COMMAND
         super().__init__(
             node, namespace, monitor, processes, None, lockstep, recorded, own=FLYING,
-            foreign=not flown_by.policy)
+            external=not flown_by.policy)
         self.conduct = Conduct(lockstep)
         self._relay = Relay(self.conduct, self._forward) if lockstep else None
         self._controller = controller

@@ -246,7 +246,7 @@ class RosFlight(Flight):
             return Observer(node, order.link.namespace, order.link.lockstep)
         return Monitor(
             node, order.link.namespace, order.link.lockstep,
-            ORDERED if order.flown_by.foreign else TARGET, bool(order.sensed_by))
+            ORDERED if order.flown_by.external else TARGET, bool(order.sensed_by))
 
     def _by_actions(self, node: Node, processes: Processes) -> Way:
         order, monitor = self.order, self._monitor

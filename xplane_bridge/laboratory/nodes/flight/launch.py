@@ -59,7 +59,7 @@ def start_vehicle(
 ) -> Vehicle:
     """Start the processes that an order wants, and return the vehicle; ``patience``: wait_for."""
     link, flown_by = order.link, order.flown_by
-    if not flown_by.foreign:
+    if not flown_by.external:
         autopilot = _start(processes, order, display)
         return Vehicle(
             node, link.namespace, monitor, processes, autopilot, link.lockstep,
@@ -104,8 +104,8 @@ def _start(processes: Processes, order: Order, display: Progress) -> Supervised 
         recording) else None
     autopilot = (
         start_autopilot(processes, order, display) if flown_by.needs_autopilot() else None)
-    flying = start_simulation(processes, order, flown_by.foreign and link.lockstep)
-    flying += described(order.figures()) if flown_by.foreign else 'autopilot_node'
+    flying = start_simulation(processes, order, flown_by.external and link.lockstep)
+    flying += described(order.figures()) if flown_by.external else 'autopilot_node'
     if recorder is not None:
         flying += f'; {recorder.name} to {recording}'
         if recorder.announced is not None:
@@ -118,7 +118,7 @@ def start_autopilot(
     processes: Processes, order: Order, display: Progress, name: str = ''
 ) -> Supervised:
     """Start the autopilot of an order, by a ``name`` that tells it from others."""
-    link, is_below = order.link, order.flown_by.foreign
+    link, is_below = order.link, order.flown_by.external
     moved = _BELOW_POLICY if is_below else {}
     kept = peers.kept_messages(
         link.namespace, [moved.get(topic, topic) for topic in peers.AUTOPILOT])

@@ -224,7 +224,7 @@ class Processes:
 
     def start_group(self, command: Sequence[str], log: str) -> Supervised:
         """
-        Start a foreign program, with its own log file; it may start others.
+        Start an external program, with its own log file; it may start others.
 
         All in its process group end with it, at the latest when this context is left. Whether it
         has failed is not said by failed().
@@ -268,7 +268,7 @@ class Processes:
 
     def cpu_seconds(self) -> dict[str, float]:
         """
-        Return the CPU time (s) used so far, by executable; 'controller' is a foreign one's.
+        Return the CPU time (s) used so far, by executable; 'controller' is an external one's.
 
         What /proc does not show is left out: it may be that of other processes.
         """

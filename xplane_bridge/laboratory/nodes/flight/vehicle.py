@@ -81,7 +81,7 @@ class Vehicle:
     A vehicle below a namespace, with a bridge, an autopilot and perhaps simulator_node.
 
     Failures raise ExperimentError, those of this machine MachineError. simulator_node may be
-    below another namespace, ``simulator``. ``own`` and ``foreign`` nodes command: see Alone.
+    below another namespace, ``simulator``. ``own`` and ``external`` nodes command: see Alone.
     """
 
     command_topic = 'command/controls'
@@ -90,7 +90,7 @@ class Vehicle:
     def __init__(
         self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
         autopilot: Supervised | None = None, lockstep: bool = False, recorded: bool = True,
-        simulator: str = '', own: Sequence[str] = FLYING[:2], foreign: bool = False,
+        simulator: str = '', own: Sequence[str] = FLYING[:2], external: bool = False,
     ) -> None:
         self.monitor = monitor
         self.lockstep = lockstep
@@ -104,7 +104,7 @@ class Vehicle:
         self._targets = node.create_publisher(
             AutopilotTarget, f'{namespace}/{ORDERED}', self.target_qos)
         self._alone = Alone(
-            node, namespace, [self._controls.topic_name, self._targets.topic_name], own, foreign)
+            node, namespace, [self._controls.topic_name, self._targets.topic_name], own, external)
         self._published = Published()
         self._published.add(self._controls)
         self._published.add(self._targets)

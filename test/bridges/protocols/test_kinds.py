@@ -17,7 +17,7 @@
 import random
 
 from xplane_bridge.bridges.protocols.errors import ProtocolError
-from xplane_bridge.bridges.protocols.foreign import FREQUENT_KINDS, Kinds, OTHER
+from xplane_bridge.bridges.protocols.kinds import FREQUENT_KINDS, Kinds, OTHER
 
 
 def test_the_text_of_an_error_of_the_peer_is_printable_and_short():
