@@ -84,7 +84,7 @@ def test_mutants_give_nothing_but_sentences():
                 b'', chance.randbytes(1), b'[{', b'&a ', b'*a', b'!!float ', b'\n', b'\t',
                 b'? ', b'<<: ', b'9' * 50, mutant[at:at + 20]))
         try:
-            plain_yaml.shown(plain_yaml.load(bytes(mutant)))
+            plain_yaml.abbreviated(plain_yaml.load(bytes(mutant)))
         except ValueError as error:
             assert '\n' not in str(error)
             assert len(str(error)) < 300

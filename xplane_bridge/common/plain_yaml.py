@@ -41,8 +41,8 @@ LARGEST = 1e9
 Lines: TypeAlias = Mapping[tuple[Any, ...], int]
 """The line of each value, counted from 1, by the names and numbers that lead to it."""
 
-_shown = reprlib.Repr()
-_shown.maxstring = _shown.maxother = 60
+_abbreviation = reprlib.Repr()
+_abbreviation.maxstring = _abbreviation.maxother = 60
 
 
 class FieldError(ValueError):
@@ -140,7 +140,7 @@ def _find_lines(
             at = (*path, loader.construct_object(key, deep=True))
             if at in lines:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f'{shown(at[-1])} is there twice', key.start_mark)
+                    None, None, f'{abbreviated(at[-1])} is there twice', key.start_mark)
             _find_lines(loader, value, at, lines)
             # A name stands above what belongs to it.
             lines[at] = key.start_mark.line + 1
@@ -149,9 +149,9 @@ def _find_lines(
             _find_lines(loader, value, (*path, n), lines)
 
 
-def shown(value: Any) -> str:
+def abbreviated(value: Any) -> str:
     """Return a value found in a file for use in an error message, abbreviated."""
-    return _shown.repr(value)
+    return _abbreviation.repr(value)
 
 
 def mapping(
@@ -159,11 +159,11 @@ def mapping(
 ) -> Mapping[str, Any]:
     """Return the names with their values; FieldError for unknown and missing names."""
     if not isinstance(value, Mapping):
-        raise FieldError(f'{where}: expected names with values, got {shown(value)}')
+        raise FieldError(f'{where}: expected names with values, got {abbreviated(value)}')
     for name in value:
         if name not in required and name not in optional:
             raise FieldError(
-                f'{where}: unknown name {shown(name)}, expected '
+                f'{where}: unknown name {abbreviated(name)}, expected '
                 f'{", ".join((*required, *optional))}')
     for name in required:
         if name not in value:
@@ -174,7 +174,7 @@ def mapping(
 def items(value: Any, where: str) -> Sequence[Any]:
     """Return the items of a list; FieldError if it is none."""
     if not isinstance(value, list):
-        raise FieldError(f'{where}: expected a list, got {shown(value)}')
+        raise FieldError(f'{where}: expected a list, got {abbreviated(value)}')
     return value
 
 
@@ -184,7 +184,7 @@ def number(
 ) -> float:
     """Return a finite number within limits; FieldError otherwise."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise FieldError(f'{where}: expected a number, got {shown(value)}')
+        raise FieldError(f'{where}: expected a number, got {abbreviated(value)}')
     if not (value > above and at_least <= value <= at_most):
         limit = (f'above {above:g}' if value <= above else
                  f'at least {at_least:g}' if value < at_least else f'at most {at_most:g}')
@@ -195,21 +195,21 @@ def number(
 def boolean(value: Any, where: str) -> bool:
     """Return true or false; FieldError for anything else."""
     if not isinstance(value, bool):
-        raise FieldError(f'{where}: expected true or false, got {shown(value)}')
+        raise FieldError(f'{where}: expected true or false, got {abbreviated(value)}')
     return value
 
 
 def choice(value: Any, where: str, known: Sequence[str]) -> str:
     """Return one of the ``known`` names; FieldError for any other."""
     if not isinstance(value, str) or value not in known:
-        raise FieldError(f'{where}: expected one of {", ".join(known)}, got {shown(value)}')
+        raise FieldError(f'{where}: expected one of {", ".join(known)}, got {abbreviated(value)}')
     return value
 
 
 def text(value: Any, where: str) -> str:
     """Return a text of a file."""
     if not isinstance(value, str):
-        raise FieldError(f'{where}: expected a name, got {shown(value)}')
+        raise FieldError(f'{where}: expected a name, got {abbreviated(value)}')
     return value
 
 

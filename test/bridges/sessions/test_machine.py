@@ -210,7 +210,7 @@ def test_soonest_of_nothing_is_nothing():
 
 def test_an_owner_is_told_what_it_did_itself_only_if_others_follow_the_state():
     class Followed(_Session):
-        untold = frozenset()
+        unannounced = frozenset()
 
     for kind, told in ((_Session, []), (Followed, [PeerChanged(PeerState.UNKNOWN)])):
         session = kind()

@@ -136,14 +136,15 @@ class Plausibility:
     """
     The gate of one vehicle, with a record of what was withheld.
 
-    ``told(name, value)`` is called for each withheld value. ``clock`` is any monotonic clock.
+    ``on_implausible(name, value)`` is called for each withheld value. ``clock`` is any monotonic
+    clock.
     """
 
     def __init__(
-        self, told: Callable[[str, float], None] | None = None,
+        self, on_implausible: Callable[[str, float], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._told = told
+        self._on_implausible = on_implausible
         self._clock = clock
         self._withheld: dict[str, Withheld] = {}
 
@@ -158,8 +159,8 @@ class Plausibility:
         self._withheld[name] = Withheld(
             last.count + 1 if last else 1, value, now,
             last.since if last and now - last.at < _PAUSE else now)
-        if self._told is not None:
-            self._told(name, value)
+        if self._on_implausible is not None:
+            self._on_implausible(name, value)
 
     def place(self, latitude_deg: float, longitude_deg: float, altitude_msl: float) -> Vector:
         """Return a position unchanged, or NOWHERE if it is impossible, which is counted."""

@@ -173,7 +173,7 @@ class Session(ABC):
     sentences: ClassVar[Mapping[PeerState, str]]
     """The meaning of each state of this peer, for people."""
 
-    untold: ClassVar[frozenset[Event]] = BY_OWNER
+    unannounced: ClassVar[frozenset[Event]] = BY_OWNER
     """What changes the state without a PeerChanged."""
 
     _peer: Any
@@ -323,7 +323,7 @@ class Session(ABC):
         for event in happened:
             actions = self._peer.process(event, now)
             changed = self._look_at_shown()
-            if event not in self.untold:
+            if event not in self.unannounced:
                 events += changed
             for action in actions:
                 if action is Action.TELL_STATE:

@@ -218,6 +218,6 @@ def lists(content: Mapping[str, Any]) -> dict[str, list[float]]:
         if not isinstance(values, list) or any(
                 isinstance(value, bool) or not isinstance(value, int | float) for value in values):
             raise ValueError(f'{SCHEDULE}.{name}: expected a list of numbers, got '
-                             f'{plain_yaml.shown(values)}')
+                             f'{plain_yaml.abbreviated(values)}')
         found[name] = [float(value) for value in values]
     return found

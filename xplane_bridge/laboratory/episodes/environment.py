@@ -177,7 +177,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         flight = self._begin(start_of(
             flown, {} if options is None else options, self._usual, self._duration))
         self._truth, self._goes_on = flight.truth(), True
-        return self._told(flight), {'seed': flown, **_info(flight)}
+        return self._observation(flight), {'seed': flown, **_info(flight)}
 
     def step(
         self, action: NDArray[Any]
@@ -195,7 +195,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         assert before is not None
         self._fly(flight, values)
         over = flight.state is State.OVER
-        observation = self._told(flight)
+        observation = self._observation(flight)
         after = self._truth = flight.truth()
         info = _info(flight)
         step = Step(flight.order.scenario, info['time'], before, values, after)
@@ -248,7 +248,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         snapshot.check_arrival(flight.observation())
         self.np_random.bit_generator.state = snapshot.random
         self._truth, self._goes_on = flight.truth(), True
-        return self._told(flight), {'seed': snapshot.start.seed, **_info(flight)}
+        return self._observation(flight), {'seed': snapshot.start.seed, **_info(flight)}
 
     def render(self) -> str | None:
         """Return the state in one line, if render_mode is ansi."""
@@ -283,7 +283,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         self._is_sensed = bool(flight.order.sensed_by)
         return flight
 
-    def _told(self, flight: Flight) -> Vector:
+    def _observation(self, flight: Flight) -> Vector:
         """Return what is observed, an array of its own."""
         # Without sensors that is the truth, which is needed in any case.
         known = numbers(flight.observation()) if self._is_sensed else flight.truth()

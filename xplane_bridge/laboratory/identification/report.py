@@ -185,13 +185,13 @@ def _modes(modes: EstimatedModes, truth: Truth | None) -> list[str]:
                 name, figure, f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}', unit,
                 *((f'{value:.4g}', f'{(one.value - value) / one.deviation:+.1f} sigma')
                   if math.isfinite(value) else ('', '') if truth else ())))
-    told = ', '.join(f'{name} {level if level < UNCONTROLLED else "worse than 3"}'
+    levels = ', '.join(f'{name} {level if level < UNCONTROLLED else "worse than 3"}'
                      for name, level in modes.levels.items())
     return [
         'modes', *(f'  {line}'.rstrip() for line in (
             aligned(rows, left=(0, 1, 4)) if len(rows) > 1 else ())),
         *([f'  not identifiable from this: {", ".join(unseen)}'] if unseen else []),
-        *([f'  levels by MIL-F-8785C, class I, category B: {told}'] if told else [])]
+        *([f'  levels by MIL-F-8785C, class I, category B: {levels}'] if levels else [])]
 
 
 def _against(slope: Slope | None, value: float, deviation: float) -> tuple[str, str]:

@@ -29,7 +29,7 @@ from typing import Any, get_args, get_type_hints, TypeVar
 
 from xplane_bridge.common import plain_yaml
 from xplane_bridge.common.data import folder
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.laboratory.sensors.errors import Errors
 from xplane_bridge.laboratory.sensors.timing import Dropout, Timing
 
@@ -222,7 +222,7 @@ Kind = TypeVar('Kind')
 
 def _build(kind: type[Kind], content: Any, where: str) -> Kind:
     if not isinstance(content, Mapping):
-        raise FiguresError(f'{where}: expected names with values, got {shown(content)}')
+        raise FiguresError(f'{where}: expected names with values, got {abbreviated(content)}')
     hints = get_type_hints(kind)
     known = [item.name for item in fields(kind)]  # type: ignore[arg-type]
     prefix = '' if where == 'the file' else f'{where}.'
@@ -230,7 +230,7 @@ def _build(kind: type[Kind], content: Any, where: str) -> Kind:
     for name, value in content.items():
         if name not in known:
             raise FiguresError(
-                f'{where}: unknown name {shown(name)}, expected {", ".join(known)}')
+                f'{where}: unknown name {abbreviated(name)}, expected {", ".join(known)}')
         found[name] = _value(hints[name], value, f'{prefix}{name}')
     return kind(**found)
 
@@ -243,7 +243,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         return _build(kind, {} if value is None else value, where)
     if kind is bool:
         if not isinstance(value, bool):
-            raise FiguresError(f'{where}: expected true or false, got {shown(value)}')
+            raise FiguresError(f'{where}: expected true or false, got {abbreviated(value)}')
         return value
     if kind is float:
         return _number(value, where, *_LIMITS.get(where.rpartition('.')[2], (0.0, _LARGEST)))
@@ -252,7 +252,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
 
 def _number(value: Any, where: str, lowest: float, highest: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise FiguresError(f'{where}: expected a number, got {shown(value)}')
+        raise FiguresError(f'{where}: expected a number, got {abbreviated(value)}')
     if not lowest <= value <= highest:
         raise FiguresError(f'{where}: {value:g} is not in {lowest:g} .. {highest:g}')
     return float(value)
@@ -261,7 +261,7 @@ def _number(value: Any, where: str, lowest: float, highest: float) -> float:
 def _interval(value: Any, where: str) -> Interval:
     both = _list(value, where)
     if len(both) != 2:
-        raise FiguresError(f'{where}: expected [begin, end] in s, got {shown(value)}')
+        raise FiguresError(f'{where}: expected [begin, end] in s, got {abbreviated(value)}')
     begin, end = (_number(one, where, 0.0, _LARGEST) for one in both)
     if not begin < end:
         raise FiguresError(f'{where}: the end, {end:g} s, is not after the begin, {begin:g} s')
@@ -270,5 +270,5 @@ def _interval(value: Any, where: str) -> Interval:
 
 def _list(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
-        raise FiguresError(f'{where}: expected a list, got {shown(value)}')
+        raise FiguresError(f'{where}: expected a list, got {abbreviated(value)}')
     return value

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from xplane_bridge.common.plain_yaml import FieldError, number, shown
+from xplane_bridge.common.plain_yaml import abbreviated, FieldError, number
 
 AERO = 'aero.'
 """How the name of a factor on a function of the aerodynamics begins."""
@@ -89,7 +89,7 @@ class Plant:
         or out of bounds. What only its model can tell is checked when that is loaded.
         """
         if not isinstance(given, Mapping):
-            raise FieldError(f'{where}: expected names with numbers, got {shown(given)}')
+            raise FieldError(f'{where}: expected names with numbers, got {abbreviated(given)}')
         plain: dict[str, float] = {}
         factors: dict[str, list[tuple[str, float]]] = {AERO: [], GAIN: []}
         if len(given) > _MOST_FACTORS:
@@ -153,6 +153,6 @@ def unit_of(name: str) -> str:
 
 def _no_name(name: Any, where: str) -> str:
     near = get_close_matches(str(name), NAMES, n=2)
-    return (f'{where}: there is no {shown(name)}'
+    return (f'{where}: there is no {abbreviated(name)}'
             + (f'; did you mean {" or ".join(near)}?' if near else '')
             + f'; expected {", ".join(NAMES)}, {AERO}NAME or {GAIN}NAME')

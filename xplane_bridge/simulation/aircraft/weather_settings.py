@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.simulation.aircraft.limits import check_turbulence, check_wind
 from xplane_bridge.simulation.aircraft.weather import FOR_GOOD, Gust, Shear, TWENTY_FEET
 
@@ -147,5 +147,5 @@ def _shear(value: Any, where: str) -> tuple[float, ...]:
 
 def _numbers(value: Any, where: str, length: int, meaning: str) -> tuple[float, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != length:
-        raise ScenarioError(f'{where}: expected {meaning}, got {shown(value)}')
+        raise ScenarioError(f'{where}: expected {meaning}, got {abbreviated(value)}')
     return tuple(fields.number(number, f'{where}[{n}]') for n, number in enumerate(value))

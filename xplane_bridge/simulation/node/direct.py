@@ -174,7 +174,7 @@ class Direct:
             return
         self._publisher.publish(
             simulated.vehicle_state(state, world.total_running_time), stamp)
-        self.frontend.told()
+        self.frontend.count_sent()
 
     def target(self) -> TrafficTarget:
         """Return how the others of a fleet see it."""

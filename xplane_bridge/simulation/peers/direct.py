@@ -98,7 +98,7 @@ class DirectFrontend(Frontend):
         """Let the next frame take a command. From any thread."""
         self._inbox.put(command)
 
-    def told(self) -> None:
+    def count_sent(self) -> None:
         """Count a state that was made known."""
         self._inbox.counters.sent += 1
 

@@ -229,7 +229,7 @@ def test_leases_end_by_themselves_and_impossible_ones_are_refused():
     # Nobody has asked X-Plane in time.
     held.begin('a', 1.0, 3.0, 7)
     assert held.due(4.0, 0) is None
-    settled, = held.told()
+    settled, = held.announced()
     assert settled.tickets == (7,)
     assert 'its time was over' in str(settled.error)
 

@@ -205,7 +205,7 @@ class Rig:
         self.held.done(step, self.now, error, unanswered=isinstance(error, OSError))
 
     def _tell(self):
-        for told in self.held.told():
+        for told in self.held.announced():
             if isinstance(told, Lost):
                 self.lost.append(told)
                 continue

@@ -33,7 +33,6 @@ from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from xplane_bridge.bridges.links.udp import LinkError
-from xplane_bridge.bridges.nodes.common.audience import Audience, DIAGNOSTICS_PERIOD, Published
 from xplane_bridge.bridges.nodes.common.diagnostics import (
     diagnostic_array,
     ERROR,
@@ -45,6 +44,11 @@ from xplane_bridge.bridges.nodes.common.diagnostics import (
 from xplane_bridge.bridges.nodes.common.latched import LateHearing, once
 from xplane_bridge.bridges.nodes.common.services import Action, Service
 from xplane_bridge.bridges.nodes.common.stamps import Stamps
+from xplane_bridge.bridges.nodes.common.subscribers import (
+    DIAGNOSTICS_PERIOD,
+    Published,
+    Subscribers,
+)
 from xplane_bridge.bridges.nodes.managed.managed_parameters import ManagedParameters
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.bridges.nodes.managed.transitions import refuse_impossible
@@ -154,7 +158,7 @@ class BridgeNode(ManagedParameters[Parameters]):
         self._entities: list[tuple[Callable[[Any], Any], Any]] = []
         self._late: list[LateHearing] = []
         # If the node plays a capture.
-        self.audience: Audience | None = None
+        self.subscribers: Subscribers | None = None
         self.stamps = Stamps(self)
         self.published = Published()
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
@@ -201,21 +205,21 @@ class BridgeNode(ManagedParameters[Parameters]):
         if passing and not self.is_qos_given(topic):
             options = None
         publisher = self.create_lifecycle_publisher(
-            kind, topic, qos if self.audience is None else self.audience.depth(qos),
+            kind, topic, qos if self.subscribers is None else self.subscribers.depth(qos),
             qos_overriding_options=options)
         if self._begun:
             # Made while the node is active, it has missed the activation.
             publisher.on_activate(None)
         self.published.add(publisher)
-        if self.audience is not None:
-            self.audience.add(publisher)
+        if self.subscribers is not None:
+            self.subscribers.add(publisher)
         self._entities.append((self.destroy_lifecycle_publisher, publisher))
         return publisher
 
     def drop_publisher(self, publisher: Any) -> None:
         """Destroy a publisher that is no longer used."""
-        if self.audience is not None:
-            self.audience.remove(publisher)
+        if self.subscribers is not None:
+            self.subscribers.remove(publisher)
         self.published.remove(publisher)
         self._entities.remove((self.destroy_lifecycle_publisher, publisher))
         self.destroy_lifecycle_publisher(publisher)
@@ -337,7 +341,7 @@ class BridgeNode(ManagedParameters[Parameters]):
         """Read the parameters and open; ``failed`` says why that failed."""
         try:
             self.read_parameters()
-            self.audience = self._make_audience()
+            self.subscribers = self._make_subscribers()
             self.open()
             self._opened = True
             self.refuse_unused()
@@ -355,11 +359,11 @@ class BridgeNode(ManagedParameters[Parameters]):
         self.failed = ''
         return super().on_configure(state)
 
-    def _make_audience(self) -> Audience | None:
+    def _make_subscribers(self) -> Subscribers | None:
         given = self.parameters
         if not isinstance(given, CaptureParameters) or not given.capture_file:
             return None
-        return Audience(self, given.capture_speed == 0.0)
+        return Subscribers(self, given.capture_speed == 0.0)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start to talk."""

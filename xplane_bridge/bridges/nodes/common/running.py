@@ -35,9 +35,9 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from xplane_bridge.bridges.nodes.common.audience import ACKNOWLEDGED_WITHIN
 from xplane_bridge.bridges.nodes.common.base import BaseParameters, BridgeNode
 from xplane_bridge.bridges.nodes.common.spinning import spin_until
+from xplane_bridge.bridges.nodes.common.subscribers import ACKNOWLEDGED_WITHIN
 from xplane_bridge.bridges.nodes.managed.parameters import describe, Described
 from xplane_bridge.bridges.nodes.managed.registry import nodes
 from xplane_bridge.common.command_line import without_ros_arguments

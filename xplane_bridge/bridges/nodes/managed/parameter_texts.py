@@ -26,7 +26,7 @@ from xplane_bridge.bridges.nodes.managed.parameters import (
     parsed_number,
 )
 from xplane_bridge.common import plain_yaml
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 
 _TRUE = ('true', '1', 'yes', 'on')
 _FALSE = ('false', '0', 'no', 'off')
@@ -66,7 +66,7 @@ def _parsed_list(name: str, text: str, kind: type) -> list[Any]:
         found = None
     if not isinstance(found, list) or any(isinstance(one, list | dict) for one in found):
         raise BadParameterError(
-            f'parameter {name}: expected a list such as [a, "b[0]"], got {shown(text)}')
+            f'parameter {name}: expected a list such as [a, "b[0]"], got {abbreviated(text)}')
     if kind is str:
         return [str(one) for one in found]
     values = [parsed_number(str(one)) for one in found]
@@ -74,5 +74,5 @@ def _parsed_list(name: str, text: str, kind: type) -> list[Any]:
         if not isinstance(value, int | float) or kind is int and not isinstance(value, int):
             raise BadParameterError(
                 f'parameter {name}: expected {"whole " if kind is int else ""}numbers, '
-                f'got {shown(value)}')
+                f'got {abbreviated(value)}')
     return [kind(value) for value in values]

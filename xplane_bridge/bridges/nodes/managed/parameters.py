@@ -32,7 +32,7 @@ from rclpy.parameter import Parameter
 import yaml
 
 from xplane_bridge.bridges.nodes.managed import qos, registry
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.common.text import did_you_mean
 
 _HIGHEST = 1e300
@@ -342,7 +342,7 @@ def checked(item: Field[Any], value: Any) -> Any:
     if isinstance(default, bool):
         if not isinstance(value, bool):
             raise BadParameterError(
-                f'parameter {name}: expected true or false, got {shown(value)}')
+                f'parameter {name}: expected true or false, got {abbreviated(value)}')
         return value
     if isinstance(default, int | float):
         value = _checked_number(name, default, value)
@@ -351,7 +351,7 @@ def checked(item: Field[Any], value: Any) -> Any:
     elif isinstance(value, str):
         _check_length(name, value)
     elif not meta['choices']:
-        raise BadParameterError(f'parameter {name}: expected a text, got {shown(value)}')
+        raise BadParameterError(f'parameter {name}: expected a text, got {abbreviated(value)}')
     if meta['choices'] and value not in meta['choices']:
         why = meta['refused'].get(value, f"is not one of {', '.join(meta['choices'])}")
         raise BadParameterError(f"parameter {name}: '{value}' {why}")
@@ -374,13 +374,15 @@ def _checked_list(name: str, value: Any) -> tuple[Any, ...]:
 def _checked_number(name: str, default: float, value: object) -> float:
     if isinstance(default, float):
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise BadParameterError(f'parameter {name}: expected a number, got {shown(value)}')
+            raise BadParameterError(
+                f'parameter {name}: expected a number, got {abbreviated(value)}')
         value = float(value)
         if math.isinf(value) or (math.isnan(value) and not math.isnan(default)):
             raise BadParameterError(f'parameter {name}: {value} is not a finite number')
         return value
     if isinstance(value, bool) or not isinstance(value, int):
-        raise BadParameterError(f'parameter {name}: expected a whole number, got {shown(value)}')
+        raise BadParameterError(
+            f'parameter {name}: expected a whole number, got {abbreviated(value)}')
     return value
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.common.text import did_you_mean
 
 PREFIX = 'qos_overrides.'
@@ -49,17 +49,17 @@ def check(name: str, value: Any) -> None:
     policies = (*_CHOICES, _DEPTH)
     if len(parts) < 3 or parts[1] not in _ENTITIES or parts[2] not in policies:
         raise ValueError(
-            f'parameter {shown(name)}: expected {PREFIX}<topic>.<publisher or subscription>.'
+            f'parameter {abbreviated(name)}: expected {PREFIX}<topic>.<publisher or subscription>.'
             f'<{" or ".join(sorted(policies))}>')
     policy = parts[2]
     if policy == _DEPTH:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST:
             raise ValueError(
                 f'parameter {name}: expected a whole number from 0 to {_MOST}, '
-                f'got {shown(value)}')
+                f'got {abbreviated(value)}')
     elif not isinstance(value, str) or value.lower() not in _CHOICES[policy]:
         raise ValueError(
-            f'parameter {name}: {shown(value)} is not one of {", ".join(_CHOICES[policy])}')
+            f'parameter {name}: {abbreviated(value)} is not one of {", ".join(_CHOICES[policy])}')
 
 
 def is_below(name: str, topics: Iterable[str]) -> bool:

@@ -22,7 +22,7 @@ from typing import Any
 from lifecycle_msgs.msg import Transition
 from rclpy.lifecycle import LifecycleNode
 
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 
 UNCONFIGURED = 'unconfigured'
 # Those that a client can ask for.
@@ -61,7 +61,7 @@ def refuse_impossible(node: LifecycleNode, refuse: Callable[[str, ValueError], N
         if any(wanted.label == label if wanted.label else wanted.id == number
                for number, label in possible):
             return change(request, response)
-        name = shown(wanted.label) if wanted.label else _named(
+        name = abbreviated(wanted.label) if wanted.label else _named(
             wanted.id, _LABELS.get(wanted.id, 'unknown'))
         refuse('change_state', ValueError(
             f'transition {name} is not possible in the state {state_of(node)}; possible: '

@@ -215,10 +215,10 @@ class Bridge(BridgeNode[P], Generic[P, S]):
     def replay(self, **options: Any) -> ReplayLoop:
         """Return a link that plays capture_file; ``options`` are ReplayLoop's."""
         given = self.parameters
-        assert self.audience is not None
+        assert self.subscribers is not None
         return ReplayLoop(
             given.capture_file, self.session, self.on_event, self.on_failure,
-            speed=given.capture_speed, on_end=self.capture_ended, holds=self.audience.holds,
+            speed=given.capture_speed, on_end=self.capture_ended, holds=self.subscribers.holds,
             name=f'{self.get_name()} replay', **options)
 
     def stamp(self, message: Any, stamp_ns: int) -> bool:

@@ -262,13 +262,13 @@ class AirTopics:
         # A state that is repeated, as while a simulation waits, is also for who is new.
         if self._idle_from < stamp_ns < self._idle_until:
             return
-        is_heard = False
+        has_subscribers = False
         for topic, publisher in self.publishers.items():
             if publisher.get_subscription_count():
-                is_heard = True
+                has_subscribers = True
                 numbers = _KINDS[topic][2](air)
                 if numbers is not None:
                     publisher.publish(self._templates[topic].filled(
                         *divmod(stamp_ns, SECOND_NS), *numbers))
         self._idle_from = stamp_ns
-        self._idle_until = stamp_ns if is_heard else stamp_ns + _LOOK_AGAIN
+        self._idle_until = stamp_ns if has_subscribers else stamp_ns + _LOOK_AGAIN

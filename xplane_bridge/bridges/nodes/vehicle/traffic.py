@@ -58,7 +58,7 @@ class TrafficTopic:
         self._told_at = -math.inf
 
     @property
-    def has_audience(self) -> bool:
+    def has_subscribers(self) -> bool:
         """Return whether somebody subscribes."""
         return bool(self._publisher.get_subscription_count())
 
@@ -68,7 +68,7 @@ class TrafficTopic:
 
         A time before the last one begins anew.
         """
-        if 0.0 <= now - self._told_at < (1.0 - _ROUNDING) / rate or not self.has_audience:
+        if 0.0 <= now - self._told_at < (1.0 - _ROUNDING) / rate or not self.has_subscribers:
             return False
         self._told_at = now
         return True

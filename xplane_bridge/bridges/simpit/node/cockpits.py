@@ -193,14 +193,14 @@ class _Cockpit:
                 ('axes that it holds',
                  ', '.join(game.held_by(self._port.port)) or 'none'),
                 ('values withheld from it', str(game.withheld[self._port.port])),
-                ('refused: no game in flight', _told(statistics.refused)),
-                ('dropped', _told(statistics.dropped)),
-                ('damaged', _told(statistics.malformed)),
+                ('refused: no game in flight', _counts_text(statistics.refused)),
+                ('dropped', _counts_text(statistics.dropped)),
+                ('damaged', _counts_text(statistics.malformed)),
                 ('last problem', statistics.last_error or 'none'),
             ))
 
 
-def _told(kinds: Any) -> str:
+def _counts_text(kinds: Any) -> str:
     """Return counts by kind, for people."""
     return ', '.join(f'{kind} {count}' for kind, count in sorted(kinds.items())) or '0'
 

@@ -41,7 +41,13 @@ from xplane_bridge.bridges.simpit.protocol.messages import (
     STOCK_CUSTOM_GROUPS,
     Verb,
 )
-from xplane_bridge.bridges.simpit.protocol.payloads import encoded_text, Message, raw, rest, told
+from xplane_bridge.bridges.simpit.protocol.payloads import (
+    encoded_text,
+    from_channel,
+    Message,
+    raw,
+    rest,
+)
 
 CAMERA_MODES = (*range(1, 7), 10, 20, *range(50, 54))
 """1 flight, 2 to 6 its submodes, 10 IVA, 20 map, 50 to 53 next and previous."""
@@ -200,7 +206,7 @@ class ActionGroups(Message):
     tag: ClassVar[str] = 'action_groups'
     sizes: ClassVar = ()
 
-    verb: Verb = told(_verb)
+    verb: Verb = from_channel(_verb)
     action_bits: ActionGroup = group_bits()
 
     @property
@@ -221,7 +227,7 @@ class CustomActionGroups(Message):
 
     tag: ClassVar[str] = 'custom_action_groups'
 
-    verb: Verb = told(_verb)
+    verb: Verb = from_channel(_verb)
     groups: tuple[int, ...] = rest(lambda _, groups: bytes(groups), lambda _, data: tuple(data))
 
     @property

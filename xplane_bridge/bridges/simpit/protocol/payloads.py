@@ -32,7 +32,7 @@ from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.common.text import counted
 
 # Marker in place of a struct code.
-_TOLD, _REST = 'told', 'rest'
+_FROM_CHANNEL, _REST = 'from_channel', 'rest'
 
 LONGEST_TEXT = 32
 
@@ -61,9 +61,9 @@ class Message(base.Message):
 MessageT = TypeVar('MessageT', bound=Message)
 
 
-def told(tell: Callable[[str], Any]) -> Any:
+def from_channel(tell: Callable[[str], Any]) -> Any:
     """Declare a field that is not in the payload: ``tell`` derives it from the channel's name."""
-    return declared(Form(_TOLD, unpack=lambda _, name: tell(name)))
+    return declared(Form(_FROM_CHANNEL, unpack=lambda _, name: tell(name)))
 
 
 def rest(
@@ -107,11 +107,12 @@ class Payload(Generic[MessageT]):
     def __init__(self, kind: type[MessageT], channel: str) -> None:
         declared_fields = forms(kind)
         self._kind = kind
-        self._told = [
-            form.unpack(name, channel) for name, form in declared_fields if form.code == _TOLD]
+        self._from_channel = [
+            form.unpack(name, channel) for name, form in declared_fields
+            if form.code == _FROM_CHANNEL]
         self._fixed = [
             (name, f'{kind.tag} {name}', form) for name, form in declared_fields
-            if form.code not in (_TOLD, _REST)]
+            if form.code not in (_FROM_CHANNEL, _REST)]
         self._rest = next((
             (name, f'{kind.tag} {name}', form) for name, form in declared_fields
             if form.code == _REST), None)
@@ -137,9 +138,9 @@ class Payload(Generic[MessageT]):
                 f'{self._kind.tag}: '
                 f'{counted(len(data), "byte")}, need {self._struct.size} or more')
         if self._plain:
-            return self._kind(*self._told, *self._struct.unpack_from(data))
+            return self._kind(*self._from_channel, *self._struct.unpack_from(data))
         values = [
-            *self._told,
+            *self._from_channel,
             *(form.unpack(what, value) for (_, what, form), value in zip(
                 self._fixed, self._struct.unpack_from(data), strict=True))]
         if self._rest is not None:
@@ -175,7 +176,8 @@ class Grown(Generic[MessageT]):
 
 def codec_of(kind: type[MessageT], channel: str) -> tuple[Codec[MessageT], tuple[int, ...]]:
     """Return the codec of a message on a channel of this name, and the lengths it accepts."""
-    if any(form.code in (_TOLD, _REST) for _, form in forms(kind)) or kind.sizes is not None:
+    if kind.sizes is not None or any(
+            form.code in (_FROM_CHANNEL, _REST) for _, form in forms(kind)):
         payload = Payload(kind, channel)
         return payload, payload.sizes
     if kind.older:

@@ -34,7 +34,12 @@ from xplane_bridge.bridges.protocols.base import (
     uint16,
 )
 from xplane_bridge.bridges.simpit.protocol.messages import ActionGroup, group_bits
-from xplane_bridge.bridges.simpit.protocol.payloads import encoded_text, Message, rest, told
+from xplane_bridge.bridges.simpit.protocol.payloads import (
+    encoded_text,
+    from_channel,
+    Message,
+    rest,
+)
 
 
 class FlightFlags(IntFlag):
@@ -130,7 +135,7 @@ class Resource(Message):
 
     tag: ClassVar[str] = 'resource'
 
-    resource: str = told(str)
+    resource: str = from_channel(str)
     maximum: float = any_float32()
     available: float = any_float32()
 
@@ -179,7 +184,7 @@ class CustomResources(Message):
 
     tag: ClassVar[str] = 'custom_resources'
 
-    bank: int = told(lambda channel: int(channel[-1]))
+    bank: int = from_channel(lambda channel: int(channel[-1]))
     values: tuple[float, ...] = declared(Form('32s', _pack_eight, _unpack_eight))
 
     @property
@@ -283,7 +288,7 @@ class AdvancedActionStatus(Message):
 
     tag: ClassVar[str] = 'advanced_action_status'
 
-    custom: bool = told(lambda channel: channel == 'advanced_custom_action_status')
+    custom: bool = from_channel(lambda channel: channel == 'advanced_custom_action_status')
     states: tuple[GroupState, ...] = declared(Form('4s', _pack_states, _unpack_states))
 
     @property

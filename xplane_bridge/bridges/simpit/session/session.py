@@ -107,7 +107,7 @@ class SimpitSession(Session):
 
     statistics: Statistics
     # Cockpits follow the state.
-    untold = frozenset()
+    unannounced = frozenset()
 
     def __init__(
         self,

@@ -33,7 +33,15 @@ from xplane_bridge.bridges.conversions.expressions.units import Unit, unit_of
 from xplane_bridge.bridges.conversions.topics import STATE, topic_names
 from xplane_bridge.bridges.ulyssix.conversion.quantities import FRAMES, QUANTITIES
 from xplane_bridge.common import plain_files, plain_yaml
-from xplane_bridge.common.plain_yaml import choice, FieldError, Lines, mapping, number, shown, text
+from xplane_bridge.common.plain_yaml import (
+    abbreviated,
+    choice,
+    FieldError,
+    Lines,
+    mapping,
+    number,
+    text,
+)
 from xplane_bridge.common.text import did_you_mean
 
 FASTEST = 1000.0
@@ -223,12 +231,12 @@ class _Reader:
             if section is None:
                 return
             if not isinstance(section, Mapping):
-                raise ValueError(f'{name}: expected names with values, got {shown(section)}')
+                raise ValueError(f'{name}: expected names with values, got {abbreviated(section)}')
         for key, value in section.items():
             # YAML reads 1201 as a number, and N or ON as a truth value.
             with self._at(name, key):
                 if not isinstance(key, str) or not key:
-                    raise ValueError(f'the name {shown(key)} is no text: put it into quotes')
+                    raise ValueError(f'the name {abbreviated(key)} is no text: put it into quotes')
             yield key, value
 
     def _parameter(
@@ -313,7 +321,7 @@ class _Reader:
         if name and name not in QUANTITIES:
             expected = did_you_mean(name, QUANTITIES) or (
                 f'; expected one of {", ".join(QUANTITIES)}')
-            raise ValueError(f'quantity {shown(name)} is unknown{expected}')
+            raise ValueError(f'quantity {abbreviated(name)} is unknown{expected}')
         return name
 
     def _unit(self, value: Any, quantity: str) -> tuple[str, Unit]:
@@ -337,7 +345,7 @@ class _Reader:
             pair = given.get(name, [None, None])
             if not isinstance(pair, list) or len(pair) != 2:
                 raise ValueError(
-                    f'{name}: expected [lowest, highest], null for none, got {shown(pair)}')
+                    f'{name}: expected [lowest, highest], null for none, got {abbreviated(pair)}')
             low, high = (
                 infinite if one is None else number(one, name)
                 for one, infinite in zip(pair, _ANY, strict=True))

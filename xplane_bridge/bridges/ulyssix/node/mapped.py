@@ -58,7 +58,7 @@ class MappedTopics:
     def __init__(self, node: BridgeNode[Any], given: UlyssixParameters) -> None:
         self.map = read_map(given.map)
         self._node = node
-        self._told = ''
+        self._announced = ''
         self._name = os.path.basename(given.map)
         self._applied = AppliedMap(self.map)
         self._lock = threading.Lock()
@@ -165,9 +165,9 @@ class MappedTopics:
                 'publisher, or set the parameter parameter_names')
         elif unsent:
             level, text = WARN, f'in {self._name}, but not sent: {listed(unsent)}'
-            if text != self._told:
+            if text != self._announced:
                 self._node.warn('map', text)
-            self._told = text
+            self._announced = text
         elif self._without_times and self._vehicle is not None:
             level, text = WARN, (
                 'packets have no sample times, so each parameter counts once per packet: switch '

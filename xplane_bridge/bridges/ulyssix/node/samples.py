@@ -119,9 +119,9 @@ class SampleTopics:
             return
         if not names or names == self._names:
             return
-        audience = self._node.audience
-        if audience is not None:
-            audience.expect(True)
+        subscribers = self._node.subscribers
+        if subscribers is not None:
+            subscribers.expect(True)
         elif time.monotonic() < self._made_at + _PAUSE:
             return
         self._making = True
@@ -158,8 +158,8 @@ class SampleTopics:
         finally:
             self._made_at = time.monotonic()
             self._making = False
-            if self._node.audience is not None:
-                self._node.audience.expect(False)
+            if self._node.subscribers is not None:
+                self._node.subscribers.expect(False)
 
     def _replace(self, names: tuple[str, ...]) -> None:
         """Destroy what is gone, then create what is new."""

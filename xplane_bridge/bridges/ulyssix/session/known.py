@@ -47,7 +47,7 @@ _RECORD = np.dtype([
     ('minimum', 'f8'), ('maximum', 'f8'), ('period', 'f8'), ('base_ns', 'i8'),
     ('ends', 'i8', (RECENT,)), ('sizes', 'i4', (RECENT,)),
     ('intervals', 'i8'), ('moved', '?'), ('switch', '?'), ('follows', '?'),
-    ('told', 'i8'), ('told_ns', 'i8'), ('rate', 'f8')])
+    ('announced', 'i8'), ('announced_ns', 'i8'), ('rate', 'f8')])
 
 
 @dataclass(frozen=True, slots=True)

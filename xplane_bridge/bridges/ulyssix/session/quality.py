@@ -124,7 +124,7 @@ class Quality:
         # Counter and time of the newest packet.
         self._before: tuple[int, int] | None = None
         self._least_latency = 0
-        self._untold: int | None = None
+        self._unannounced: int | None = None
         # Packets to be followed: their times, whether they do not follow by number, the derived
         # samples that they complete, and columns.
         self._kept_ns: list[int] = []
@@ -258,7 +258,8 @@ class Quality:
         step = 1
         latency = received_ns - first_ns
         self.latency = latency / SECOND_NS
-        self._untold = latency if self._untold is None else max(self._untold, latency)
+        self._unannounced = (
+            latency if self._unannounced is None else max(self._unannounced, latency))
         if self._before is not None:
             counter, before_ns = self._before
             step = (packet.counter - counter) % COUNTER_MODULUS
@@ -284,8 +285,9 @@ class Quality:
         """
         self.follow()
         if renew:
-            self.latency_max = float('nan') if self._untold is None else self._untold / SECOND_NS
-            self._untold = None
+            self.latency_max = (
+                float('nan') if self._unannounced is None else self._unannounced / SECOND_NS)
+            self._unannounced = None
         return self._reported(self.names, self._known, renew)
 
     def gone(self) -> ParameterQuality:
@@ -304,15 +306,15 @@ class Quality:
         stopped = seen & (age > _STOPPED * SECOND_NS) & (age > _STOPPED_INTERVALS * period)
         known = np.where(period > 0, period, np.inf)
         if renew:
-            fresh = seen & (state['told'] > 0) & (state['last_ns'] > state['told_ns'])
-            done = state['samples'] - state['told']
+            fresh = seen & (state['announced'] > 0) & (state['last_ns'] > state['announced_ns'])
+            done = state['samples'] - state['announced']
             rate = np.where(
-                fresh, _per_second(done, state['last_ns'] - state['told_ns']),
+                fresh, _per_second(done, state['last_ns'] - state['announced_ns']),
                 np.where(stopped, 0.0, state['rate']))
             state['rate'] = rate
-            advanced = seen & (state['last_ns'] > state['told_ns'])
-            state['told'] = np.where(advanced, state['samples'], state['told'])
-            state['told_ns'] = np.where(advanced, state['last_ns'], state['told_ns'])
+            advanced = seen & (state['last_ns'] > state['announced_ns'])
+            state['announced'] = np.where(advanced, state['samples'], state['announced'])
+            state['announced_ns'] = np.where(advanced, state['last_ns'], state['announced_ns'])
         else:
             rate = _per_second(state['samples'] - 1, state['last_ns'] - state['first_ns'])
         unchanged = np.where(seen, (state['last_ns'] - state['changed_ns']) / SECOND_NS, 0.0)

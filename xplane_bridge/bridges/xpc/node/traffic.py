@@ -52,7 +52,7 @@ class OthersTraffic:
         """Say that nothing is known of others any more: X-Plane has stopped responding."""
         self._ages = Ages()
         for topic in self._topics.values():
-            if topic.has_audience:
+            if topic.has_subscribers:
                 message = topic.message(())
                 if self._node.stamp(message, stamp_ns):
                     topic.publish(message)

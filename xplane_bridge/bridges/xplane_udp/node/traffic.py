@@ -66,7 +66,7 @@ class Targets:
         if now is None:
             return
         self._ages.update(traffic.targets_of(count, values, self._callsigns), now)
-        if self._topic.has_audience:
+        if self._topic.has_subscribers:
             message = self._topic.message(self._ages.reports().values())
             if self._node.stamp(message, stamp_ns):
                 self._topic.publish(message)

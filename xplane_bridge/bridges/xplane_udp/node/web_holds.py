@@ -47,7 +47,7 @@ _LEASE_OF_MESSAGE = 1.0
 # Queue depth: several commands may be held by messages in turn.
 _DEPTH = 20
 
-_Told = Callable[[Settled], None]
+_OnSettled = Callable[[Settled], None]
 
 
 class WebHolds:
@@ -75,7 +75,7 @@ class WebHolds:
         # These are used by all threads, under the lock of the condition.
         self._changed = threading.Condition()
         self._held = HeldCommands(node.parameters.web_timeout)
-        self._waiting: dict[int, _Told] = {}
+        self._waiting: dict[int, _OnSettled] = {}
         self._tickets = itertools.count(1)
         # Commands of messages on command/hold, of which nobody knows yet whether they are held.
         self._begun: set[str] = set()
@@ -117,8 +117,9 @@ class WebHolds:
         with self._changed:
             unconfirmed, longest = self.unconfirmed(), self._held.longest(time.monotonic())
             waiting, self._waiting = self._waiting, {}
-        for told in waiting.values():
-            told(Settled((), '', ValueError('the node was deactivated before X-Plane showed it')))
+        for on_settled in waiting.values():
+            on_settled(Settled((), '', ValueError(
+                'the node was deactivated before X-Plane showed it')))
         if not unconfirmed:
             return Left()
         return Left(unconfirmed, (
@@ -187,7 +188,7 @@ class WebHolds:
     def _hold(self, message: String) -> None:
         name: str = message.data
 
-        def told(settled: Settled) -> None:
+        def on_settled(settled: Settled) -> None:
             self._begun.discard(name)
             if settled.error is not None:
                 self._node.refuse('command/hold', settled.error)
@@ -195,36 +196,40 @@ class WebHolds:
         is_new = name not in self._begun
         self._begun.add(name)
         try:
-            self._begin(name, _LEASE_OF_MESSAGE, told if is_new else None, from_now=True)
+            self._begin(name, _LEASE_OF_MESSAGE, on_settled if is_new else None, from_now=True)
         except ValueError:
             self._begun.discard(name)
             raise
 
-    def _begin(self, name: str, lease: float, told: _Told | None, *, from_now: bool) -> None:
+    def _begin(
+        self, name: str, lease: float, on_settled: _OnSettled | None, *, from_now: bool
+    ) -> None:
         self._ready()
         now = time.monotonic()
         if self._without_socket:
-            self._start(self._press_first(name, lease, now if from_now else math.inf), told)
+            self._start(self._press_first(name, lease, now if from_now else math.inf), on_settled)
             return
-        self._note_wish(told, lambda ticket: self._held.begin(
+        self._note_wish(on_settled, lambda ticket: self._held.begin(
             name, lease, now, ticket, from_now=from_now))
 
-    def _end(self, name: str, told: _Told) -> None:
+    def _end(self, name: str, on_settled: _OnSettled) -> None:
         if self.queue is None:
             # Else it is released where it is held, whatever UDP says.
             self._ready()
         if self._without_socket:
-            self._start(self._press_no_more(name), told)
+            self._start(self._press_no_more(name), on_settled)
             return
-        self._note_wish(told, lambda ticket: self._held.end(name, time.monotonic(), ticket))
+        self._note_wish(on_settled, lambda ticket: self._held.end(name, time.monotonic(), ticket))
 
-    def _note_wish(self, told: _Told | None, note: Callable[[int | None], None]) -> None:
+    def _note_wish(
+        self, on_settled: _OnSettled | None, note: Callable[[int | None], None]
+    ) -> None:
         """Note a wish, and who is told its outcome. Raises ValueError for an impossible one."""
-        ticket = None if told is None else next(self._tickets)
+        ticket = None if on_settled is None else next(self._tickets)
         with self._changed:
             note(ticket)
-            if ticket is not None and told is not None:
-                self._waiting[ticket] = told
+            if ticket is not None and on_settled is not None:
+                self._waiting[ticket] = on_settled
         self._wake()
 
     def _wake(self) -> None:
@@ -236,12 +241,12 @@ class WebHolds:
     def _tell(self) -> None:
         """Tell what was settled. Not under the lock."""
         with self._changed:
-            told = self._held.told()
+            announced = self._held.announced()
             waiting = [(self._waiting.pop(ticket, None), settled)
-                       for settled in told if isinstance(settled, Settled)
+                       for settled in announced if isinstance(settled, Settled)
                        for ticket in settled.tickets]
             self._changed.notify_all()
-        if lost := [each for each in told if isinstance(each, Lost)]:
+        if lost := [each for each in announced if isinstance(each, Lost)]:
             self._node.warn('held', 'no longer held: ' + named(
                 [f'{each.name} ({each.why})' for each in lost], '; '))
         for call, settled in waiting:
@@ -284,11 +289,11 @@ class WebHolds:
 
     # By presses: in the queue's thread.
 
-    def _start(self, steps: Steps, told: _Told | None) -> None:
+    def _start(self, steps: Steps, on_settled: _OnSettled | None) -> None:
         def done(said: Any, error: Exception | None) -> None:
             noted = self._note(error)
-            if told is not None:
-                told(Settled((), said or '', noted))
+            if on_settled is not None:
+                on_settled(Settled((), said or '', noted))
 
         assert self.queue is not None
         self.queue.start(steps, self._node.parameters.web_timeout, done)

@@ -111,7 +111,7 @@ class XplaneUdpSession(Session):
     }
 
     # Of all: whoever follows the node's state sees what it does.
-    untold = frozenset()
+    unannounced = frozenset()
 
     statistics: Statistics
 

@@ -173,7 +173,7 @@ class HeldCommands:
     def __init__(self, patience: float = 5.0) -> None:
         self._patience = patience
         self._holds: dict[str, Hold] = {}
-        self._told: list[Settled | Lost] = []
+        self._announced: list[Settled | Lost] = []
 
     def names(self, now: float) -> tuple[str, ...]:
         """Return what is held, or is about to be."""
@@ -190,10 +190,10 @@ class HeldCommands:
         """Return after how many seconds X-Plane has released all of them by itself."""
         return max((hold.over - now for hold in self._holds.values()), default=0.0)
 
-    def told(self) -> list[Settled | Lost]:
+    def announced(self) -> list[Settled | Lost]:
         """Return what was settled since the last call."""
-        told, self._told = self._told, []
-        return told
+        announced, self._announced = self._announced, []
+        return announced
 
     # What is wanted.
 
@@ -239,7 +239,7 @@ class HeldCommands:
     def drop_all(self, why: str) -> None:
         """Forget all of them: there is nobody who could be asked."""
         for name, hold in list(self._holds.items()):
-            self._told.append(Lost(name, why))
+            self._announced.append(Lost(name, why))
             self._drop_wish(hold, why)
             self._refuse(hold.askers + hold.ended.leave(), ValueError(why))
             self._close(name, hold, why)
@@ -326,7 +326,7 @@ class HeldCommands:
             hold.looked, hold.due = -1, math.inf
         elif hold.asking is None and hold.until - now > _EARLY:
             if hold.looked == connection:
-                self._told.append(Lost(name, 'X-Plane or somebody else has released it'))
+                self._announced.append(Lost(name, 'X-Plane or somebody else has released it'))
                 self._close(name, hold, _RELEASED)
             else:
                 hold.due = now + _REPORT
@@ -352,7 +352,7 @@ class HeldCommands:
                 hold.due = now + _REPORT
         elif unanswered and seconds is not None:
             if not hold.ends and hold.over > now:
-                self._told.append(Lost(name, 'the connection was lost'))
+                self._announced.append(Lost(name, 'the connection was lost'))
             hold.over = max(now + seconds, hold.over)
             hold.release(now)
         elif not hold.may_be_active:
@@ -376,7 +376,7 @@ class HeldCommands:
     def _look_at(self, name: str, hold: Hold, now: float, connection: int) -> None:
         """Note what has become of a command without anybody saying so."""
         if not hold.ends and hold.connection not in (-1, connection):
-            self._told.append(Lost(name, 'the connection was lost'))
+            self._announced.append(Lost(name, 'the connection was lost'))
             hold.release(now)
         if hold.ends and hold.due == math.inf and connection not in (hold.accepted, hold.looked):
             hold.due = now
@@ -415,11 +415,11 @@ class HeldCommands:
 
     def _settle(self, tickets: tuple[int, ...], said: str) -> None:
         if tickets:
-            self._told.append(Settled(tickets, said))
+            self._announced.append(Settled(tickets, said))
 
     def _refuse(self, tickets: tuple[int, ...], error: Exception) -> None:
         if tickets:
-            self._told.append(Settled(tickets, '', error))
+            self._announced.append(Settled(tickets, '', error))
 
 
 def _unshown(hold: Hold, now: float) -> str:

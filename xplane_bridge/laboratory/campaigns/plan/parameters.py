@@ -43,7 +43,7 @@ from typing import Any
 
 from xplane_bridge.common import fields, optional
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.laboratory.campaigns.plan import normal
 from xplane_bridge.laboratory.campaigns.plan.normal import Normal
 from xplane_bridge.laboratory.flights.scenario import quantities
@@ -118,7 +118,7 @@ def parse(name: Any, item: Any) -> Parameter:
     """Return a parameter of a plan; ScenarioError says what is wrong with it."""
     where = f'parameters.{name}'
     if not isinstance(name, str) or not (_OF_SCENARIO.match(name) or name in _shorthands()):
-        raise ScenarioError(f'parameters: there is no parameter {shown(name)}; {_EXPECTED}')
+        raise ScenarioError(f'parameters: there is no parameter {abbreviated(name)}; {_EXPECTED}')
     if isinstance(item, list):
         return Parameter(name, _values(item, where))
     if not isinstance(item, Mapping):
@@ -164,7 +164,7 @@ def whole_number(value: Any, where: str, at_least: int, at_most: int) -> int:
     """Return a whole number within limits; ScenarioError otherwise."""
     number = fields.number(value, where, at_least=at_least, at_most=at_most)
     if not isinstance(value, int):
-        raise ScenarioError(f'{where}: expected a whole number, got {shown(value)}')
+        raise ScenarioError(f'{where}: expected a whole number, got {abbreviated(value)}')
     return int(number)
 
 
@@ -184,7 +184,7 @@ def _values(items: Sequence[Any], where: str) -> tuple[Value, ...]:
         if not isinstance(item, str):
             item = fields.number(item, f'{where}[{n}]')
         if item in found:
-            raise ScenarioError(f'{where}[{n}]: {shown(item)} is there twice')
+            raise ScenarioError(f'{where}[{n}]: {abbreviated(item)} is there twice')
         found[item] = None
     if not found:
         raise ScenarioError(f'{where}: expected at least one value')

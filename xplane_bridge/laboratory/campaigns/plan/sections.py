@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from xplane_bridge.common import fields, plain_yaml
 from xplane_bridge.common.fields import LARGEST_SEED, ScenarioError
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.laboratory.campaigns.plan import contents
 from xplane_bridge.laboratory.campaigns.plan.contents import POLICY
 from xplane_bridge.laboratory.campaigns.plan.parameters import METHODS, whole_number
@@ -124,7 +124,7 @@ def each(value: Any, where: str, parse: Callable[[Any, str], T]) -> tuple[T, ...
     for n, item in enumerate(items):
         one = parse(item, f'{where}[{n}]')
         if one in found:
-            raise ScenarioError(f'{where}[{n}]: {shown(item)} is there twice')
+            raise ScenarioError(f'{where}[{n}]: {abbreviated(item)} is there twice')
         found.append(one)
     if not found:
         raise ScenarioError(f'{where}: expected at least one')
@@ -170,7 +170,7 @@ def controller_of(item: Any, where: str) -> Controller:
     if not name or name == controller.EXTERNAL:
         raise ScenarioError(
             f'{where}: expected {controller.AUTOPILOT}, {POLICY}REFERENCE or a command line, got '
-            f'{shown(item)}')
+            f'{abbreviated(item)}')
     if _IS_POLICY.fullmatch(name):
         raise ScenarioError(f'{where}: {name} is no command line: write {POLICY}{name}')
     if not name.startswith(POLICY):
@@ -197,7 +197,7 @@ def aircraft_of(item: Any, where: str, folder: str) -> Aircraft:
         return Aircraft(aircraft_of(given['model'], f'{where}.model', folder).model, path, named)
     # A model's name may look like a number: 737.
     if not isinstance(item, str | int) or isinstance(item, bool):
-        raise ScenarioError(f'{where}: expected the name of a model, got {shown(item)}')
+        raise ScenarioError(f'{where}: expected the name of a model, got {abbreviated(item)}')
     return Aircraft(str(item), '')
 
 
@@ -213,7 +213,7 @@ def seeds_of(item: Any) -> Sequence[int]:
         return range(first, first + count)
     if isinstance(item, int):
         raise ScenarioError(
-            f'seeds: expected a list, or {{first: 1, count: {item}}}, got {shown(item)}')
+            f'seeds: expected a list, or {{first: 1, count: {item}}}, got {abbreviated(item)}')
     return each(item, 'seeds', lambda one, where: whole_number(one, where, 0, LARGEST_SEED))
 
 

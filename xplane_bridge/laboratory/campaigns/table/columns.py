@@ -82,7 +82,7 @@ class Columns:
         if not file.is_file():
             raise ValueError(f'{path}: expected the folder of a flown campaign, with {TABLE}')
         self._path = file
-        with self._told():
+        with self._naming_file():
             self._file = Parquet(file)
         self.names: tuple[str, ...] = self._file.names
         try:
@@ -141,7 +141,7 @@ class Columns:
         """Return a column as numbers, shape (flights,); NaN where there is none."""
         if name not in self.names:
             return np.full(self.flights, math.nan)
-        with self._told():
+        with self._naming_file():
             found = self._file.numbers([name])[name]
         return np.array(found if self._seen is None else found[self._seen])
 
@@ -192,7 +192,7 @@ class Columns:
         for group, size in enumerate(self._file.groups):
             own = [number for number in numbers if begin <= number < begin + size]
             if own:
-                with self._told():
+                with self._naming_file():
                     table = self._file.table(
                         group=group, rows=[number - begin for number in own])
                 found |= zip(own, table.to_pylist(), strict=True)
@@ -229,7 +229,7 @@ class Columns:
         return self.given_labels.get(str(controller), self._short[controller])
 
     def _encoded(self, name: str) -> Labels:
-        with self._told():
+        with self._naming_file():
             (_, column), = self._file.read([name])
         if self._seen is not None:
             column = column.take(self._seen)
@@ -256,7 +256,7 @@ class Columns:
                 f'{longest} characters: expected at most {_MOST_LABELS} of {_LONGEST_LABEL}')
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _naming_file(self) -> Iterator[None]:
         """Raise ValueError, with the file, for what cannot be read of it."""
         try:
             yield

@@ -143,7 +143,7 @@ class _Job:
         self._source: Source = self._open()
         self._reason = ''
         self._failure = ''
-        self._told = (0.0, 0)
+        self._reported = (0.0, 0)
         self._advised = ''
         # Bytes of files, as of the last second, and of datagrams that were no packets.
         self._written = self._garbage = 0
@@ -213,13 +213,13 @@ class _Job:
 
     def _loop(self) -> None:
         recorder = self._recorder
-        begin = told = None
+        begin = reported = None
         for arrival in self._source.arrivals():
             now = time.monotonic() if arrival is None else arrival.now
             if begin is None:
-                begin = told = now
+                begin = reported = now
                 recorder.start(now)
-            assert told is not None
+            assert reported is not None
             if self._given.duration and now - begin >= self._given.duration:
                 return
             before = recorder.session.statistics.malformed.total
@@ -230,13 +230,13 @@ class _Job:
             if self._is_full():
                 self._reason = f'at the limit of {self._given.size_limit} bytes'
                 return
-            if now - told >= 1.0:
+            if now - reported >= 1.0:
                 if self._journal is not None:
                     self._journal.flush()
                 if not self._given.capture and not self._given.quiet:
-                    self._tell(now - begin, now - told)
+                    self._tell(now - begin, now - reported)
                 self._advise()
-                told = now
+                reported = now
                 self._written = self._output.written()
 
     def _keep(self, journal: CaptureFile, arrival: Arrival, is_garbage: bool) -> None:
@@ -268,8 +268,8 @@ class _Job:
         """Print the status line."""
         session, recorder = self._recorder.session, self._recorder
         statistics = session.statistics
-        rate = (recorder.samples - self._told[1]) / period
-        self._told = since, recorder.samples
+        rate = (recorder.samples - self._reported[1]) / period
+        self._reported = since, recorder.samples
         if session.peer_state is PeerState.STREAMING or statistics.packets:
             state = f'; nothing for {recorder.silence:.0f} s' if recorder.silence > PAUSE else ''
             found = recorder.quality.report(renew=False).faults()

@@ -66,7 +66,7 @@ class Step:
     least: float
     unit: str
     factor: float
-    told: str
+    commanded: str
     wrong: str
 
 
@@ -119,9 +119,9 @@ def findings(
         _of_counts('controls', conduct, 'set elevator, aileron, rudder and throttle',
                    'mask', 'incomplete'),
         _lockstep(conduct),
-        *(_follows(step, flown, values) if targets else _untold(step.name) for step in STEPS),
+        *(_follows(step, flown, values) if targets else _untried(step.name) for step in STEPS),
         _saturates(conduct, flown, targets),
-        _releases(conduct, flown) if targets else _untold('releases')]
+        _releases(conduct, flown) if targets else _untried('releases')]
 
 
 def not_flown(
@@ -137,7 +137,7 @@ def not_flown(
         *(Finding(name, None, 'not tried: nothing was flown') for name in names)]
 
 
-def _untold(name: str) -> Finding:
+def _untried(name: str) -> Finding:
     return Finding(name, None, 'not tried: it has its own goals')
 
 
@@ -227,7 +227,7 @@ def _follows(step: Step, flown: float, values: Values) -> Finding:
     change = (found[-1] - found[0]) / step.factor if len(found) else math.nan
     if math.isnan(change):
         return Finding(step.name, None, f'not tried: {step.quantity} was not measured')
-    text = f'{step.told}: {change:+.1f} {step.unit} in {step.end - step.begin:g} s'
+    text = f'{step.commanded}: {change:+.1f} {step.unit} in {step.end - step.begin:g} s'
     if change >= step.least:
         return Finding(step.name, True, text)
     if change <= -step.least:

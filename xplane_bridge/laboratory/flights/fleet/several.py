@@ -70,7 +70,7 @@ class Formation:
         not engaged is told nothing; nor is anybody while it is not known where it or its leader
         is. Raises ExperimentError for a target that cannot be flown.
         """
-        told = {}
+        targets = {}
         frames: dict[str, LocalFrame | None] = {}
         for name, station in self._stations.items():
             if now < self._due[name] - ROUNDED_TIME:
@@ -83,8 +83,8 @@ class Formation:
             leader = self._members[station.leader]
             if station.leader not in frames:
                 frames[station.leader] = _frame_at(leader.known_place)
-            told[name] = _wanted(station, frames[station.leader], leader, member)
-        for name, values in told.items():
+            targets[name] = _wanted(station, frames[station.leader], leader, member)
+        for name, values in targets.items():
             if values:
                 self._members[name].set_target(values)
 

@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 from xplane_bridge.common import plain_files, plain_yaml
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.common.text import printable
 from xplane_bridge.laboratory.flights.recordings import mcap_file, rosbag2, sqlite_file
 from xplane_bridge.laboratory.flights.recordings.bounds import (
@@ -254,4 +254,4 @@ def beginning(path: Path) -> float | None:
         return None
     if type(begin) in (int, float) and 0 <= begin < _LATEST:
         return float(begin)
-    raise RecordingError(f'{path}: expected the time of "begin", got {shown(begin)}')
+    raise RecordingError(f'{path}: expected the time of "begin", got {abbreviated(begin)}')

@@ -25,7 +25,7 @@ from xplane_bridge.bridges.conversions.expressions.dimensions import check
 from xplane_bridge.bridges.conversions.expressions.expression import Expression
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.common.text import did_you_mean
 from xplane_bridge.laboratory.flights.scenario.fleet import (
     ANY_TWO,
@@ -85,8 +85,8 @@ def parse(item: Any, where: str, duration: float) -> Criterion:
         name = fields.text(given['figure'], f'{where}.figure')
         if name.split('.')[0] not in FIGURES:
             raise ScenarioError(
-                f'{where}.figure: there is no figure {shown(name)}: expected one that begins with '
-                f'{", ".join(FIGURES)}')
+                f'{where}.figure: there is no figure {abbreviated(name)}: expected one that '
+                f'begins with {", ".join(FIGURES)}')
         return Criterion(name, '', math.nan, math.nan, *limits)
     if ('quantity' in given) == ('expression' in given) or 'statistic' not in given:
         raise ScenarioError(
@@ -126,8 +126,8 @@ def _of_expression(
 
 def _no_quantity(name: str) -> str:
     if is_known(name.removesuffix('_deg')):
-        return f'{shown(name)} is no angle, so it is never in degrees'
-    return (f'there is no quantity {shown(name)}{did_you_mean(name, known())}; '
+        return f'{abbreviated(name)} is no angle, so it is never in degrees'
+    return (f'there is no quantity {abbreviated(name)}{did_you_mean(name, known())}; '
             'docs/reference/scenarios.md lists them')
 
 

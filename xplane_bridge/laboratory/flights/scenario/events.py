@@ -23,7 +23,7 @@ from typing import Any
 from xplane_bridge.common import fields
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.flights.scenario import excitation, runway
 from xplane_bridge.laboratory.flights.scenario.excitation import Excitation
@@ -206,7 +206,7 @@ def _engines(value: Any, where: str) -> tuple[int, ...]:
             isinstance(number, int) and 0 <= number < _MOST_ENGINES for number in value):
         raise ScenarioError(
             f'{where}: expected true, false, or the numbers of the engines that fail, such as '
-            f'[0] for the left one; got {shown(value)}')
+            f'[0] for the left one; got {abbreviated(value)}')
     return tuple(value)
 
 

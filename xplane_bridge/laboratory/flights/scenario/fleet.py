@@ -30,7 +30,7 @@ from typing import Any
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.formation import Slot
 from xplane_bridge.simulation.aircraft import terrain
@@ -89,12 +89,12 @@ def names_of(items: Sequence[Any]) -> list[str]:
         where = f'vehicles[{number}]'
         if not isinstance(item, Mapping) or 'name' not in item:
             raise ScenarioError(f'{where}: expected a name with what belongs to it, got '
-                                f'{shown(item)}')
+                                f'{abbreviated(item)}')
         name = item['name']
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ScenarioError(
                 f'{where}.name: expected a lower-case letter, then letters, digits or _, 32 in '
-                f'all at most, as in a namespace of ROS; got {shown(name)}')
+                f'all at most, as in a namespace of ROS; got {abbreviated(name)}')
         if name in names:
             raise ScenarioError(
                 f'{where}.name: {name} is the name of vehicles[{names.index(name)}] already')
@@ -109,7 +109,7 @@ def contents_of(items: Sequence[Any], initial: Any, duration: float) -> list[dic
     ``initial`` is that of the file, for all that a vehicle does not say itself.
     """
     if not isinstance(initial, Mapping):
-        raise ScenarioError(f'initial: expected names with values, got {shown(initial)}')
+        raise ScenarioError(f'initial: expected names with values, got {abbreviated(initial)}')
     found: list[dict[str, Any]] = []
     for number, item in enumerate(items):
         where = f'vehicles[{number}]'
@@ -118,7 +118,8 @@ def contents_of(items: Sequence[Any], initial: Any, duration: float) -> list[dic
             'expect_crash')))
         own = given.get('initial', {})
         if not isinstance(own, Mapping):
-            raise ScenarioError(f'{where}.initial: expected names with values, got {shown(own)}')
+            raise ScenarioError(
+                f'{where}.initial: expected names with values, got {abbreviated(own)}')
         if any(name in own for name in _OFFSETS):
             if not found:
                 raise ScenarioError(
@@ -187,7 +188,7 @@ def _station(
     leader = given['leader']
     if leader not in names:
         raise ScenarioError(
-            f'{where}.leader: there is no vehicle {shown(leader)}: expected one of '
+            f'{where}.leader: there is no vehicle {abbreviated(leader)}: expected one of '
             f'{", ".join(name for name in names if name != own)}')
     if leader == own:
         raise ScenarioError(f'{where}.leader: {own} cannot follow itself')
@@ -217,18 +218,18 @@ def subject_of(item: Mapping[str, Any], where: str, names: Sequence[str], fleet:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ScenarioError(
                 f'{where}.{SEPARATION}: expected the names of two vehicles, or all, got '
-                f'{shown(pair)}')
+                f'{abbreviated(pair)}')
         for name in pair:
             if name not in names:
                 raise ScenarioError(
-                    f'{where}.{SEPARATION}: there is no vehicle {shown(name)}: expected two of '
-                    f'{", ".join(names)}')
+                    f'{where}.{SEPARATION}: there is no vehicle {abbreviated(name)}: expected two '
+                    f'of {", ".join(names)}')
         if pair[0] == pair[1]:
             raise ScenarioError(f'{where}.{SEPARATION}: {pair[0]} is named twice')
         return f'{SEPARATION} of {pair[0]} and {pair[1]}'
     name = fields.text(item[FORMATION], f'{where}.{FORMATION}')
     if name not in fleet.stations:
         raise ScenarioError(
-            f'{where}.{FORMATION}: {shown(name)} holds no slot: expected one of '
+            f'{where}.{FORMATION}: {abbreviated(name)} holds no slot: expected one of '
             f'{", ".join(fleet.stations) or "those with a formation, of which there is none"}')
     return f'{FORMATION}_error of {name}'

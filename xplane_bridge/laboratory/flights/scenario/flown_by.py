@@ -31,7 +31,7 @@ from typing import Any
 
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 
 # Where ROS packages are installed, by the index that ament keeps as plain files. No ROS.
 
@@ -78,14 +78,15 @@ def parse(item: Any) -> dict[str, Any]:
     if 'command' in given:
         if not isinstance(given['command'], str) or not given['command'].strip():
             raise ScenarioError(
-                f'controller.command: expected a command line, got {shown(given["command"])}')
+                'controller.command: expected a command line, got '
+                f'{abbreviated(given["command"])}')
         found['controller'] = given['command']
     else:
         launch = given['launch']
         if not isinstance(launch, list) or len(launch) != 2 or not all(
                 isinstance(part, str) for part in launch):
             raise ScenarioError(
-                f'controller.launch: expected [package, file], got {shown(launch)}')
+                f'controller.launch: expected [package, file], got {abbreviated(launch)}')
         found['controller_launch'] = tuple(launch)
     if 'guidance' in given:
         found['guidance'] = fields.choice(given['guidance'], 'controller.guidance', GUIDANCE)

@@ -21,7 +21,7 @@ from typing import Any
 
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.runway.autopilot import LEFT, RIGHT
 from xplane_bridge.laboratory.control.runway.charted import (
@@ -81,7 +81,7 @@ def parse_procedure(action: str, value: Any, where: str) -> dict[str, Any]:
     """Return what an event of PROCEDURES is told."""
     if action == 'land':
         if value is not True:
-            raise ScenarioError(f'{where}: expected true, got {shown(value)}')
+            raise ScenarioError(f'{where}: expected true, got {abbreviated(value)}')
         return {}
     given = fields.mapping(
         value, where, optional=('height', *(('side',) if action == 'pattern' else ())))

@@ -29,7 +29,7 @@ from typing import Any
 from xplane_bridge.common import fields, plain_yaml
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import ScenarioError as ScenarioError
-from xplane_bridge.common.plain_yaml import shown
+from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.common.timing import one_of_physics_rates, PHYSICS_RATES
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
@@ -339,7 +339,7 @@ def parse_initial(item: Any) -> dict[str, Any]:
         elif name in _AIRCRAFT:
             # A model's name may look like a number: 737.
             if not isinstance(value, str | int) or isinstance(value, bool):
-                raise ScenarioError(f'initial.{name}: expected a name, got {shown(value)}')
+                raise ScenarioError(f'initial.{name}: expected a name, got {abbreviated(value)}')
             found[name] = str(value)
         else:
             limit = _PLACES.get(name, fields.LARGEST)
@@ -355,7 +355,7 @@ def _route(item: Any, duration: float) -> Route:
     for n, point in enumerate(fields.items(given['waypoints'], 'route.waypoints')):
         where = f'route.waypoints[{n}]'
         if not isinstance(point, Sequence) or isinstance(point, str) or len(point) != 2:
-            raise ScenarioError(f'{where}: expected [east, north] in m, got {shown(point)}')
+            raise ScenarioError(f'{where}: expected [east, north] in m, got {abbreviated(point)}')
         waypoints.append((fields.number(point[0], where), fields.number(point[1], where)))
     if not waypoints:
         raise ScenarioError('route.waypoints: expected at least one')

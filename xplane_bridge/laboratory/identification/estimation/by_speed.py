@@ -206,14 +206,14 @@ def _part(
             one[:, 0] - one[:, 0].mean(axis=0) for one in terms]) / variance
         covariance = covariance + change @ change.T
     deviations = np.sqrt(np.diag(covariance))
-    told = [at for at, name in enumerate(names)
+    controls = [at for at, name in enumerate(names)
             if name in form.controls and Derivative(coefficient, name) not in form.omitted]
-    derivatives = [Derivative(coefficient, names[at]) for at in told]
+    derivatives = [Derivative(coefficient, names[at]) for at in controls]
     return _Part(
         {name: Estimate(float(found.slopes[at]), float(deviations[at]))
-         for name, at in zip(derivatives, told, strict=True)},
-        covariance[np.ix_(told, told)],
-        {name: float(correction[at]) for name, at in zip(derivatives, told, strict=True)},
+         for name, at in zip(derivatives, controls, strict=True)},
+        covariance[np.ix_(controls, controls)],
+        {name: float(correction[at]) for name, at in zip(derivatives, controls, strict=True)},
         float(deviations[-1]) if THROTTLE in form.controls else 0.0, found)
 
 

@@ -35,8 +35,8 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_srvs.srv import SetBool
 
 from xplane_bridge.bridges.conversions.masks import Mask
-from xplane_bridge.bridges.nodes.common.audience import Published, tell_regularly
 from xplane_bridge.bridges.nodes.common.parameter_values import value_message
+from xplane_bridge.bridges.nodes.common.subscribers import Published, tell_regularly
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
 from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.supervised import Supervised

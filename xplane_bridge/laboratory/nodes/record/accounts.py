@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticArray
 
-from xplane_bridge.bridges.nodes.common.audience import PUBLISHED
+from xplane_bridge.bridges.nodes.common.subscribers import PUBLISHED
 
 # Anybody in the ROS domain may say anything of any node.
 _MOST_TOPICS = 10_000

@@ -100,8 +100,9 @@ class Topic:
         known for all together only: before Kilted a message does not say whose it is, and each
         publisher numbers its own.
         """
-        told = sum(accounts.published(node, self.name) for node in dict.fromkeys(self.nodes()))
-        return max(0, told - (
+        announced = sum(
+            accounts.published(node, self.name) for node in dict.fromkeys(self.nodes()))
+        return max(0, announced - (
             self.numbers.last(self.latest[0]) if self.is_numbered else self.messages))
 
     def is_strange(self, accounts: Accounts) -> bool:
@@ -118,22 +119,23 @@ def is_complete(
     Where nobody says that, nothing is if it ``is_quiet``.
     """
     lacking = [topic for topic in topics if topic.lacks(accounts)]
-    if _untold(topics, accounts, asked) or any(topic.is_numbered for topic in lacking):
+    if _unannounced(topics, accounts, asked) or any(topic.is_numbered for topic in lacking):
         return False
     return is_quiet or not (lacking or any(topic.is_strange(accounts) for topic in topics))
 
 
 def note_lacking(topics: Collection[Topic], accounts: Accounts, asked: int) -> None:
     """Note at the end what the topics lack of what was published before ``asked``."""
-    untold = _untold(topics, accounts, asked)
+    unannounced = _unannounced(topics, accounts, asked)
     for topic in topics:
-        if any(node in untold and accounts.counts(node, topic.name) for node in topic.nodes()):
+        if any(node in unannounced and accounts.counts(node, topic.name)
+               for node in topic.nodes()):
             topic.lacking = None
         elif topic.is_numbered:
             topic.lacking = topic.lacks(accounts)
 
 
-def _untold(topics: Collection[Topic], accounts: Accounts, asked: int) -> set[str]:
+def _unannounced(topics: Collection[Topic], accounts: Accounts, asked: int) -> set[str]:
     """Return the nodes that are there, and have yet to say what they had published by then."""
     return {node for topic in topics if topic.present for node in topic.nodes()
             if (said := accounts.said(node)) is not None and said <= asked}
@@ -152,8 +154,8 @@ def summary(topics: Iterable[Topic]) -> str:
     unknown = sorted(topic.name for topic in topics if not topic.numbers.known)
     if unknown:
         text += f' (not known for {", ".join(unknown)})'
-    untold = sorted(topic.name for topic in topics if topic.lacking is None)
-    return text + (f'; the end is not known of {", ".join(untold)}' if untold else '')
+    unannounced = sorted(topic.name for topic in topics if topic.lacking is None)
+    return text + (f'; the end is not known of {", ".join(unannounced)}' if unannounced else '')
 
 
 def _missed(counts: dict[str, int]) -> str:

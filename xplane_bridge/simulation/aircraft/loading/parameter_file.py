@@ -108,7 +108,8 @@ def numbers(content: Mapping[str, Any], group: str, known: Collection[str]) -> d
         if name not in known:
             raise ValueError(f'{group}.{name} is unknown: expected one of {", ".join(known)}')
         if isinstance(value, bool) or not isinstance(value, int | float) or math.isinf(value):
-            raise ValueError(f'{group}.{name}: expected a number, got {plain_yaml.shown(value)}')
+            raise ValueError(
+                f'{group}.{name}: expected a number, got {plain_yaml.abbreviated(value)}')
         found[name] = float(value)
     return found
 

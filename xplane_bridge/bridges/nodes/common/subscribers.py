@@ -74,7 +74,7 @@ class _Publisher:
     stalled: bool = False
 
 
-class Audience:
+class Subscribers:
     """
     The subscribers of a node's publishers, as far as they can be known.
 

@@ -23,7 +23,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
 from sensor_msgs.msg import NavSatFix
 
-from xplane_bridge.bridges.nodes.common.audience import Audience
+from xplane_bridge.bridges.nodes.common.subscribers import Subscribers
 
 KIND = 'sensor_msgs/msg/NavSatFix'
 
@@ -50,16 +50,16 @@ class Publisher:
 
 @pytest.fixture
 def stage():
-    """Return a clock, a graph, a list of warnings, and an audience at full speed."""
+    """Return a clock, a graph, a list of warnings, and the subscribers at full speed."""
     it = SimpleNamespace(now=100.0, graph={}, warned=[])
     node = SimpleNamespace(
         get_subscriptions_info_by_topic=lambda topic: it.graph.get(topic, ()),
         warn=lambda kind, sentence: it.warned.append(sentence))
-    it.make = lambda full_speed=True: Audience(node, full_speed, lambda: it.now)
+    it.make = lambda full_speed=True: Subscribers(node, full_speed, lambda: it.now)
 
-    def held(audience, step=0.001):
+    def held(subscribers, step=0.001):
         begin = it.now
-        while audience.holds():
+        while subscribers.holds():
             it.now += step
             assert it.now < begin + 60.0
         return it.now - begin
@@ -74,45 +74,45 @@ def subscriber(kind=KIND, qos=10):
 
 
 def settled(stage, publisher, full_speed=True):
-    """Return an audience of this publisher whose subscribers are matched."""
-    audience = stage.make(full_speed)
-    audience.add(publisher)
-    stage.held(audience)
-    return audience
+    """Return the subscribers of this publisher, matched."""
+    subscribers = stage.make(full_speed)
+    subscribers.add(publisher)
+    stage.held(subscribers)
+    return subscribers
 
 
 def test_subscribers_that_are_not_known_yet_get_a_second(stage):
-    audience = stage.make()
-    audience.add(Publisher('/fix'))
-    assert stage.held(audience) == pytest.approx(1.0, abs=0.03)
+    subscribers = stage.make()
+    subscribers.add(Publisher('/fix'))
+    assert stage.held(subscribers) == pytest.approx(1.0, abs=0.03)
 
 
 def test_a_node_that_was_configured_long_ago_does_not_wait(stage):
-    audience = stage.make()
-    audience.add(Publisher('/fix'))
+    subscribers = stage.make()
+    subscribers.add(Publisher('/fix'))
     stage.now += 10.0
-    assert stage.held(audience) == 0.0
+    assert stage.held(subscribers) == 0.0
 
 
 def test_known_subscribers_are_waited_for(stage):
-    audience, publisher = stage.make(), Publisher('/fix')
-    audience.add(publisher)
+    subscribers, publisher = stage.make(), Publisher('/fix')
+    subscribers.add(publisher)
     stage.now += 10.0
     stage.graph['/fix'] = [subscriber()]
     for _ in range(100):
-        assert audience.holds()
+        assert subscribers.holds()
         stage.now += 0.03
     publisher.matched = 1
     # The graph has changed: others may be coming.
-    assert stage.held(audience) == pytest.approx(1.0, abs=0.03)
+    assert stage.held(subscribers) == pytest.approx(1.0, abs=0.03)
     assert stage.warned == []
 
 
 def test_one_that_cannot_be_matched_is_waited_for_for_five_seconds_and_told(stage):
-    audience = stage.make()
-    audience.add(Publisher('/fix'))
+    subscribers = stage.make()
+    subscribers.add(Publisher('/fix'))
     stage.graph['/fix'] = [subscriber()]
-    assert stage.held(audience) == pytest.approx(5.0, abs=0.03)
+    assert stage.held(subscribers) == pytest.approx(5.0, abs=0.03)
     assert 'subscribers of /fix could not be reached within 5 s' in stage.warned[0]
 
 
@@ -121,72 +121,73 @@ def test_one_that_cannot_be_matched_is_waited_for_for_five_seconds_and_told(stag
     subscriber(qos=QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)),
 ])
 def test_one_that_will_never_be_matched_is_not_waited_for(stage, other):
-    audience = stage.make()
-    audience.add(Publisher('/fix'))
+    subscribers = stage.make()
+    subscribers.add(Publisher('/fix'))
     stage.graph['/fix'] = [other]
-    assert stage.held(audience) < 1.1
+    assert stage.held(subscribers) < 1.1
 
 
 def test_a_publisher_that_is_announced_is_waited_for_and_then_its_subscribers(stage):
-    audience = settled(stage, Publisher('/packets'))
+    subscribers = settled(stage, Publisher('/packets'))
     stage.graph['/samples/a'] = [subscriber()]
-    audience.expect(True)
-    assert audience.holds()
+    subscribers.expect(True)
+    assert subscribers.holds()
     later = Publisher('/samples/a')
-    audience.add(later)
-    audience.expect(False)
+    subscribers.add(later)
+    subscribers.expect(False)
     stage.now += 0.03
-    assert audience.holds()
+    assert subscribers.holds()
     later.matched = 1
     # The graph is known by now: nothing else is waited for.
-    assert stage.held(audience) < 0.03
+    assert stage.held(subscribers) < 0.03
 
 
 def test_at_full_speed_each_history_is_acknowledged_before_it_goes_on(stage):
     publisher = Publisher('/fix', 5)
-    audience = settled(stage, publisher)
+    subscribers = settled(stage, publisher)
     for _ in range(3):
         for number in range(5):
             publisher.publish(None)
             publisher.acknowledged = False
-            assert audience.holds() == (number == 4)
+            assert subscribers.holds() == (number == 4)
         publisher.acknowledged = True
-        assert not audience.holds()
+        assert not subscribers.holds()
 
 
 def test_at_full_speed_a_subscriber_has_time_to_take_what_it_acknowledged_at_once(stage):
     publisher = Publisher('/fix', 5)
     publisher.matched = 1
-    audience = settled(stage, publisher)
+    subscribers = settled(stage, publisher)
     for number in range(10):
         publisher.publish(None)
-        assert stage.held(audience) == pytest.approx(0.005 if number % 5 == 4 else 0.0, abs=2e-3)
+        expected = 0.005 if number % 5 == 4 else 0.0
+        assert stage.held(subscribers) == pytest.approx(expected, abs=2e-3)
 
 
 def test_otherwise_only_the_first_messages_are(stage):
     publisher = Publisher('/fix', 2)
-    audience = settled(stage, publisher, full_speed=False)
+    subscribers = settled(stage, publisher, full_speed=False)
     publisher.acknowledged = False
     publisher.publish(None)
-    assert not audience.holds()
+    assert not subscribers.holds()
     publisher.publish(None)
-    assert audience.holds()
+    assert subscribers.holds()
     publisher.acknowledged = True
-    assert not audience.holds()
+    assert not subscribers.holds()
     publisher.acknowledged = False
     for _ in range(10):
         publisher.publish(None)
-        assert not audience.holds()
+        assert not subscribers.holds()
 
 
 def test_a_subscriber_that_died_holds_it_for_two_seconds_once(stage):
     publisher = Publisher('/fix', 5)
-    audience = settled(stage, publisher)
+    subscribers = settled(stage, publisher)
     publisher.acknowledged = False
     waited = 0.0
     for _ in range(100):
         publisher.publish(None)
-        waited += stage.held(audience)
+        waited += stage.held(subscribers)
     assert waited == pytest.approx(2.0, abs=0.01)
     assert len(stage.warned) == 1
     assert 'a subscriber of /fix has acknowledged nothing for 2 s' in stage.warned[0]
@@ -194,20 +195,20 @@ def test_a_subscriber_that_died_holds_it_for_two_seconds_once(stage):
     publisher.acknowledged = True
     for _ in range(5):
         publisher.publish(None)
-    assert not audience.holds()
+    assert not subscribers.holds()
     publisher.acknowledged = False
     for _ in range(5):
         publisher.publish(None)
-    assert audience.holds()
+    assert subscribers.holds()
 
 
 def test_one_that_keeps_everything_is_not_waited_for(stage):
     publisher = Publisher('/fix', QoSProfile(history=HistoryPolicy.KEEP_ALL))
-    audience = settled(stage, publisher)
+    subscribers = settled(stage, publisher)
     publisher.acknowledged = False
     for _ in range(100):
         publisher.publish(None)
-        assert not audience.holds()
+        assert not subscribers.holds()
 
 
 def test_histories_are_short_at_full_speed_unless_a_profile_is_given(stage):
