@@ -29,7 +29,7 @@ from tables import Goals, show
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.scenario import load
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.world import World
 

@@ -41,7 +41,7 @@ from xplane_bridge.common.timing import FRAME, FRAME_RATE, PHYSICS_RATE
 from xplane_bridge.laboratory.episodes.environment import FlightEnv
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 ROUNDS = usual(5, 1)
 STEPS = usual(1200, 24)

@@ -43,7 +43,7 @@ from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.criteria import Criterion
 from xplane_bridge.laboratory.flights.scenario.events import Event
 from xplane_bridge.laboratory.flights.scenario.scenario import load, Scenario
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 SCENARIOS = ('steps', 'racetrack', 'turbulence')
 # The true airspeed (m/s) that the scenarios are written for.

@@ -36,7 +36,7 @@ if not os.path.isdir(os.path.join(__path__[0], 'msg')):
 _FLIGHTS = 'laboratory.flights'
 # Where each public name is: the module, and the name there if it has another.
 PUBLIC = {
-    'open_flight': ('laboratory.places', ''),
+    'open_flight': ('laboratory.open_flight', ''),
     'Order': (f'{_FLIGHTS}.order', ''),
     'FlownBy': (f'{_FLIGHTS}.order', ''),
     'Link': (f'{_FLIGHTS}.order', ''),

@@ -29,7 +29,7 @@ from xplane_bridge.laboratory.control.policy.observation import columns, SIZE
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import find
 from xplane_bridge.laboratory.flights.scenario.scenario import load as scenario
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 SCRIPT = Path(__file__).resolve().parents[2] / 'examples' / 'training' / 'skrl_ppo.py'
 

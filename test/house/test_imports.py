@@ -55,11 +55,11 @@ ROOMS = {
         'envelope': {'control'},
         'flights': {'control', 'sensors'},
         'nodes': {'control', 'sensors', 'flights'},
-        'places': {'control', 'flights'},
+        'open_flight': {'control', 'flights'},
         'identification': {'control', 'sensors', 'flights'},
-        'experiments': {'control', 'sensors', 'flights', 'places'},
-        'episodes': {'control', 'flights', 'places'},
-        'campaigns': {'control', 'flights', 'places', 'experiments'},
+        'experiments': {'control', 'sensors', 'flights', 'open_flight'},
+        'episodes': {'control', 'flights', 'open_flight'},
+        'campaigns': {'control', 'flights', 'open_flight', 'experiments'},
         'export': {'flights'},
     },
 }
@@ -84,7 +84,7 @@ NEED_ROS = {'commands.check_controller'}
 # The folders within a room, the lowest first; '' is the room's own files, '*' any other folder:
 # those do not import one another.
 RANKS = {
-    'laboratory/flights': ('scenario', 'recordings', 'analysis', 'conduct', '', 'fleet'),
+    'laboratory/flights': ('scenario', 'recordings', 'analysis', 'controller_checks', '', 'fleet'),
     'laboratory/campaigns': ('plan', 'table', 'engines', 'report', ''),
     'bridges/nodes': ('managed', 'common', 'vehicle', '*', ''),
 }

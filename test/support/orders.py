@@ -20,7 +20,7 @@ from xplane_bridge.commands import options
 from xplane_bridge.laboratory.flights.flight import State
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 
 def order_of(scenario, **given):

@@ -130,8 +130,8 @@ def _fly(arguments: argparse.Namespace) -> int:
     if not arguments.dry_run:
         plan.load_policies()
     if arguments.flight:
-        from xplane_bridge.laboratory.campaigns.again import again
-        return again(plan, plan.flight_of(arguments.flight), path)
+        from xplane_bridge.laboratory.campaigns.refly import refly
+        return refly(plan, plan.flight_of(arguments.flight), path)
     workers = arguments.workers or os.cpu_count() or 1
     if arguments.dry_run:
         return _dry_run(plan, path, workers, arguments.trust)

@@ -41,7 +41,7 @@ from xplane_bridge.laboratory.experiments.settings import (
     NOT_FLOWN,
     PASSED,
 )
-from xplane_bridge.laboratory.flights.conduct import checklist
+from xplane_bridge.laboratory.flights.controller_checks import checklist
 from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.order import DIRECT, flown_by_of, Keep, Link, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals

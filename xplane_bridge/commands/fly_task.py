@@ -31,7 +31,7 @@ from xplane_bridge.laboratory.experiments.display import View
 from xplane_bridge.laboratory.experiments.fly import code_of, report_any
 from xplane_bridge.laboratory.experiments.settings import Experiment, Files, PASSED
 from xplane_bridge.laboratory.flights.order import Keep
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -31,7 +31,7 @@ from xplane_bridge.common.timing import FRAME
 from xplane_bridge.laboratory.episodes.environment import FlightEnv
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.lockstep import Lockstep
 from xplane_bridge.simulation.peers.server import Simulation

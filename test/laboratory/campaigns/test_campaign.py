@@ -142,7 +142,7 @@ def test_one_flight_is_flown_again_to_the_last_bit(plan, tmp_path, capsys, monke
     assert capsys.readouterr().out.startswith('flight 1: ')
     main.main([*options, '2'])
     assert 'has no row of it to compare with' in capsys.readouterr().out
-    monkeypatch.setattr('xplane_bridge.laboratory.campaigns.again.fly', lambda task: fly(task) | {
+    monkeypatch.setattr('xplane_bridge.laboratory.campaigns.refly.fly', lambda task: fly(task) | {
         'trajectory': 'ff'})
     assert main.main([*options, '0']) == MISSED
     assert 'the trajectory is ff, in the row' in capsys.readouterr().err

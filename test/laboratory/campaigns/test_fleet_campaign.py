@@ -18,9 +18,9 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from xplane_bridge.laboratory.campaigns.again import draw
 from xplane_bridge.laboratory.campaigns.fly import fly
 from xplane_bridge.laboratory.campaigns.plan.plan import load, PlanError
+from xplane_bridge.laboratory.campaigns.refly import draw
 from xplane_bridge.laboratory.campaigns.table.criteria import criterion_unit, Limits
 from xplane_bridge.laboratory.campaigns.table.rows import canonical
 

@@ -38,7 +38,7 @@ from xplane_bridge.laboratory.episodes.reward import seen, Step
 from xplane_bridge.laboratory.flights.flight import State
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario import scenario
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 ROOT = Path(__file__).resolve().parents[3]
 SHORT = {

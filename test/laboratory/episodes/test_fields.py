@@ -27,7 +27,7 @@ from xplane_bridge.laboratory.flights.flight import State
 from xplane_bridge.laboratory.flights.laws import PolicyLaw
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario import scenario
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 SHORT = scenario.parse('short', {
     'duration': 1.5, 'initial': {'altitude': 1200.0, 'airspeed': 48.0},

@@ -32,7 +32,7 @@ from xplane_bridge.laboratory.episodes.fleet import FleetEnv, OTHERS
 from xplane_bridge.laboratory.flights.flight import State
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 TWO = """
 duration: 4.0

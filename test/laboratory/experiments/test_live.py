@@ -60,7 +60,7 @@ from xplane_bridge.laboratory.experiments.settings import (
 )
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario import scenario
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 ROOT = Path(__file__).resolve().parents[3]
 # Opcodes of the protocol's binary messages.

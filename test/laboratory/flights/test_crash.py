@@ -31,7 +31,7 @@ from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse, ScenarioError
 from xplane_bridge.laboratory.identification.motion.signals import IdentificationError
 from xplane_bridge.laboratory.identification.reading.core import of_core
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.peers.world import World

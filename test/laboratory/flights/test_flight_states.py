@@ -27,7 +27,7 @@ from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
 from xplane_bridge.laboratory.flights.scenario.start import scenario_of, Start
 from xplane_bridge.laboratory.flights.script import ControllerError
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 # Twelve frames.
 SCENARIO = parse('brief', {

@@ -29,7 +29,7 @@ from xplane_bridge.laboratory.flights.flight import State
 from xplane_bridge.laboratory.flights.laws import autopilot_of
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse, ScenarioError
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 SENTENCE = (

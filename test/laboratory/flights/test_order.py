@@ -21,7 +21,7 @@ import subprocess
 from orders import order_of
 import pytest
 
-from xplane_bridge.laboratory import places
+from xplane_bridge.laboratory import open_flight
 from xplane_bridge.laboratory.flights import core
 from xplane_bridge.laboratory.flights.order import FlownBy, Keep, Link, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
@@ -39,7 +39,7 @@ def test_every_sentence_is_said_at_once(monkeypatch):
         raise AssertionError('something is started')
 
     monkeypatch.setattr(core, 'CoreFlight', started)
-    monkeypatch.setattr(places, 'import_module', started)
+    monkeypatch.setattr(open_flight, 'import_module', started)
     monkeypatch.setattr(subprocess, 'Popen', started)
     order = Order(
         BLOCKED, 'fdmdata', FlownBy(command='mine', launch=('a', 'b'), timeout=-1.0), seed=-1,
@@ -61,7 +61,7 @@ def test_every_sentence_is_said_at_once(monkeypatch):
         'in lockstep the simulator waits for lost datagrams: omit loss']
     assert refusals(order) == wanted
     with pytest.raises(OrderError) as refused:
-        places.open_flight(order)
+        open_flight.open_flight(order)
     assert refused.value.sentences == wanted
     assert str(refused.value) == '\n'.join(wanted)
     assert isinstance(refused.value, ScenarioError)
@@ -114,7 +114,7 @@ def test_a_policy_is_not_run_by_those_who_do_not_ask_for_it(tmp_path):
     strange.write_text(f'open({str(tmp_path / "ran")!r}, "w")\n')
     order = Order(STEPS, flown_by=FlownBy(policy=f'{strange}:policy'))
     assert refusals(order, load_policies=False) == []
-    places.open_flight(order)
+    open_flight.open_flight(order)
     assert not (tmp_path / 'ran').exists()
     assert 'strange.py has no policy' in refusals(order)[0]
     assert (tmp_path / 'ran').exists()
@@ -122,7 +122,7 @@ def test_a_policy_is_not_run_by_those_who_do_not_ask_for_it(tmp_path):
 
 def test_a_law_of_ones_own_flies_in_core_only():
     with pytest.raises(OrderError, match='a law of your own is flown in core, not on xpc'):
-        places.open_flight(Order(STEPS, 'xpc'), law=object())
+        open_flight.open_flight(Order(STEPS, 'xpc'), law=object())
 
 
 def test_an_order_is_plain_data():

@@ -30,7 +30,7 @@ from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.rounding import rounding_of
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
 from xplane_bridge.laboratory.flights.scenario.start import scenario_of, Start
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 
 FRAME = 1.0 / 60.0

@@ -24,7 +24,7 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.laboratory.identification.compatibility import check_compatibility
 from xplane_bridge.laboratory.identification.motion.signals import IdentificationError
-from xplane_bridge.laboratory.identification.stirred import noise, TRIALS
+from xplane_bridge.laboratory.identification.noise_trials import noise, TRIALS
 
 FLOW = ('true_airspeed', 'angle_of_attack', 'sideslip')
 

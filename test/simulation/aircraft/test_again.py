@@ -22,10 +22,10 @@ import pytest
 
 jsbsim = pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from xplane_bridge.simulation.aircraft import hangar, trims  # noqa: E402
+from xplane_bridge.simulation.aircraft import model_pool, trims  # noqa: E402
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft  # noqa: E402
-from xplane_bridge.simulation.aircraft.hangar import Kind  # noqa: E402
 from xplane_bridge.simulation.aircraft.initial import Initial  # noqa: E402
+from xplane_bridge.simulation.aircraft.model_pool import Kind  # noqa: E402
 from xplane_bridge.simulation.aircraft.trims import Wanted  # noqa: E402
 
 DT = 1.0 / 120.0
@@ -40,7 +40,7 @@ INITIALS = {
 @pytest.fixture(autouse=True)
 def nothing_kept():
     """Forget what other tests have left."""
-    hangar._kept.clear()
+    model_pool._kept.clear()
     trims._known.clear()
 
 
@@ -107,7 +107,7 @@ def test_a_flight_is_the_same_whatever_the_model_flew_before(model):
 def test_what_was_kept_is_flown_and_is_not_loaded_again(monkeypatch):
     aircraft = Aircraft()
     model = aircraft._model
-    monkeypatch.setattr(hangar, 'Model', None)
+    monkeypatch.setattr(model_pool, 'Model', None)
     aircraft.advance(1.0)
     aircraft.reset()
     assert aircraft._model is model
@@ -125,10 +125,10 @@ def test_a_rocket_keeps_its_impulse_so_another_one_is_loaded():
 
 def test_a_model_whose_properties_were_written_is_not_kept():
     aircraft = Aircraft()
-    kept = len(hangar._kept)
+    kept = len(model_pool._kept)
     aircraft.set_properties({'inertia/pointmass-weight-lbs[0]': 300.0})
     aircraft.retire()
-    assert len(hangar._kept) == kept
+    assert len(model_pool._kept) == kept
 
 
 def test_a_retired_aircraft_has_its_last_state_and_flies_no_more():
@@ -171,7 +171,7 @@ def test_no_more_trims_and_models_are_kept_than_are_stated(monkeypatch):
     model = kinds[0].load(0)
     for kind in kinds:
         kind.keep(model)
-    assert [kind for kind, _ in hangar._kept] == kinds[-8:]
+    assert [kind for kind, _ in model_pool._kept] == kinds[-8:]
     assert isinstance(next(iter(trims._known)), Wanted)
 
 

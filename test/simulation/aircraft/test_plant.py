@@ -23,10 +23,10 @@ import pytest
 jsbsim = pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft  # noqa: E402
-from xplane_bridge.simulation.aircraft.hangar import Kind  # noqa: E402
 from xplane_bridge.simulation.aircraft.initial import Initial  # noqa: E402
 from xplane_bridge.simulation.aircraft.loading.load import import_jsbsim  # noqa: E402
 from xplane_bridge.simulation.aircraft.model import Model  # noqa: E402
+from xplane_bridge.simulation.aircraft.model_pool import Kind  # noqa: E402
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE, Plant  # noqa: E402
 from xplane_bridge.simulation.aircraft.state import POUND  # noqa: E402
 

@@ -22,11 +22,11 @@ import sys
 from typing import Protocol
 
 from xplane_bridge.common.text import counted, printable
-from xplane_bridge.laboratory.campaigns.again import draw
 from xplane_bridge.laboratory.campaigns.engines.local import Engine, EngineError
 from xplane_bridge.laboratory.campaigns.plan import plan as plans
 from xplane_bridge.laboratory.campaigns.plan.plan import Plan, PlanError
 from xplane_bridge.laboratory.campaigns.progress import Progress
+from xplane_bridge.laboratory.campaigns.refly import draw
 from xplane_bridge.laboratory.campaigns.report.options import Options, PLAIN
 from xplane_bridge.laboratory.campaigns.table import folder as files
 from xplane_bridge.laboratory.campaigns.table import table

@@ -32,7 +32,7 @@ from xplane_bridge.laboratory.campaigns.table.folder import Folder
 from xplane_bridge.laboratory.flights.flight import State
 from xplane_bridge.laboratory.flights.order import CORE
 from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 # Simulated seconds that are flown to see how fast that goes.
 _MEASURED = 10.0

@@ -46,7 +46,7 @@ from xplane_bridge.laboratory.flights.scenario import scenario
 from xplane_bridge.laboratory.flights.scenario.events import CONTROLS
 from xplane_bridge.laboratory.flights.scenario.quantities import needs_more
 from xplane_bridge.laboratory.flights.script import ExperimentError
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 _COMMAND = 'command/controls'
 

@@ -73,7 +73,7 @@ from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 from xplane_bridge.laboratory.flights.scenario.start import scenario_of, Start, start_of
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 try:
     import gymnasium

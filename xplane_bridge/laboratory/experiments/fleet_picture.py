@@ -34,7 +34,7 @@ from xplane_bridge.common.drawing import (
 )
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.analysis.together import Tracks
-from xplane_bridge.laboratory.flights.fleet.several import Several
+from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
 
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, TEAL)
 # More names than these say nothing in a legend.
@@ -46,7 +46,7 @@ _PANELS = (
     ('roll', _DEGREES, 'roll, deg'))
 
 
-def draw_fleet(flown: Several[Any], path: str, title: str) -> None:
+def draw_fleet(flown: MultiFlight[Any], path: str, title: str) -> None:
     """
     Plot a fleet's flight to a file, as its name ends: PNG, PDF or SVG; each aircraft by its name.
 
@@ -81,7 +81,7 @@ def _quantity(histories: Mapping[str, History], name: str, factor: float) -> dic
 
 
 def _draw_paths(
-    axes: Any, tracks: Tracks, colours: Mapping[str, str], flown: Several[Any]
+    axes: Any, tracks: Tracks, colours: Mapping[str, str], flown: MultiFlight[Any]
 ) -> None:
     for name, colour in colours.items():
         east, north, _ = tracks.positions(name).T

@@ -32,7 +32,7 @@ from xplane_bridge.laboratory.experiments.report import (
     write_plain,
 )
 from xplane_bridge.laboratory.experiments.settings import Experiment, MISSED, NOT_FLOWN, PASSED
-from xplane_bridge.laboratory.flights.fleet.several import Several
+from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
 from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.result import Result
 
@@ -43,7 +43,7 @@ _HEAD = ('aircraft', 'nearest', 'least distance, m', 'at, s', 'slot error, rms, 
 
 def report_fleet(experiment: Experiment, flown: Flight, code: int) -> int:
     """Print and write the results of a fleet; return the experiment's exit code."""
-    assert isinstance(flown, Several)
+    assert isinstance(flown, MultiFlight)
     try:
         result, results = flown.result(), flown.results()
     except KeyError as error:
@@ -74,7 +74,7 @@ def report_fleet(experiment: Experiment, flown: Flight, code: int) -> int:
          for warning in warnings_of(one.script)]))
 
 
-def _summarise(flown: Several[Any], result: Result, results: dict[str, Result]) -> None:
+def _summarise(flown: MultiFlight[Any], result: Result, results: dict[str, Result]) -> None:
     print('\nSummary')
     for name, one in list(results.items())[:_MOST_PRINTED]:
         flight = flown.flights[name]
@@ -103,7 +103,9 @@ def _over_two(figures: dict[str, Any]) -> list[str]:
     return aligned([_HEAD, *rows]) if rows else []
 
 
-def _write(experiment: Experiment, flown: Several[Any], result: Result, complete: bool) -> None:
+def _write(
+    experiment: Experiment, flown: MultiFlight[Any], result: Result, complete: bool
+) -> None:
     write_plain(experiment.files.figures, {
         'scenario': flown.order.scenario.name, 'settings': experiment.order.figures(),
         'flown': flown.flown, 'complete': complete,
@@ -119,7 +121,7 @@ def _write(experiment: Experiment, flown: Several[Any], result: Result, complete
         'figures': result.figures})
 
 
-def _draw(flown: Several[Any], path: str, title: str) -> None:
+def _draw(flown: MultiFlight[Any], path: str, title: str) -> None:
     try:
         from xplane_bridge.laboratory.experiments.fleet_picture import draw_fleet
         draw_fleet(flown, path, '\n'.join(filter(None, (title, flown.crash_verdict))))

@@ -35,7 +35,7 @@ from xplane_bridge.laboratory.experiments.settings import (
 )
 from xplane_bridge.laboratory.flights.flight import Fault, Flight
 from xplane_bridge.laboratory.flights.script import ExperimentError
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 if TYPE_CHECKING:
     from xplane_bridge.laboratory.experiments.live import Live

@@ -23,7 +23,7 @@ from typing import Protocol
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.common.timing import FRAME
-from xplane_bridge.laboratory.flights.conduct.conduct import Account, Conduct
+from xplane_bridge.laboratory.flights.controller_checks.conduct import Account, Conduct
 from xplane_bridge.laboratory.flights.script import Flown, Script
 
 

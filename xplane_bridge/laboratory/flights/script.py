@@ -33,7 +33,7 @@ from xplane_bridge.laboratory.control.path import PathFollower
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.analysis.series import Series
 from xplane_bridge.laboratory.flights.analysis.verdict import flown_step, Occurrence
-from xplane_bridge.laboratory.flights.conduct.conduct import Account
+from xplane_bridge.laboratory.flights.controller_checks.conduct import Account
 from xplane_bridge.laboratory.flights.route import RouteFlight, Telemetry
 from xplane_bridge.laboratory.flights.scenario.events import Event
 from xplane_bridge.laboratory.flights.scenario.excitation import AXES, Excitation

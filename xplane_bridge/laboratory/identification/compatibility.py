@@ -25,7 +25,8 @@ The air is taken as still, or as moving steadily with the aircraft. Where it doe
 the flow is as the vanes measure it, and only the attitude is checked. Sensors are taken as at the
 centre of gravity.
 
-What is integrated has noise too. Its effect on the motion is in the bounds by trials (stirred.py).
+What is integrated has noise too. Its effect on the motion is in the bounds by trials
+(noise_trials.py).
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from xplane_bridge.laboratory.identification.motion.signals import (
     IdentificationError,
     Mask,
 )
+from xplane_bridge.laboratory.identification.noise_trials import noise_trials
 from xplane_bridge.laboratory.identification.reconstruction import (
     AT,
     DRIFTS,
@@ -58,7 +60,6 @@ from xplane_bridge.laboratory.identification.reconstruction import (
     OWN,
     Reconstruction,
 )
-from xplane_bridge.laboratory.identification.stirred import stirred
 
 # Standard deviations of the outputs to begin with, and the smallest (m/s, rad): below that it is
 # the integration that differs, and no sensor.
@@ -123,7 +124,7 @@ def check_compatibility(
     if gusts:
         known[..., :len(FLOW)] = False
         found = _with_vanes(every, parts, _fitted(every, known, _MOVED))
-    trials = stirred(parts, (*FORCES, *RATES))
+    trials = noise_trials(parts, (*FORCES, *RATES))
     answers = _answers(every, found, trials)
     # What is integrated has noise, which looks as an error does.
     variances = _WIDER * (

@@ -31,7 +31,7 @@ import math
 from xplane_bridge.bridges.conversions.airframe_events import Kind
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import PHYSICS_RATE
-from xplane_bridge.simulation.aircraft import hangar, limits, steady
+from xplane_bridge.simulation.aircraft import limits, model_pool, steady
 from xplane_bridge.simulation.aircraft.airframe.crashing import Crashing
 from xplane_bridge.simulation.aircraft.cockpit import Cockpit
 from xplane_bridge.simulation.aircraft.geometry import matrix_ned_body, transform, transpose
@@ -345,7 +345,7 @@ class Aircraft(Crashing, FlownInAir):
 
     def _build(self) -> None:
         """Take a new model, or one as good as new, not placed yet."""
-        self._kind = hangar.Kind.of(
+        self._kind = model_pool.Kind.of(
             self.model, self.dt, self.aircraft_path, self.settings, self.initial)
         self._model = self._kind.load(self.seed, outputs=self.outputs)
         # Reads a few values of the current state.

@@ -30,9 +30,9 @@ import threading
 from xplane_bridge.simulation.aircraft import steady
 from xplane_bridge.simulation.aircraft.cockpit import Cockpit
 from xplane_bridge.simulation.aircraft.geometry import Vector
-from xplane_bridge.simulation.aircraft.hangar import Kind
 from xplane_bridge.simulation.aircraft.loading.files import Origin
 from xplane_bridge.simulation.aircraft.model import Model
+from xplane_bridge.simulation.aircraft.model_pool import Kind
 from xplane_bridge.simulation.aircraft.state import FOOT
 from xplane_bridge.simulation.aircraft.trim import differ
 

@@ -23,7 +23,7 @@ import sys
 from xplane_bridge.laboratory.campaigns.fly import order_of, trajectory
 from xplane_bridge.laboratory.campaigns.plan.task import Task
 from xplane_bridge.laboratory.campaigns.table.rows import canonical
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 CONTENT = {
     'duration': 5.0,

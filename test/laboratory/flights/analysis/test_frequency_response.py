@@ -202,7 +202,7 @@ def test_a_flown_response_lies_on_that_of_the_linear_model(kind, axis, output, f
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     pytest.importorskip('scipy', reason='scipy is not installed')
     from xplane_bridge.laboratory.flights.order import Order
-    from xplane_bridge.laboratory.places import open_flight
+    from xplane_bridge.laboratory.open_flight import open_flight
     from xplane_bridge.simulation.aircraft.studies.linearize import linearize
     from xplane_bridge.simulation.aircraft.studies.spare import spare_of
     flight = open_flight(Order(

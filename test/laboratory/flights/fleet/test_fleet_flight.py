@@ -30,7 +30,7 @@ from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError
 from xplane_bridge.laboratory.flights.scenario.events import Event
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 ROUGH = """
 duration: 8.0

@@ -49,7 +49,7 @@ from xplane_bridge.laboratory.flights.recordings import cdr, parquet_file, rosba
 from xplane_bridge.laboratory.flights.recordings.topics import RecordingError
 from xplane_bridge.laboratory.flights.refusals import refusals
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 CONTENT = {
     'duration': 2.0,

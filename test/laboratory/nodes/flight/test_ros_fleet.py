@@ -29,7 +29,7 @@ import numpy as np
 from xplane_bridge.laboratory.flights.flight import State
 from xplane_bridge.laboratory.flights.order import Link, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 CONTENT = {
     'duration': 4.0, 'initial': {'altitude': 1500.0, 'airspeed': 50.0},

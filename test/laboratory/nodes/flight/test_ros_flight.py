@@ -39,7 +39,7 @@ from xplane_bridge.laboratory.flights.refusals import OrderError
 from xplane_bridge.laboratory.flights.scenario.events import parse as parse_event
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
 from xplane_bridge.laboratory.flights.scenario.start import scenario_of, Start
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.msg import FlightControls
 
 SCENARIO = parse('rough', {
@@ -198,7 +198,7 @@ import os, runpy, signal, sys
 from xplane_bridge.laboratory.flights.order import FlownBy, Link, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
 from xplane_bridge.msg import FlightControls
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 flight = open_flight(Order(parse('rough', {{
     'duration': 9.0, 'events': [{{'at': 0.0, 'engage': True}}],
     'criteria': [{{'quantity': 'roll_deg', 'statistic': 'max_abs', 'at_most': 90.0}}]}}),

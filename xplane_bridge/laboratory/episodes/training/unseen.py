@@ -31,7 +31,7 @@ from xplane_bridge.laboratory.episodes.training.parallel import mapping
 from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import load as load_scenario
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 FIRST_SEED = 3000
 SCENARIO = 'turbulence'

@@ -37,7 +37,7 @@ from xplane_bridge.laboratory.control.policy.action import LEVELS
 from xplane_bridge.laboratory.control.policy.observation import Numbers, Vector
 from xplane_bridge.laboratory.flights.core import CoreFlight, never_engaged
 from xplane_bridge.laboratory.flights.fleet.members import CoreMember
-from xplane_bridge.laboratory.flights.fleet.several import Several
+from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
 from xplane_bridge.laboratory.flights.flight import Display, State
 from xplane_bridge.laboratory.flights.laws import ActionLaw
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
@@ -47,7 +47,7 @@ _LONGEST_APART = 1.0
 _ROUNDED = 1e-6
 
 
-class FleetFlight(Several[CoreFlight]):
+class FleetFlight(MultiFlight[CoreFlight]):
     """
     A flight of several aircraft in this process.
 

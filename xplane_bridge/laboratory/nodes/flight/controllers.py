@@ -32,8 +32,13 @@ from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.laboratory.control.path import PathFollower
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, RELAYED, stamp_of
-from xplane_bridge.laboratory.flights.conduct.conduct import Account, Conduct, how_many, SAYS
-from xplane_bridge.laboratory.flights.conduct.relay import Relay
+from xplane_bridge.laboratory.flights.controller_checks.conduct import (
+    Account,
+    Conduct,
+    how_many,
+    SAYS,
+)
+from xplane_bridge.laboratory.flights.controller_checks.relay import Relay
 from xplane_bridge.laboratory.flights.order import FlownBy
 from xplane_bridge.laboratory.flights.script import ControllerError
 from xplane_bridge.laboratory.nodes.flight.alone import FLYING

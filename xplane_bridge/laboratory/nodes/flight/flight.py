@@ -60,8 +60,13 @@ from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
 from xplane_bridge.laboratory.nodes.flight.procedures import Procedures
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.simulation import observing, start_simulation
+from xplane_bridge.laboratory.nodes.flight.steppers import (
+    ByActions,
+    ByTheClock,
+    InLockstep,
+    Stepper,
+)
 from xplane_bridge.laboratory.nodes.flight.vehicle import Vehicle
-from xplane_bridge.laboratory.nodes.flight.ways import ByActions, ByTheClock, InLockstep, Way
 
 _flights = count()
 
@@ -99,7 +104,7 @@ class RosFlight(Flight):
             self._resources.enter_context(claim(CLOCK))
         self._monitor: Monitor | None = None
         self._vehicle: Vehicle | None = None
-        self._way: Way | None = None
+        self._stepper: Stepper | None = None
         self._heard: Mapping[str, float] = {}
         self._history: History | None = None
         self._loading: Future[History] | None = None
@@ -110,7 +115,7 @@ class RosFlight(Flight):
     @property
     def time(self) -> float:
         """Return the time of the scenario in s."""
-        return 0.0 if self._way is None else self._way.time
+        return 0.0 if self._stepper is None else self._stepper.time
 
     def observation(self) -> Vector:
         """Return what whoever gives the actions is told (control.policy.observation.FIELDS)."""
@@ -187,24 +192,24 @@ class RosFlight(Flight):
         processes = self._processes = use(Processes(order.keep.log or os.path.join(
             use(tempfile.TemporaryDirectory()), 'log')))
         if order.flown_by.actions:
-            way = self._way = self._by_actions(node, processes)
+            stepper = self._stepper = self._by_actions(node, processes)
         else:
-            way = self._way = self._by_others(node, processes)
+            stepper = self._stepper = self._by_others(node, processes)
         self._display.begin(self)
-        going = way.begin()
+        going = stepper.begin()
         if order.flown_by.actions:
             while going and not self.script.engaged:
-                going = way.go_on()
+                going = stepper.step()
             if not going and self.crash is None:
                 from xplane_bridge.laboratory.flights.core import never_engaged
                 raise never_engaged(order.scenario.name)
         return self._after(going)
 
     def _step(self, action: Sequence[float] | None, frames: int) -> State:
-        assert self._way is not None
+        assert self._stepper is not None
         if action is not None and isinstance(self._vehicle, LawVehicle):
             self._law.given = tuple(action)
-        going = all(self._way.go_on() for _ in range(frames))
+        going = all(self._stepper.step() for _ in range(frames))
         return self._after(going)
 
     def _end(self) -> None:
@@ -213,7 +218,7 @@ class RosFlight(Flight):
         self._is_ended = True
         _open.discard(self)
         try:
-            if self._vehicle is not None and self._way is not None:
+            if self._vehicle is not None and self._stepper is not None:
                 assert self._monitor is not None
                 if self.order.keep.recording:
                     # What comes after its end is not judged.
@@ -248,7 +253,7 @@ class RosFlight(Flight):
             node, order.link.namespace, order.link.lockstep,
             ORDERED if order.flown_by.external else TARGET, bool(order.sensed_by))
 
-    def _by_actions(self, node: Node, processes: Processes) -> Way:
+    def _by_actions(self, node: Node, processes: Processes) -> Stepper:
         order, monitor = self.order, self._monitor
         assert isinstance(monitor, Observer)
         initial = order.scenario.initial
@@ -266,7 +271,7 @@ class RosFlight(Flight):
         self.script = Script(order.scenario, vehicle, monitor, self._display)
         return ByActions(self.script, vehicle)
 
-    def _by_others(self, node: Node, processes: Processes) -> Way:
+    def _by_others(self, node: Node, processes: Processes) -> Stepper:
         order, monitor = self.order, self._monitor
         assert monitor is not None
         vehicle = self._vehicle = start_vehicle(

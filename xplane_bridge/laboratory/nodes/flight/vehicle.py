@@ -43,7 +43,7 @@ from xplane_bridge.common.supervised import Supervised
 from xplane_bridge.laboratory.control.path import PathFollower
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, TARGET
-from xplane_bridge.laboratory.flights.conduct.conduct import Account
+from xplane_bridge.laboratory.flights.controller_checks.conduct import Account
 from xplane_bridge.laboratory.flights.script import ExperimentError
 from xplane_bridge.laboratory.nodes.flight.alone import Alone, FLYING
 from xplane_bridge.laboratory.nodes.flight.bridges import KEPT

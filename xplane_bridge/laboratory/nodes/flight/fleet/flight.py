@@ -50,7 +50,7 @@ from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.policy.observation import Numbers
 from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
 from xplane_bridge.laboratory.flights.analysis.quantities import TARGET
-from xplane_bridge.laboratory.flights.fleet.several import Several
+from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
 from xplane_bridge.laboratory.flights.flight import Display, State
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.script import ExperimentError, Script
@@ -61,8 +61,8 @@ from xplane_bridge.laboratory.nodes.flight.launch import start_autopilot, start_
 from xplane_bridge.laboratory.nodes.flight.monitor import stamp_of_bytes
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.simulation import observing, start_fleet
+from xplane_bridge.laboratory.nodes.flight.steppers import InLockstep
 from xplane_bridge.laboratory.nodes.flight.vehicle import Vehicle
-from xplane_bridge.laboratory.nodes.flight.ways import InLockstep
 from xplane_bridge.laboratory.sensors.altimeter import Altimeter
 from xplane_bridge.msg import AirData
 
@@ -167,7 +167,7 @@ class Known:
 _SIMULATION = 'simulator_node: simulation'
 
 
-class RosFleetFlight(Several['OneOfFleet']):
+class RosFleetFlight(MultiFlight['OneOfFleet']):
     """
     A flight of several aircraft through ROS; its processes end with it, as RosFlight's do.
 
@@ -253,31 +253,32 @@ class RosFleetFlight(Several['OneOfFleet']):
             for name, one in self.flights.items()})
 
     def _step(self, action: Sequence[float] | None, frames: int) -> State:
-        ways = {name: one.way for name, one in self.flights.items()}
+        steppers = {name: one.stepper for name, one in self.flights.items()}
         # One that was trimmed is ahead, by less than a frame.
-        stamp = max(way.stamp for way in ways.values())
-        due = min(way.due for way in ways.values())
+        stamp = max(stepper.stamp for stepper in steppers.values())
+        due = min(stepper.due for stepper in steppers.values())
         binds = self.script.begin + min(self._formation.due, self._watch.due) - HALF_STAMP
         due = max(min(due, binds), stamp + HALF_STAMP)
         for monitor in self._monitors_of.values():
             monitor.wait_only_for(due)
         # Each is asked, and answers when its process comes to it: not one after another.
-        asked = {name: self._at_once.submit(way.command_until, due) for name, way in ways.items()}
+        asked = {name: self._at_once.submit(stepper.command_until, due)
+                 for name, stepper in steppers.items()}
         for name, done in asked.items():
             self._whose = name
             done.result()
         # Who does not command is known, whoever waits.
         self._whose = ''
-        for name, way in ways.items():
-            way.wait(due)
-            if way.newest != self._first.way.newest:
+        for name, stepper in steppers.items():
+            stepper.wait(due)
+            if stepper.newest != self._first.stepper.newest:
                 raise ExperimentError(
-                    f'{name} is at {way.newest:.6f} s, and {next(iter(ways))} at '
-                    f'{self._first.way.newest:.6f} s: they are not in lockstep')
+                    f'{name} is at {stepper.newest:.6f} s, and {next(iter(steppers))} at '
+                    f'{self._first.stepper.newest:.6f} s: they are not in lockstep')
         going = True
-        for name, way in ways.items():
+        for name, stepper in steppers.items():
             self._whose = name
-            going = way.look() and going
+            going = stepper.look() and going
         return self._looked(not going)
 
     def _looked(self, is_over: bool) -> State:
@@ -286,7 +287,7 @@ class RosFleetFlight(Several['OneOfFleet']):
         going = self._look(is_over)
         self._news.tell()
         if not going:
-            for line in self._first.way.how_fast():
+            for line in self._first.stepper.how_fast():
                 self._display.say(line)
         return self._after(going)
 
@@ -331,11 +332,11 @@ class OneOfFleet(RosFlight):
         script = self.script = Script(self.order.scenario, vehicle, monitor, self._display)
         vehicle.excited = script.excited
         vehicle.wait_until_ready(bool(self.order.scenario.needs_simulator()))
-        self._way = self.way = InLockstep(script, vehicle, self._display)
+        self._stepper = self.stepper = InLockstep(script, vehicle, self._display)
 
     def take_first_state(self) -> None:
         """Wait for the first state, and do what is due at it."""
-        self.way.begin()
+        self.stepper.begin()
 
     def member(self) -> RosMember:
         """Return what binds it to the others."""

@@ -19,7 +19,12 @@ import math
 import pytest
 
 from xplane_bridge.laboratory.campaigns.table import rows
-from xplane_bridge.laboratory.flights.conduct.conduct import Account, Conduct, Limits, SAYS
+from xplane_bridge.laboratory.flights.controller_checks.conduct import (
+    Account,
+    Conduct,
+    Limits,
+    SAYS,
+)
 
 GOOD = {'elevator': 0.1, 'aileron': 0.0, 'rudder': -0.2, 'throttle': 0.7}
 PERIOD = 0.02

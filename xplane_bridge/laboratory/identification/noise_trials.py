@@ -38,7 +38,7 @@ _FEWEST = 20
 _SLOWEST = 12
 
 
-def stirred(parts: Sequence[Flight], names: Sequence[str]) -> list[list[Flight]]:
+def noise_trials(parts: Sequence[Flight], names: Sequence[str]) -> list[list[Flight]]:
     """
     Return the manoeuvres with more noise in the signals ``names``, TRIALS times.
 

@@ -27,14 +27,14 @@ from xplane_bridge.laboratory.campaigns.plan.task import Task
 from xplane_bridge.laboratory.campaigns.table.folder import Folder
 from xplane_bridge.laboratory.campaigns.table.rows import JUDGED, VALUE
 from xplane_bridge.laboratory.experiments.settings import MISSED
-from xplane_bridge.laboratory.flights.fleet.several import Several
+from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
 from xplane_bridge.laboratory.flights.flight import State
 from xplane_bridge.laboratory.flights.order import CORE
 from xplane_bridge.laboratory.flights.scenario.flown_by import without_folders
-from xplane_bridge.laboratory.places import open_flight
+from xplane_bridge.laboratory.open_flight import open_flight
 
 
-def again(plan: Plan, flight: int, folder: Path) -> int:
+def refly(plan: Plan, flight: int, folder: Path) -> int:
     """
     Fly a flight, print what came of it and whether it is as in the folder; return its exit code.
 
@@ -82,7 +82,7 @@ def draw(task: Task, path: Path) -> None:
         title = f'{task.scenario}, flown by {without_folders(task.controller)}, seed {task.seed}'
         if flight.crash_verdict:
             title += f'\n{flight.crash_verdict}'
-        if isinstance(flight, Several):
+        if isinstance(flight, MultiFlight):
             draw_fleet(flight, str(path), title)
         else:
             draw_flight(flight.history(), str(path), title, flight.script.route,

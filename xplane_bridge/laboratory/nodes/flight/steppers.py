@@ -31,7 +31,7 @@ from xplane_bridge.laboratory.nodes.flight.vehicle import LONGEST_SILENCE, Vehic
 _TICK = 0.02
 
 
-class Way(Protocol):
+class Stepper(Protocol):
     """How a flight goes on."""
 
     @property
@@ -41,7 +41,7 @@ class Way(Protocol):
     def begin(self) -> bool:
         """Take the first state; return whether something is left to be flown."""
 
-    def go_on(self) -> bool:
+    def step(self) -> bool:
         """Fly on; return whether something is left to be flown."""
 
 
@@ -62,7 +62,7 @@ class ByActions:
         """Observe the first state."""
         return self._frames.look()
 
-    def go_on(self) -> bool:
+    def step(self) -> bool:
         """Fly a frame, or in real time until the next state."""
         going = self._frames.fly(1)
         self._script.exceedances = self._vehicle.exceedances
@@ -112,7 +112,7 @@ class InLockstep(_Scripted):
         self._began, self._used = time.monotonic(), self._vehicle.cpu_seconds()
         return self.look()
 
-    def go_on(self) -> bool:
+    def step(self) -> bool:
         """Fly on to where something is due, or a frame with the scenario's own command."""
         due, script = self.due, self._script
         commands = not self._vehicle.commands_itself(self._stamp, script.engaged)
@@ -191,7 +191,7 @@ class ByTheClock(_Scripted):
         self._commanded_at = -math.inf
         return True
 
-    def go_on(self) -> bool:
+    def step(self) -> bool:
         """Do what is due, and wait for the next message, or a moment."""
         script, vehicle, monitor = self._script, self._vehicle, self._vehicle.monitor
         now = vehicle.now()

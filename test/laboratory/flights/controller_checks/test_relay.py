@@ -18,8 +18,8 @@ import math
 
 import pytest
 
-from xplane_bridge.laboratory.flights.conduct.conduct import Conduct
-from xplane_bridge.laboratory.flights.conduct.relay import Relay
+from xplane_bridge.laboratory.flights.controller_checks.conduct import Conduct
+from xplane_bridge.laboratory.flights.controller_checks.relay import Relay
 
 GOOD = {'elevator': 0.1, 'aileron': 0.0, 'rudder': -0.2, 'throttle': 0.7}
 

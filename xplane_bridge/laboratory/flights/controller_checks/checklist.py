@@ -23,7 +23,12 @@ import math
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED
-from xplane_bridge.laboratory.flights.conduct.conduct import Account, Conduct, how_many, REMEDIES
+from xplane_bridge.laboratory.flights.controller_checks.conduct import (
+    Account,
+    Conduct,
+    how_many,
+    REMEDIES,
+)
 from xplane_bridge.laboratory.flights.scenario.scenario import parse, Scenario
 
 TOPICS = ('imu/data', 'fix', 'odom', 'air_data', 'controls', ORDERED)

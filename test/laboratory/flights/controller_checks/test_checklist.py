@@ -16,14 +16,14 @@
 
 import pytest
 
-from xplane_bridge.laboratory.flights.conduct.checklist import (
+from xplane_bridge.laboratory.flights.controller_checks.checklist import (
     findings,
     not_flown,
     scenario,
     STEPS,
     TOPICS,
 )
-from xplane_bridge.laboratory.flights.conduct.conduct import Account, Conduct
+from xplane_bridge.laboratory.flights.controller_checks.conduct import Account, Conduct
 
 GOOD = {'elevator': 0.1, 'aileron': 0.0, 'rudder': 0.0, 'throttle': 0.7}
 

@@ -28,7 +28,7 @@ import math
 from threading import RLock
 
 from xplane_bridge.common.controls import FLOWN
-from xplane_bridge.laboratory.flights.conduct.conduct import Conduct
+from xplane_bridge.laboratory.flights.controller_checks.conduct import Conduct
 
 # A lost datagram: the simulator sends its state again, at least this often for this long (s).
 _REPEATED = 20

@@ -178,7 +178,7 @@ def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 One = TypeVar('One', bound=Flight)
 
 
-class Several(Flight, Generic[One]):
+class MultiFlight(Flight, Generic[One]):
     """
     A flight of several aircraft: ``flights`` has one for each, by its name.
 
