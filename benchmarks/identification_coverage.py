@@ -44,7 +44,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions import air, frames
+from xplane_bridge.bridges.conversions import air, axes
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.laboratory.flights.core import CoreFlight
 from xplane_bridge.laboratory.flights.flight import Silent
@@ -221,7 +221,7 @@ def sensor_errors(figures: Figures, seed: int, flight: Flight) -> dict[str, floa
         for name, sign, bias, both in zip(names, (1.0, -1.0, -1.0), before, after, strict=True):
             found[f'{name}_bias'], found[f'{name}_scale'] = sign * bias, both - bias - 1.0
     assert still.orientation is not None
-    roll, pitch, _ = frames.quaternion_to_euler(still.orientation)
+    roll, pitch, _ = axes.quaternion_to_euler(still.orientation)
     found |= {'roll_bias': roll, 'pitch_bias': -pitch}
     true = _air(flight)
     (_, felt), *_ = [*suite.show_air(0, true), *suite.show_air(10 ** 9, true)]

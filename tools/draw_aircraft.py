@@ -26,7 +26,8 @@ import matplotlib
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 import numpy as np
 
-from xplane_bridge.bridges.conversions import aircraft_model, frames
+from xplane_bridge.bridges.conversions import aircraft_model
+from xplane_bridge.bridges.conversions.axes import rotate
 
 matplotlib.use('Agg')
 from matplotlib import pyplot
@@ -61,7 +62,7 @@ def faces(shape):
             for b in v])
         found = [np.array((grid[i, j], grid[i, j + 1], grid[i + 1, j + 1], grid[i + 1, j]))
                  for i in range(6) for j in range(12)]
-    return [np.array([frames.rotate(shape.orientation, point) for point in face])
+    return [np.array([rotate(shape.orientation, point) for point in face])
             + np.array(shape.position) for face in found]
 
 
@@ -75,7 +76,7 @@ def draw(axes, model, controls, propeller):
         at, rotation = placed.get(link, ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)))
         for shape in shapes:
             for face in faces(shape):
-                points = np.array([frames.rotate(rotation, point) for point in face]) + at
+                points = np.array([rotate(rotation, point) for point in face]) + at
                 normal = np.cross(points[1] - points[0], points[2] - points[0])
                 length = max(float(np.linalg.norm(normal)), 1e-9)
                 shade = 0.62 + 0.38 * abs(normal @ LIGHT) / length

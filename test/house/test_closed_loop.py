@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.targets import Target
@@ -37,10 +37,10 @@ STEPS = [event for event in SCENARIO.events if event.expect]
 
 def measure(state):
     """Return what the autopilot node derives from the common topics of a state."""
-    roll, pitch, yaw = frames.quaternion_to_euler(state.orientation)
-    roll_rate, pitch_rate, yaw_rate = frames.flu_to_frd(state.angular_velocity)
+    roll, pitch, yaw = axes.quaternion_to_euler(state.orientation)
+    roll_rate, pitch_rate, yaw_rate = axes.flu_to_frd(state.angular_velocity)
     return Measurement(
-        roll=roll, pitch=-pitch, heading=frames.yaw_to_heading(yaw), roll_rate=roll_rate,
+        roll=roll, pitch=-pitch, heading=axes.yaw_to_heading(yaw), roll_rate=roll_rate,
         pitch_rate=pitch_rate, yaw_rate=yaw_rate, altitude=state.altitude_msl,
         airspeed=(state.air.true_airspeed if state.air.indicated_airspeed is None
                   else state.air.indicated_airspeed))

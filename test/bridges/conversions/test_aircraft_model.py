@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 import pytest
 
 from xplane_bridge.bridges.conversions import aircraft_model
-from xplane_bridge.bridges.conversions.frames import euler_to_quaternion, rotate
+from xplane_bridge.bridges.conversions.axes import euler_to_quaternion, rotate
 
 URDF = Path(__file__).parents[3] / 'xplane_bridge/data/view/aircraft.urdf'
 # REP-103: x forward, y left, z up.

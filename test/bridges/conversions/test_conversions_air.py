@@ -19,7 +19,7 @@ from math import degrees, inf, isnan, nan, pi, radians, sqrt
 from hypothesis import given, strategies
 import pytest
 
-from xplane_bridge.bridges.conversions import air, frames
+from xplane_bridge.bridges.conversions import air, axes
 
 # ICAO standard atmosphere: geopotential altitude m, temperature K, pressure Pa, density kg/m^3.
 ICAO = [
@@ -152,7 +152,7 @@ def test_headwind_adds_to_the_airspeed():
 @pytest.mark.parametrize(('pitch_deg', 'path_deg'), [(10, 0), (10, 4), (0, -3), (-5, 2)])
 def test_pitch_is_path_plus_angle_of_attack(pitch_deg, path_deg):
     """Heading north, wings level, still air: vpath + alpha = theta (2.5)."""
-    q = frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(0.0, radians(pitch_deg), 0.0))
+    q = axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(0.0, radians(pitch_deg), 0.0))
     slope = {0: 0.0, 4: .0699268, -3: -.0524078, 2: .0349208}[path_deg]
     velocity = air.air_relative_velocity((0.0, 50.0, 50.0 * slope), (0.0, 0.0, 0.0), q)
     assert degrees(air.angle_of_attack(velocity)) == pytest.approx(
@@ -162,7 +162,7 @@ def test_pitch_is_path_plus_angle_of_attack(pitch_deg, path_deg):
 
 def test_nose_left_of_path_is_positive_sideslip():
     """Heading 350, track 000, still air: the air comes 10 degrees from the right."""
-    q = frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(0.0, 0.0, radians(350)))
+    q = axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(0.0, 0.0, radians(350)))
     velocity = air.air_relative_velocity((0.0, 40.0, 0.0), (0.0, 0.0, 0.0), q)
     assert degrees(air.sideslip(velocity)) == pytest.approx(10.0)
 
@@ -180,7 +180,7 @@ def test_sideslip_is_the_arc_sine_of_the_definition(velocity):
 
 
 def _sin(angle):
-    return frames.rotate(frames.euler_to_quaternion(0.0, 0.0, angle), (1.0, 0.0, 0.0))[1]
+    return axes.rotate(axes.euler_to_quaternion(0.0, 0.0, angle), (1.0, 0.0, 0.0))[1]
 
 
 # Values from a simulator without air, or without the dataref

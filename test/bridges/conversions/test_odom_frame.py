@@ -18,12 +18,12 @@ import math
 
 import pytest
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
 from xplane_bridge.bridges.conversions.topics import topic_names
 
-NORTH_UP = frames.euler_to_quaternion(0.1, 0.2, 0.3)
+NORTH_UP = axes.euler_to_quaternion(0.1, 0.2, 0.3)
 
 
 def test_the_first_position_is_the_datum():
@@ -43,11 +43,11 @@ def test_elsewhere_up_is_another_way():
     frame = OdomFrame(LocalFrame(0.0, 8.0, 0.0))
     turned = frame.turned(0.0, 10.0, (1.0, 0.0, 0.0, 0.0))
     angle = math.radians(2.0)
-    assert frames.rotate(turned, (0.0, 0.0, 1.0)) == pytest.approx(
+    assert axes.rotate(turned, (0.0, 0.0, 1.0)) == pytest.approx(
         (math.sin(angle), 0.0, math.cos(angle)), abs=1e-9)
     # An orientation there is turned as a whole.
     both = frame.turned(0.0, 10.0, NORTH_UP)
-    assert both == pytest.approx(frames.multiply(turned, NORTH_UP))
+    assert both == pytest.approx(axes.multiply(turned, NORTH_UP))
 
 
 @pytest.mark.parametrize(('latitude', 'longitude'), [
@@ -57,7 +57,7 @@ def test_the_rotation_follows_in_steps_of_a_thousandth_of_a_degree(latitude, lon
     here = frame.rotation(47.0, 8.0)
     assert frame.rotation(47.0004, 8.0004) is here
     there = frame.rotation(47.0 + latitude, 8.0 + longitude)
-    assert there == frames.enu_to_enu_rotation(
+    assert there == axes.enu_to_enu_rotation(
         round(47.0 + latitude, 3), round(8.0 + longitude, 3), 47.0, 8.0)
     assert there != here
 

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from xplane_bridge.bridges.conversions import covariances, frames, simulated
+from xplane_bridge.bridges.conversions import axes, covariances, simulated
 from xplane_bridge.bridges.conversions.vehicle import Air, Controls, EngineControls
 
 
@@ -40,8 +40,8 @@ def state(engines=2, **changes):
 def test_all_of_a_state_is_there():
     found = simulated.vehicle_state(state(), 12.5)
     assert (found.latitude_deg, found.longitude_deg, found.altitude_msl) == (47.0, 8.0, 500.0)
-    assert found.orientation == frames.ned_frd_to_enu_flu(
-        frames.euler_to_quaternion(0.1, 0.2, 0.3))
+    assert found.orientation == axes.ned_frd_to_enu_flu(
+        axes.euler_to_quaternion(0.1, 0.2, 0.3))
     assert found.angular_velocity == (0.4, -0.5, -0.6)
     assert found.specific_force == (1.0, -2.0, 9.0)
     assert found.velocity == (30.0, 40.0, -5.0)

@@ -31,10 +31,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xplane_bridge.bridges.links import websocket
-from xplane_bridge.bridges.links.frames import Frames
 from xplane_bridge.bridges.links.http import UnansweredError
 from xplane_bridge.bridges.links.udp import LinkError
 from xplane_bridge.bridges.links.websocket import TextLine, WebSocket
+from xplane_bridge.bridges.links.websocket_frames import Frames
 from xplane_bridge.bridges.xplane_udp.protocol import web_socket
 from xplane_bridge.bridges.xplane_udp.web.socket import SocketSession
 

@@ -29,7 +29,7 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 from mcap.writer import Writer
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.laboratory.flights.recordings.topics import RecordingError
 from xplane_bridge.laboratory.identification.motion.signals import (
     DEFLECTIONS,
@@ -97,7 +97,7 @@ def record(path, flight, order=slice(None), imu='/uav/imu/data'):
             for name in ('Vector3', 'Quaternion'))
         for n in range(len(flight.times))[order]:
             at = flight.times[n]
-            w, x, y, z = frames.euler_to_quaternion(v['roll'][n], -v['pitch'][n], 0.3)
+            w, x, y, z = axes.euler_to_quaternion(v['roll'][n], -v['pitch'][n], 0.3)
             recorder.add(
                 imu, 'sensor_msgs/msg/Imu', at, orientation=quaternion(x, y, z, w),
                 angular_velocity=vector(

@@ -33,7 +33,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 
 from harness import free_port, process
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.nodes.common.diagnostics import WARN
 from xplane_bridge.bridges.xpc.node import XpcNode
 from xplane_bridge.common.data import folder
@@ -274,5 +274,5 @@ def test_all_frames_are_in_one_tree(ros, monkeypatch):
         # Heading east, right is south.
         assert (there.x, there.y, there.z) == pytest.approx((0.0, -right, up), abs=0.5)
         turned = places[f'uav{number}/odom'].rotation
-        assert frames.rotate((turned.w, turned.x, turned.y, turned.z), (1.0, 0.0, 0.0)) == (
+        assert axes.rotate((turned.w, turned.x, turned.y, turned.z), (1.0, 0.0, 0.0)) == (
             pytest.approx((1.0, 0.0, 0.0), abs=1e-4))

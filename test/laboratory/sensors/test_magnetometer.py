@@ -19,7 +19,7 @@ import sys
 
 import pytest
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.laboratory.sensors.gnss import Fix, NO_FIX
 from xplane_bridge.laboratory.sensors.magnetometer import EarthField
 from xplane_bridge.laboratory.sensors.specification import load, parse
@@ -28,7 +28,7 @@ from xplane_bridge.laboratory.sensors.suite import Suite
 PLACE = Fix(47.4, 8.5, 500.0)
 # About that of central Europe: east, north, up, in T.
 FIELD = (1.3e-6, 21.5e-6, -43.2e-6)
-NOSE_EAST, NOSE_NORTH = (1.0, 0.0, 0.0, 0.0), frames.euler_to_quaternion(0.0, 0.0, math.pi / 2.0)
+NOSE_EAST, NOSE_NORTH = (1.0, 0.0, 0.0, 0.0), axes.euler_to_quaternion(0.0, 0.0, math.pi / 2.0)
 
 
 def field_of(place):

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.laboratory.sensors.range_finder import along_down, below, tilt_cosine
 from xplane_bridge.laboratory.sensors.specification import FiguresError, parse
 from xplane_bridge.laboratory.sensors.suite import Suite
@@ -31,7 +31,7 @@ LEVEL = (1.0, 0.0, 0.0, 0.0)
 
 def turned(roll, pitch, heading):
     """Return the orientation, body FLU to ENU: pitch + is nose down about the left axis."""
-    return frames.euler_to_quaternion(roll, pitch, heading)
+    return axes.euler_to_quaternion(roll, pitch, heading)
 
 
 @given(st.floats(0.1, 500.0), st.floats(-math.pi, math.pi), st.floats(-1.5, 1.5),
@@ -42,7 +42,7 @@ def test_the_beam_along_the_body_ends_on_the_ground_or_leads_to_the_sky(
     assert tilt_cosine(orientation) == pytest.approx(
         math.cos(roll) * math.cos(pitch), abs=1e-12)
     distance = along_down(height, orientation)
-    _, _, up = frames.rotate(orientation, (0.0, 0.0, -1.0))
+    _, _, up = axes.rotate(orientation, (0.0, 0.0, -1.0))
     if math.isinf(distance):
         assert up > -1e-9
         assert math.isinf(below(5.0, orientation))

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from xplane_bridge.bridges.conversions import air as physics
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.laboratory.sensors.gnss import Fix
@@ -38,7 +38,7 @@ from xplane_bridge.laboratory.sensors.suite import Suite
 STEP = 20_000_000
 PLACE = Fix(47.4, 8.5, 1500.0)
 MOTION = Motion(
-    frames.euler_to_quaternion(0.3, -0.1, 1.2), (0.1, -0.2, 0.3), (0.5, 0.2, 9.8))
+    axes.euler_to_quaternion(0.3, -0.1, 1.2), (0.1, -0.2, 0.3), (0.5, 0.2, 9.8))
 VELOCITY = (30.0, 40.0, 1.0)
 
 
@@ -193,7 +193,7 @@ def test_perfect_sensors_give_the_truth_to_the_last_bit():
             stamp, PLACE[:3], VELOCITY, AIR)
         pose = suite.pose(stamp, motion.reading.motion)
         assert pose.position == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
-        assert frames.rotate(pose.orientation, pose.velocity) == pytest.approx(VELOCITY)
+        assert axes.rotate(pose.orientation, pose.velocity) == pytest.approx(VELOCITY)
 
 
 def test_what_is_not_fitted_is_unknown():
@@ -340,10 +340,10 @@ def test_tilt_and_heading_turn_the_attitude_by_their_errors():
     suite = Suite(figures(imu={
         'tilt': {'bias_turn_on': 0.01}, 'heading': {'bias_turn_on': 0.05}}), 5)
     (one,) = suite.show_motion(0, MOTION)
-    measured = frames.quaternion_to_euler(one.reading.motion.orientation)
+    measured = axes.quaternion_to_euler(one.reading.motion.orientation)
     roll, pitch, yaw = (
         found - true for found, true in zip(
-            measured, frames.quaternion_to_euler(MOTION.orientation), strict=True))
+            measured, axes.quaternion_to_euler(MOTION.orientation), strict=True))
     assert 0.0 < abs(yaw) < 0.2
     assert 0.0 < math.hypot(roll, pitch) < 0.04
     assert one.reading.tilt == pytest.approx(1e-4)

@@ -22,7 +22,7 @@ from rclpy.action import ActionClient
 from sensor_msgs.msg import Imu, NavSatFix, Range
 from std_msgs.msg import String
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.simulated import by_cockpit
 from xplane_bridge.bridges.conversions.vehicle import Controls
@@ -97,7 +97,7 @@ class Flown:
 
     def _publish(self):
         state = self.state
-        orientation = frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(
+        orientation = axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(
             state.phi, state.theta, state.psi))
         imu, odom = Imu(), Odometry()
         turned = imu.orientation
@@ -106,7 +106,7 @@ class Flown:
         rates.x, rates.y, rates.z = state.p, -state.q, -state.r
         odom.header.frame_id, odom.child_frame_id = 'odom', 'base_link'
         linear = odom.twist.twist.linear
-        linear.x, linear.y, linear.z = frames.rotate_inverse(
+        linear.x, linear.y, linear.z = axes.rotate_inverse(
             orientation, (state.v_east, state.v_north, -state.v_down))
         ranges = () if self.ground is None else (('range', Range(range=(
             (self.altitude - self.ground) / (math.cos(state.phi) * math.cos(state.theta))))),)

@@ -26,7 +26,7 @@ Sources: ICAO Doc 7488 (standard atmosphere); docs/wire/xplane_datarefs.md, sect
 
 import math
 
-from xplane_bridge.bridges.conversions.frames import Quaternion, rotate_inverse, Vector
+from xplane_bridge.bridges.conversions.axes import Quaternion, rotate_inverse, Vector
 from xplane_bridge.common.units import STANDARD_GRAVITY
 
 SEA_LEVEL_PRESSURE = 101325.0

@@ -28,7 +28,7 @@ import math
 from pathlib import Path
 from xml.etree import ElementTree
 
-from xplane_bridge.bridges.conversions.frames import (
+from xplane_bridge.bridges.conversions.axes import (
     euler_to_quaternion,
     multiply,
     Quaternion,

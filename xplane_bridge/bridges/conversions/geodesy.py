@@ -26,7 +26,7 @@ Source of the constants: NIMA TR8350.2, third edition, table 3.1.
 
 import math
 
-from xplane_bridge.bridges.conversions.frames import Vector
+from xplane_bridge.bridges.conversions.axes import Vector
 
 SEMI_MAJOR_AXIS = 6378137.0
 """Equatorial radius a, metres (defining)."""

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import math
 
-from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 
 # Degrees are rounded to 0.001; what is nearer than this to a rounded value is rounded to it.
@@ -57,7 +57,7 @@ class OdomFrame:
         self, latitude_deg: float, longitude_deg: float, orientation: Quaternion
     ) -> Quaternion:
         """Return an orientation (FLU to ENU there) in this frame, which has a datum."""
-        return frames.multiply(self.rotation(latitude_deg, longitude_deg), orientation)
+        return axes.multiply(self.rotation(latitude_deg, longitude_deg), orientation)
 
     def rotation(self, latitude_deg: float, longitude_deg: float) -> Quaternion:
         """Return what turns from east, north and up there to this frame, which has a datum."""
@@ -68,6 +68,6 @@ class OdomFrame:
             datum = self.datum
             assert datum is not None
             here = self._rotation_at = (round(latitude_deg, 3), round(longitude_deg, 3))
-            self._rotation = frames.enu_to_enu_rotation(
+            self._rotation = axes.enu_to_enu_rotation(
                 *here, datum.latitude_deg, datum.longitude_deg)
         return self._rotation

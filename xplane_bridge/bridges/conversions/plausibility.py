@@ -30,7 +30,7 @@ from operator import attrgetter
 import time
 from typing import Any
 
-from xplane_bridge.bridges.conversions.frames import Vector
+from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.vehicle import Air, Controls, EngineControls, VehicleState
 
 NOWHERE: Vector = (math.nan, math.nan, math.nan)

@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.vehicle import (
     Air,
     Controls,
@@ -54,18 +54,18 @@ def traffic_target(name: str, state: Any) -> TrafficTarget:
 
 def orientation(state: Any) -> Quaternion:
     """Return the orientation: of the two quaternions of an attitude the one of the bridges."""
-    return frames.ned_frd_to_enu_flu(
-        frames.euler_to_quaternion(state.phi, state.theta, state.psi))
+    return axes.ned_frd_to_enu_flu(
+        axes.euler_to_quaternion(state.phi, state.theta, state.psi))
 
 
 def angular_velocity(state: Any) -> Vector:
     """Return the body rates relative to the earth, FLU, rad/s."""
-    return frames.frd_to_flu((state.p, state.q, state.r))
+    return axes.frd_to_flu((state.p, state.q, state.r))
 
 
 def specific_force(state: Any) -> Vector:
     """Return what accelerometers at the centre of gravity read, FLU, m/s^2."""
-    return frames.frd_to_flu((state.f_x, state.f_y, state.f_z))
+    return axes.frd_to_flu((state.f_x, state.f_y, state.f_z))
 
 
 def velocity(state: Any) -> Vector:

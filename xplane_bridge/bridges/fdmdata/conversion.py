@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import math
 from typing import Any
 
-from xplane_bridge.bridges.conversions import air, frames
+from xplane_bridge.bridges.conversions import air, axes
 from xplane_bridge.bridges.conversions.geodesy import geocentric_to_geodetic_latitude
 from xplane_bridge.bridges.conversions.plausibility import AIR_BOUNDS, place_fault
 from xplane_bridge.bridges.conversions.vehicle import Air, Controls, VehicleState
@@ -165,15 +165,15 @@ def vehicle_state(replies: Replies, reading: Reading) -> VehicleState:
     )
 
 
-def _orientation(ins: SensorReply | None) -> frames.Quaternion | None:
+def _orientation(ins: SensorReply | None) -> axes.Quaternion | None:
     if not isinstance(ins, Ins) or math.isnan(ins.roll + ins.pitch + ins.heading):
         return None
-    return frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(
+    return axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(
         ins.roll * DEGREE, ins.pitch * DEGREE, ins.heading * DEGREE))
 
 
-def _vector(frd: frames.Vector) -> frames.Vector | None:
-    return None if math.isnan(sum(frd)) else frames.frd_to_flu(frd)
+def _vector(frd: axes.Vector) -> axes.Vector | None:
+    return None if math.isnan(sum(frd)) else axes.frd_to_flu(frd)
 
 
 def _air(replies: Replies, place: SensorReply | None, reading: Reading) -> Air | None:

@@ -27,9 +27,9 @@ import time
 from typing import Any, Protocol
 import weakref
 
-from xplane_bridge.bridges.links.frames import check_installed, Frames, LARGEST_MESSAGE
 from xplane_bridge.bridges.links.http import UnansweredError
 from xplane_bridge.bridges.links.udp import LinkError
+from xplane_bridge.bridges.links.websocket_frames import check_installed, Frames, LARGEST_MESSAGE
 
 _BLOCK = 65536
 _MOST_UNSENT, _LARGEST_UNSENT = 256, 8 << 20

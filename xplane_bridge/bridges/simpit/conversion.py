@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import math
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.plausibility import is_attitude
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.bridges.simpit import protocol as simpit
@@ -111,9 +111,9 @@ def attitude(message: simpit.Attitude) -> tuple[float, float, float]:
     return message.heading * DEGREE, message.pitch * DEGREE, -message.roll * DEGREE
 
 
-def orientation(message: simpit.Attitude) -> frames.Quaternion | None:
+def orientation(message: simpit.Attitude) -> axes.Quaternion | None:
     """Return the orientation, body FLU to ENU; None if it is impossible."""
     if not is_attitude((message.heading, message.pitch, message.roll)):
         return None
     heading, pitch, roll = attitude(message)
-    return frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(roll, pitch, heading))
+    return axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(roll, pitch, heading))

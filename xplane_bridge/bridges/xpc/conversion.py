@@ -25,8 +25,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 import math
 
-from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.frames import Vector
+from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.xplane.others import other_prefix
 from xplane_bridge.bridges.conversions.xplane.state import origin, OWN_PREFIX, Values
@@ -67,7 +67,7 @@ class LocalAxes:
 
         None if it contradicts what is ``reported``, as float32, of the same frame.
         """
-        enu = frames.opengl_to_enu(local)
+        enu = axes.opengl_to_enu(local)
         for earth in self._earths:
             place = earth(origin, enu)
             if _agrees(place, reported, origin):

@@ -28,8 +28,8 @@ from dataclasses import replace
 import math
 from operator import attrgetter
 
-from xplane_bridge.bridges.conversions import air, frames
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions import air, axes
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.plausibility import attitude_fault, NOWHERE
 from xplane_bridge.bridges.conversions.vehicle import Air, Controls, EngineControls, VehicleState
 from xplane_bridge.bridges.xplane_udp.protocol import Quantities, quantities, rows_for, Segment
@@ -76,16 +76,16 @@ def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState:
     angles_deg = None if angles is None else (
         angles[0] / DEGREE, angles[1] / DEGREE, angles[2] / DEGREE)
     fault = attitude_fault(angles_deg)
-    orientation = None if angles is None or fault else frames.ned_frd_to_enu_flu(
-        frames.euler_to_quaternion(*angles))
-    velocity = None if local is None else frames.opengl_to_enu(local)
+    orientation = None if angles is None or fault else axes.ned_frd_to_enu_flu(
+        axes.euler_to_quaternion(*angles))
+    velocity = None if local is None else axes.opengl_to_enu(local)
     throttles = given.throttle or (None,)
     return VehicleState(
         latitude_deg=place[0],
         longitude_deg=place[1],
         altitude_msl=place[2],
         orientation=orientation,
-        angular_velocity=None if rates is None else frames.frd_to_flu(rates),
+        angular_velocity=None if rates is None else axes.frd_to_flu(rates),
         velocity=velocity,
         air=_air(given, orientation, velocity),
         controls=Controls(

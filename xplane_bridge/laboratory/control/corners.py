@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 import math
 
-from xplane_bridge.bridges.conversions.frames import wrap_angle
+from xplane_bridge.bridges.conversions.axes import wrap_angle
 
 Point = tuple[float, float]
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from xplane_bridge.bridges.conversions.frames import Vector
+from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.laboratory.control.gains import Gains
 from xplane_bridge.laboratory.control.laws import SLOWEST

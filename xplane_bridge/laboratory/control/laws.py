@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from xplane_bridge.bridges.conversions.frames import wrap_angle
+from xplane_bridge.bridges.conversions.axes import wrap_angle
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.laboratory.control.gains import Gains

@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 import math
 
-from xplane_bridge.bridges.conversions.frames import wrap_angle
+from xplane_bridge.bridges.conversions.axes import wrap_angle
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.laboratory.control import corners
 from xplane_bridge.laboratory.control.corners import Arc, Line, Point, Segment

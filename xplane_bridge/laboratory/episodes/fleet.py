@@ -34,7 +34,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.common.optional import missing
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.laboratory.control.policy.action import LEVELS
@@ -297,7 +297,7 @@ def _velocity(truth: Numbers) -> tuple[float, float, float]:
     """Return the velocity over ground (east, north, up) of a true observation."""
     w, x, y, z = (truth[column] for column in _QUATERNION)
     forward, left, up = (truth[column] for column in _VELOCITY)
-    return frames.rotate((w, x, y, z), (forward, left, up))
+    return axes.rotate((w, x, y, z), (forward, left, up))
 
 
 def _info(flight: FleetFlight, name: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import math
 from typing import NamedTuple
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.bridges.conversions.message_numbers import TARGET_BITS
 from xplane_bridge.common.units import DEGREE
@@ -114,17 +114,17 @@ class Seen(NamedTuple):
 def seen(numbers: Numbers) -> Seen:
     """Return what is judged of an observation; a heading's error may be a course's."""
     x, y, z, w = numbers[_QUATERNION]
-    roll, pitch, yaw = frames.quaternion_to_euler((w, x, y, z))
+    roll, pitch, yaw = axes.quaternion_to_euler((w, x, y, z))
     altitude = numbers[_ALTITUDE]
     # X-Plane 6 sends no indicated airspeed.
     airspeed = numbers[_INDICATED] or numbers[_TRUE]
     given, to_altitude, to_heading, to_airspeed, to_course, _ = numbers[_TARGET]
     is_set, direction = int(given), math.nan
     if is_set & _HEADING_SET:
-        direction = frames.yaw_to_heading(yaw) - to_heading
+        direction = axes.yaw_to_heading(yaw) - to_heading
     elif is_set & _COURSE_SET:
         forward, left, up = numbers[_VELOCITY]
-        east, north, _ = frames.rotate((w, x, y, z), (forward, left, up))
+        east, north, _ = axes.rotate((w, x, y, z), (forward, left, up))
         direction = math.atan2(east, north) - to_course
     return Seen(
         roll / DEGREE, -pitch / DEGREE, altitude, airspeed,

@@ -36,7 +36,7 @@ from typing import Any
 
 from xplane_bridge.bridges.conversions import aircraft_model
 from xplane_bridge.bridges.conversions.aircraft_model import AircraftModel, Shape
-from xplane_bridge.bridges.conversions.frames import (
+from xplane_bridge.bridges.conversions.axes import (
     euler_to_quaternion,
     heading_to_yaw,
     Quaternion,

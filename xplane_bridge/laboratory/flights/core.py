@@ -39,7 +39,6 @@ from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.controller import ControlLaw
 from xplane_bridge.laboratory.flights.core_vehicle import CoreVehicle, Rounding
 from xplane_bridge.laboratory.flights.flight import Display, Flight, State
-from xplane_bridge.laboratory.flights.frames import Frames
 from xplane_bridge.laboratory.flights.laws import ActionLaw, PolicyLaw
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.recordings import written
@@ -49,6 +48,7 @@ from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import simulated_start
 from xplane_bridge.laboratory.flights.script import Script
 from xplane_bridge.laboratory.flights.sensed import figures_of
+from xplane_bridge.laboratory.flights.simulation_frames import Frames
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.plant import Plant

@@ -26,7 +26,7 @@ from functools import partial
 import math
 from typing import Any, Protocol
 
-from xplane_bridge.bridges.conversions.frames import Vector
+from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.geoid import msl_to_ellipsoid, usual_undulation
 from xplane_bridge.bridges.conversions.odom_frame import OdomFrame

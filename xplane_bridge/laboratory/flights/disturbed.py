@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import math
 from typing import Any
 
-from xplane_bridge.bridges.conversions import frames, simulated
+from xplane_bridge.bridges.conversions import axes, simulated
 from xplane_bridge.bridges.conversions.air import true_to_equivalent_airspeed
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.common.timing import ROUNDED_TIME, SECOND_NS
@@ -128,8 +128,8 @@ class _Sensors:
             self._range = min(max(found.reading.distance, _TOO_NEAR), _TOO_FAR)
         read = motion if self._imu is None else self._imu.motion
         return Measured(
-            frames.flu_to_frd(read.angular_velocity or simulated.angular_velocity(s)),
-            frames.flu_to_frd(read.specific_force or simulated.specific_force(s)),
+            axes.flu_to_frd(read.angular_velocity or simulated.angular_velocity(s)),
+            axes.flu_to_frd(read.specific_force or simulated.specific_force(s)),
             self._airspeed(s.eas),
             None if not self._measures_height else
             self._range if time - self._range_at < _OLDEST_RANGE else _NOTHING)

@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions import frames, simulated
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions import axes, simulated
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.message_numbers import TARGET_BITS
 from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
 from xplane_bridge.bridges.conversions.vehicle import Air, Controls, VehicleState
@@ -70,7 +70,7 @@ class Observed(NamedTuple):
             return cls(motion, fix, None, None, None, air)
         return cls(
             motion, fix, position, frame.turned(fix[0], fix[1], orientation),
-            None if velocity_enu is None else frames.rotate_inverse(orientation, velocity_enu),
+            None if velocity_enu is None else axes.rotate_inverse(orientation, velocity_enu),
             air)
 
     def vector(self, target: tuple[float, ...]) -> Observation:
@@ -121,13 +121,13 @@ def numbers_of_truth(
     v_north, v_east, v_down, _, mass, f_x, f_y, f_z, tas, static, qbar, temperature, density, (
         north), east, down = more
     phi, theta, psi, p, q, r, cas, alpha, beta = sample[3:12]
-    orientation = w, x, y, z = frames.ned_frd_to_enu_flu(
-        frames.euler_to_quaternion(phi, theta, psi))
+    orientation = w, x, y, z = axes.ned_frd_to_enu_flu(
+        axes.euler_to_quaternion(phi, theta, psi))
     turned_w, turned_x, turned_y, turned_z = frame.turned(fix[0], fix[1], orientation)
     values = (
         x, y, z, w, p, -q, -r, f_x / mass, -(f_y / mass), -(f_z / mass), *fix, *position,
         turned_x, turned_y, turned_z, turned_w,
-        *frames.rotate((w, -x, -y, -z), (v_east, v_north, -v_down)), p, -q, -r,
+        *axes.rotate((w, -x, -y, -z), (v_east, v_north, -v_down)), p, -q, -r,
         cas, tas, alpha, beta, static, qbar, temperature, density, east, north, -down, *target)
     # The sum of an aircraft that has broken is NaN.
     if math.isfinite(sum(values)):
@@ -144,7 +144,7 @@ def parts_of_truth(
     return (
         Motion(
             simulated.orientation(sample), simulated.angular_velocity(sample),
-            frames.frd_to_flu((more.force_x / mass, more.force_y / mass, more.force_z / mass))),
+            axes.frd_to_flu((more.force_x / mass, more.force_y / mass, more.force_z / mass))),
         simulated.velocity(more),
         Air(sample.cas, more.tas, sample.alpha, sample.beta, more.static_pressure, more.qbar,
             more.temperature, more.density,
@@ -196,15 +196,15 @@ def measurement_of(
     orientation, velocity = state.orientation, state.velocity
     v_east = v_north = v_up = math.nan
     if orientation is not None:
-        roll, pitch, yaw = frames.quaternion_to_euler(orientation)
+        roll, pitch, yaw = axes.quaternion_to_euler(orientation)
         if velocity is not None:
             # By odom, which has it in body axes.
-            v_east, v_north, v_up = frames.rotate(
-                orientation, frames.rotate_inverse(orientation, velocity))
+            v_east, v_north, v_up = axes.rotate(
+                orientation, axes.rotate_inverse(orientation, velocity))
     rates = state.angular_velocity or (math.nan,) * 3
     air = state.air or Air()
     true = math.nan if air.true_airspeed is None else air.true_airspeed
     return Measurement(
-        roll, -pitch, frames.yaw_to_heading(yaw), *frames.flu_to_frd(rates), altitude,
+        roll, -pitch, axes.yaw_to_heading(yaw), *axes.flu_to_frd(rates), altitude,
         true if air.indicated_airspeed is None else air.indicated_airspeed, true, v_up,
         math.atan2(v_east, v_north), math.hypot(v_east, v_north), east, north)

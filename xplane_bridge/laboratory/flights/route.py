@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import math
 from typing import Protocol
 
-from xplane_bridge.bridges.conversions.frames import wrap_angle
+from xplane_bridge.bridges.conversions.axes import wrap_angle
 from xplane_bridge.laboratory.control.path import (
     course_to_follow,
     OnPath,

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import math
 
-from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.laboratory.control.measurement import Measurement
@@ -152,13 +152,13 @@ class Sensed:
         motion, pose = self._motion, self._known_pose()
         assert motion.orientation is not None
         assert motion.angular_velocity is not None
-        roll, pitch, yaw = frames.quaternion_to_euler(motion.orientation)
-        rates = frames.flu_to_frd(motion.angular_velocity)
+        roll, pitch, yaw = axes.quaternion_to_euler(motion.orientation)
+        rates = axes.flu_to_frd(motion.angular_velocity)
         east, north, up = (
             (math.nan,) * 3 if pose is None
-            else frames.rotate(motion.orientation, pose.velocity))
+            else axes.rotate(motion.orientation, pose.velocity))
         return Measurement(
-            roll, -pitch, frames.yaw_to_heading(yaw), *rates, self._altimeter.altitude,
+            roll, -pitch, axes.yaw_to_heading(yaw), *rates, self._altimeter.altitude,
             _or_nan(self._air.indicated_airspeed), _or_nan(self._air.true_airspeed), up,
             math.atan2(east, north), math.hypot(east, north), *self._position,
             self._height if self._stamp - self._height_at < _OLDEST_HEIGHT * 1e9 else math.nan)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from xplane_bridge.bridges.conversions.frames import Vector
+from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.laboratory.sensors.errors import Axes, Errors

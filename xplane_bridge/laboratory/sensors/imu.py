@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.laboratory.sensors.errors import Axes, Errors
 from xplane_bridge.laboratory.sensors.specification import ImuFigures
 from xplane_bridge.laboratory.sensors.timing import Delivery, Device
@@ -91,9 +91,9 @@ class Imu:
         if roll == pitch == heading == 0.0:
             return true
         about_up = (math.cos(heading / 2.0), 0.0, 0.0, math.sin(heading / 2.0))
-        turned = frames.multiply(about_up, true)
-        return frames.normalize(
-            frames.multiply(turned, (1.0, roll / 2.0, pitch / 2.0, 0.0)))
+        turned = axes.multiply(about_up, true)
+        return axes.normalize(
+            axes.multiply(turned, (1.0, roll / 2.0, pitch / 2.0, 0.0)))
 
 
 def _measured(axes: Axes | None, true: Vector | None, interval: float) -> Vector | None:

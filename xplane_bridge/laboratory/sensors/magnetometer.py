@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.common.optional import require
 from xplane_bridge.laboratory.sensors.errors import Axes
 from xplane_bridge.laboratory.sensors.gnss import Fix
@@ -113,7 +113,7 @@ class Magnetometer:
     ) -> MagneticReading | None:
         if self._axes is None or orientation is None or not place.is_valid:
             return None
-        field = frames.rotate_inverse(orientation, self._field(place))
+        field = axes.rotate_inverse(orientation, self._field(place))
         if self._distorts:
             x, y, z = (float(one) for one in field + self._soft_iron @ field)
             field = x, y, z

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.laboratory.sensors.gnss import Fix, Velocity
@@ -76,12 +76,12 @@ class Odometry:
         rotation = self._turn(datum, where)
         position = datum.geodetic_to_enu(*where[:3])
         if age:
-            east, north, up = frames.rotate(rotation, speed.enu)
+            east, north, up = axes.rotate(rotation, speed.enu)
             position = (
                 position[0] + age * east, position[1] + age * north, position[2] + age * up)
         return Pose(
-            position, frames.multiply(rotation, orientation),
-            frames.rotate_inverse(orientation, speed.enu),
+            position, axes.multiply(rotation, orientation),
+            axes.rotate_inverse(orientation, speed.enu),
             where.horizontal + age ** 2 * speed.horizontal,
             where.vertical + age ** 2 * speed.vertical, speed.horizontal, speed.vertical)
 
@@ -90,6 +90,6 @@ class Odometry:
         here = (datum, round(where.latitude_deg, 3), round(where.longitude_deg, 3))
         if here != self._rotated:
             self._rotated = here
-            self._rotation = frames.enu_to_enu_rotation(
+            self._rotation = axes.enu_to_enu_rotation(
                 *here[1:], datum.latitude_deg, datum.longitude_deg)
         return self._rotation

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from xplane_bridge.bridges.conversions.frames import Quaternion
+from xplane_bridge.bridges.conversions.axes import Quaternion
 from xplane_bridge.laboratory.sensors.errors import Axes
 from xplane_bridge.laboratory.sensors.faults import Faults
 from xplane_bridge.laboratory.sensors.imu import Generators

@@ -33,7 +33,7 @@ import zlib
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.laboratory.sensors.air_data import AirDataComputer
 from xplane_bridge.laboratory.sensors.faults import Faults

@@ -19,7 +19,7 @@ import math
 
 import pytest
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.xplane.state import (
     force_difference,
     local_attitude,
@@ -230,7 +230,7 @@ def test_an_attitude_is_relative_to_the_axes_at_the_origin():
     turn = turn_from_origin(Values({
         POSITION + 'lat_ref': at[0], POSITION + 'lon_ref': at[1]}), (*place, 0.0))
     back = local_orientation(tuple(math.degrees(local[n]) for n in (2, 1, 0)), turn)
-    assert frames.quaternion_to_euler(frames.enu_flu_to_ned_frd(back)) == pytest.approx(attitude)
+    assert axes.quaternion_to_euler(axes.enu_flu_to_ned_frd(back)) == pytest.approx(attitude)
 
 
 def test_the_origin_is_where_x_plane_says():

@@ -22,7 +22,7 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
-from xplane_bridge.bridges.conversions import frames, simulated
+from xplane_bridge.bridges.conversions import axes, simulated
 from xplane_bridge.bridges.conversions.vehicle import Controls, VehicleState
 from xplane_bridge.bridges.conversions.xplane import others
 from xplane_bridge.bridges.conversions.xplane.derived import Derivation, UNKNOWN_STDDEV
@@ -122,7 +122,7 @@ def test_a_roll_and_an_acceleration_are_what_they_are():
     first = derivation.complete(at(8.0))
     assert (first.angular_velocity, first.derived_stddev) == (
         (0.0, 0.0, 0.0), (UNKNOWN_STDDEV, UNKNOWN_STDDEV))
-    assert first.specific_force == frames.rest_specific_force(LEVEL)
+    assert first.specific_force == axes.rest_specific_force(LEVEL)
     second = derivation.complete(at(8.125, 0.125, velocity=(50.25, 0.0, 0.0)))
     assert second.angular_velocity == pytest.approx((1.0, 0.0, 0.0))
     # Two states do not tell how steady they are.

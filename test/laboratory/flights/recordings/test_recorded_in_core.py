@@ -39,7 +39,7 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 import strange_tables
 import yaml
 
-from xplane_bridge.bridges.conversions import frames, simulated
+from xplane_bridge.bridges.conversions import axes, simulated
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.geoid import usual_undulation
 from xplane_bridge.commands import export
@@ -270,7 +270,7 @@ def test_messages_are_those_of_the_common_topics(recorded):
         moved = found['fix_velocity'][at][1].twist.twist.linear
         assert (moved.x, moved.y, moved.z) == simulated.velocity(state)
         twist = found['odom'][at][1].twist.twist.linear
-        assert (twist.x, twist.y, twist.z) == frames.rotate_inverse(
+        assert (twist.x, twist.y, twist.z) == axes.rotate_inverse(
             simulated.orientation(state), simulated.velocity(state))
         fix = found['fix'][at][1]
         assert (fix.latitude, fix.longitude) == (state.lat_deg, state.lon_deg)

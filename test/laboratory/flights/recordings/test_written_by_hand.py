@@ -28,7 +28,7 @@ pytest.importorskip('pyarrow', reason='pyarrow is not installed')
 from mcap.reader import make_reader
 import numpy as np
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.common.controls import CONTROLS
@@ -120,8 +120,8 @@ def each(found, topic, state=FLOWN.frames):
 
 def turned(now):
     """Return the orientation of a frame."""
-    return frames.ned_frd_to_enu_flu(
-        frames.euler_to_quaternion(now['phi'], now['theta'], now['psi']))
+    return axes.ned_frd_to_enu_flu(
+        axes.euler_to_quaternion(now['phi'], now['theta'], now['psi']))
 
 
 def test_topics_of_motion_have_each_frames_numbers(written):
@@ -150,7 +150,7 @@ def test_topics_of_motion_have_each_frames_numbers(written):
         assert vector(pose.pose.position) == [now['east'], now['north'], now['up']]
         assert vector(pose.pose.orientation) == pytest.approx(frame.turned(
             now['lat_deg'], now['lon_deg'], turned(now)), abs=1e-12)
-        assert vector(twist.twist.linear) == pytest.approx(frames.rotate_inverse(
+        assert vector(twist.twist.linear) == pytest.approx(axes.rotate_inverse(
             turned(now), (now['v_east'], now['v_north'], -now['v_down'])))
         assert vector(twist.twist.angular) == [now['p'], -now['q'], -now['r']]
         for part in (pose, twist):
@@ -391,10 +391,10 @@ def expected_columns():
         for n, name in enumerate(names, 2):
             columns[f'sensed_{name}'] = place(late, FLOWN.sensed[topic][:, n])
     imu = FLOWN.sensed['imu/data']
-    angles = [frames.quaternion_to_euler(tuple(row[2:6])) for row in imu]
+    angles = [axes.quaternion_to_euler(tuple(row[2:6])) for row in imu]
     columns['sensed_roll'] = place(late, [roll for roll, _, _ in angles])
     columns['sensed_pitch'] = place(late, [-pitch for _, pitch, _ in angles])
-    columns['sensed_heading'] = place(late, [frames.yaw_to_heading(yaw) for *_, yaw in angles])
+    columns['sensed_heading'] = place(late, [axes.yaw_to_heading(yaw) for *_, yaw in angles])
     for n, (name, sign) in enumerate((
             ('roll_rate', 1.0), ('pitch_rate', -1.0), ('yaw_rate', -1.0),
             ('specific_force_forward', 1.0), ('specific_force_left', 1.0),

@@ -206,7 +206,7 @@ def test_whatever_is_said_has_a_result():
 
 def test_a_burst_is_answered_a_stranger_is_refused_and_a_restart_ends_all():
     pytest.importorskip('wsproto', reason='wsproto is not installed')
-    from xplane_bridge.bridges.links.frames import Frames
+    from xplane_bridge.bridges.links.websocket_frames import Frames
     web = WebServer(('127.0.0.1', 0))
     with running(XplaneUdpFrontend(UdpEndpoint(), sender=UdpEndpoint(), web=web)) as server:
         with socket.create_connection(web.address, DEADLINE) as plain:

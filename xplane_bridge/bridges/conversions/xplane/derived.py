@@ -20,8 +20,8 @@ from dataclasses import replace
 import math
 from typing import NamedTuple
 
-from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.vehicle import VehicleState
 
 UNKNOWN_STDDEV = 1e3
@@ -92,7 +92,7 @@ class Derivation:
         rates, acceleration = self._means[:2] if self._means else (_ZERO, _ZERO)
         return replace(
             state, angular_velocity=rates, derived_stddev=self._stddev,
-            specific_force=frames.acceleration_to_specific_force(acceleration, now.orientation))
+            specific_force=axes.acceleration_to_specific_force(acceleration, now.orientation))
 
 
 def _means(last: _Motion | None, now: _Motion) -> _Means | None:
@@ -100,7 +100,7 @@ def _means(last: _Motion | None, now: _Motion) -> _Means | None:
     elapsed = now.time - last.time if last is not None else 0.0
     if last is None or not 0.0 < elapsed <= _LONGEST_STEP:
         return None
-    w, x, y, z = frames.multiply(frames.conjugate(last.orientation), now.orientation)
+    w, x, y, z = axes.multiply(axes.conjugate(last.orientation), now.orientation)
     half = math.hypot(x, y, z)
     # Of the two ways round the shorter one.
     turned = 2.0 * math.atan2(half, abs(w)) / half if half else 2.0

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 import math
 
 from xplane_bridge.bridges.conversions import air
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.plausibility import attitude_fault
 from xplane_bridge.bridges.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.bridges.conversions.xplane.state import (

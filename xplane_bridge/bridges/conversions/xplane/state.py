@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 import math
 
-from xplane_bridge.bridges.conversions import air, frames
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions import air, axes
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.plausibility import attitude_fault, is_attitude, place_fault
 from xplane_bridge.bridges.conversions.vehicle import Air, VehicleState
 from xplane_bridge.bridges.conversions.xplane import levers as xplane_levers
@@ -212,7 +212,7 @@ def own_state(
         longitude_deg=position[1],
         altitude_msl=position[2],
         orientation=orientation,
-        angular_velocity=None if rates is None else frames.frd_to_flu(rates),
+        angular_velocity=None if rates is None else axes.frd_to_flu(rates),
         specific_force=_specific_force(values, turn, orientation, by_acceleration),
         velocity=velocity,
         air=_air(values, turn, orientation, velocity),
@@ -240,10 +240,10 @@ def local_attitude(
     ``attitude`` is relative to the earth below the aircraft, which is at ``place``; both in
     radians, ``place`` and ``origin`` are latitude and longitude in degrees.
     """
-    turn = frames.enu_to_enu_rotation(*place, *origin)
-    orientation = frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(*attitude))
-    return frames.quaternion_to_euler(
-        frames.enu_flu_to_ned_frd(frames.multiply(turn, orientation)))
+    turn = axes.enu_to_enu_rotation(*place, *origin)
+    orientation = axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(*attitude))
+    return axes.quaternion_to_euler(
+        axes.enu_flu_to_ned_frd(axes.multiply(turn, orientation)))
 
 
 def local_orientation(
@@ -251,7 +251,7 @@ def local_orientation(
 ) -> Quaternion | None:
     """Return body FLU to ENU of (heading, pitch, roll) relative to the local axes (1.11)."""
     orientation = _orientation(attitude_deg)
-    return None if turn is None or orientation is None else frames.multiply(turn, orientation)
+    return None if turn is None or orientation is None else axes.multiply(turn, orientation)
 
 
 def _orientation(attitude_deg: Vector | None) -> Quaternion | None:
@@ -259,8 +259,8 @@ def _orientation(attitude_deg: Vector | None) -> Quaternion | None:
     if attitude_deg is None or not is_attitude(attitude_deg):
         return None
     heading, pitch, roll = attitude_deg
-    return frames.ned_frd_to_enu_flu(
-        frames.euler_to_quaternion(roll * DEGREE, pitch * DEGREE, heading * DEGREE))
+    return axes.ned_frd_to_enu_flu(
+        axes.euler_to_quaternion(roll * DEGREE, pitch * DEGREE, heading * DEGREE))
 
 
 def _origin(values: Values) -> tuple[float, float] | None:
@@ -281,14 +281,14 @@ def turn_from_origin(values: Values, position: Vector) -> Quaternion | None:
     origin = _origin(values)
     if origin is None:
         return 1.0, 0.0, 0.0, 0.0
-    return frames.enu_to_enu_rotation(*origin, position[0], position[1])
+    return axes.enu_to_enu_rotation(*origin, position[0], position[1])
 
 
 def local_to_enu(local: Vector | None, turn: Quaternion | None) -> Vector | None:
     """Convert a vector along X-Plane's local axes to ENU at the aircraft."""
     if local is None or turn is None:
         return None
-    return frames.rotate(turn, (local[0], -local[2], local[1]))
+    return axes.rotate(turn, (local[0], -local[2], local[1]))
 
 
 def _specific_force(
@@ -299,14 +299,14 @@ def _specific_force(
     speed = values[_GROUND_SPEED]
     on_ground = values[_ON_GROUND]
     if on_ground and speed is not None and speed < _PARKED_SPEED and orientation is not None:
-        return frames.rest_specific_force(orientation)
+        return axes.rest_specific_force(orientation)
     if by_acceleration:
         acceleration = local_to_enu(values.vector(_ACCELERATION), turn)
         if acceleration is None or orientation is None:
             return None
-        return frames.acceleration_to_specific_force(acceleration, orientation)
+        return axes.acceleration_to_specific_force(acceleration, orientation)
     loads = values.vector(_LOADS)
-    return None if loads is None else frames.g_loads_to_specific_force(*loads)
+    return None if loads is None else axes.g_loads_to_specific_force(*loads)
 
 
 def force_difference(

@@ -23,7 +23,7 @@ from typing import Any
 
 from sensor_msgs.msg import MagneticField
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geoid import Undulation
 from xplane_bridge.bridges.fdmdata import conversion as huginn
 from xplane_bridge.bridges.fdmdata.node.parameters import FdmdataParameters
@@ -141,7 +141,7 @@ class Publisher:
         self._magnetic |= any(field)
         if self._magnetic:
             vector = self._messages['magnetic_field'].magnetic_field
-            vector.x, vector.y, vector.z = frames.frd_to_flu(field)
+            vector.x, vector.y, vector.z = axes.frd_to_flu(field)
             self._publish('magnetic_field', stamp_ns)
         return self._magnetic
 

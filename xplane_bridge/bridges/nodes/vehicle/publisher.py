@@ -27,7 +27,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 from std_msgs.msg import Header
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.covariances import diagonal, UNKNOWN_VARIANCE, variance
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
@@ -290,7 +290,7 @@ class VehiclePublisher:
             _write_stamp(self._enu_header, stamp)
             self._enu_transforms.publish(
                 self._enu_header, self._enu_frame, (0.0, 0.0, 0.0),
-                frames.conjugate(state.orientation))
+                axes.conjugate(state.orientation))
         if 'imu/data' in topics and self._imu_publisher.get_subscription_count():
             self._publish_imu(state, stamp)
         if 'air_data' in topics and state.air is not None:
@@ -370,7 +370,7 @@ class VehiclePublisher:
                 self._imu_covariances[1][0] + state.derived_stddev[0] ** 2] * 3)
         self._odom_publisher.publish(self._odom.filled(
             *stamp, *position, x, y, z, w,
-            *(frames.rotate_inverse(state.orientation, velocity) if velocity else _ZERO),
+            *(axes.rotate_inverse(state.orientation, velocity) if velocity else _ZERO),
             *(rates or _ZERO), *covariances))
         if self._odom_transforms is not None:
             _write_stamp(self._odom_header, stamp)

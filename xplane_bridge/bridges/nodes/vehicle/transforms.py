@@ -22,7 +22,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from std_msgs.msg import Header
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
@@ -54,8 +54,8 @@ class TransformPublisher:
         self._last: dict[str, tuple[int, int]] = {}
 
     def publish(
-        self, header: Header, child: str, translation: frames.Vector,
-        rotation: frames.Quaternion,
+        self, header: Header, child: str, translation: axes.Vector,
+        rotation: axes.Quaternion,
     ) -> None:
         """Publish one transform, from the frame of the header to ``child``, once per stamp."""
         if self._publisher is None:
@@ -111,11 +111,11 @@ def make_map_frame(node: BridgeNode[Any], given: Any) -> MapFrame | None:
         return None
 
 
-def fill_vector(target: Any, vector: frames.Vector) -> None:
+def fill_vector(target: Any, vector: axes.Vector) -> None:
     """Copy a vector into a message."""
     target.x, target.y, target.z = vector
 
 
-def fill_quaternion(target: Any, quaternion: frames.Quaternion) -> None:
+def fill_quaternion(target: Any, quaternion: axes.Quaternion) -> None:
     """Copy a quaternion into a message."""
     target.w, target.x, target.y, target.z = quaternion

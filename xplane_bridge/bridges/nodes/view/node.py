@@ -28,7 +28,7 @@ from nav_msgs.msg import Odometry, Path
 from sensor_msgs.msg import JointState, NavSatFix
 from std_msgs.msg import Header, String
 
-from xplane_bridge.bridges.conversions import aircraft_model, frames
+from xplane_bridge.bridges.conversions import aircraft_model, axes
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.masks import known_or_nan
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
@@ -196,15 +196,15 @@ class ViewNode(BridgeNode[ViewParameters]):
         here = self._pose.pose
         east, north, up = _triple(here.position)
         turned = here.orientation
-        yaw = frames.quaternion_to_euler((turned.w, turned.x, turned.y, turned.z))[2] if (
-            math.isnan(heading)) else frames.heading_to_yaw(heading)
+        yaw = axes.quaternion_to_euler((turned.w, turned.x, turned.y, turned.z))[2] if (
+            math.isnan(heading)) else axes.heading_to_yaw(heading)
         if not math.isnan(altitude) and self._datum is not None:
             _, _, height = self._datum.enu_to_geodetic((east, north, up))
             up += altitude - height
         shown = PoseStamped(header=self._pose.header)
         fill_vector(shown.pose.position, (
             east + _AHEAD * math.cos(yaw), north + _AHEAD * math.sin(yaw), up))
-        fill_quaternion(shown.pose.orientation, frames.euler_to_quaternion(0.0, 0.0, yaw))
+        fill_quaternion(shown.pose.orientation, axes.euler_to_quaternion(0.0, 0.0, yaw))
         self._target_publisher.publish(shown)
 
     def diagnose(self) -> Sequence[Status]:
@@ -217,7 +217,7 @@ class ViewNode(BridgeNode[ViewParameters]):
         return (Status('view', OK, 'showing the aircraft', values),)
 
 
-def _triple(vector: Any) -> frames.Vector:
+def _triple(vector: Any) -> axes.Vector:
     return vector.x, vector.y, vector.z
 
 

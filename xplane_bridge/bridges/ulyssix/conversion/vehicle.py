@@ -22,8 +22,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.frames import Vector
+from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.geoid import Undulation
 from xplane_bridge.bridges.conversions.topics import AIR
 from xplane_bridge.bridges.conversions.vehicle import Air, VehicleState
@@ -75,8 +75,8 @@ def _state(given: Mapping[str, float], undulation: Undulation) -> VehicleState:
         name: given[name] for name in AIR if not math.isnan(given.get(name, math.nan))}
     return VehicleState(
         latitude, longitude, altitude,
-        orientation=None if attitude is None else frames.ned_frd_to_enu_flu(
-            frames.euler_to_quaternion(*attitude)),
+        orientation=None if attitude is None else axes.ned_frd_to_enu_flu(
+            axes.euler_to_quaternion(*attitude)),
         angular_velocity=_vector(given, _RATES),
         specific_force=_vector(given, _FORCE),
         velocity=_vector(given, _VELOCITY),

@@ -24,7 +24,7 @@ from typing import Any
 
 from std_srvs.srv import SetBool, Trigger
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geoid import ellipsoid_to_msl, msl_to_ellipsoid, Undulation
 from xplane_bridge.bridges.conversions.masks import Mask
 from xplane_bridge.bridges.conversions.vehicle import VehicleState
@@ -311,7 +311,7 @@ class XpcCommands:
         origin = self._publisher.local_origin()
         if origin is None or state is None or state.orientation is None:
             return angles
-        own = frames.quaternion_to_euler(frames.enu_flu_to_ned_frd(state.orientation))
+        own = axes.quaternion_to_euler(axes.enu_flu_to_ned_frd(state.orientation))
         roll, pitch, heading = (
             now if angle is None else angle for angle, now in zip(angles, own, strict=True))
         attitude = roll, pitch, heading
@@ -340,12 +340,12 @@ class XpcCommands:
         response.altitude = msl_to_ellipsoid(
             terrain.alt, self._undulation.height_m(terrain.lat, terrain.lon))
         place = terrain.lat, terrain.lon
-        turn = frames.enu_to_enu_rotation(*(self._publisher.local_origin() or place), *place)
+        turn = axes.enu_to_enu_rotation(*(self._publisher.local_origin() or place), *place)
         normal, velocity = response.normal, response.velocity
-        normal.x, normal.y, normal.z = frames.rotate(
-            turn, frames.opengl_to_enu(terrain.normal))
-        velocity.x, velocity.y, velocity.z = frames.rotate(
-            turn, frames.opengl_to_enu(terrain.velocity or (0.0, 0.0, 0.0)))
+        normal.x, normal.y, normal.z = axes.rotate(
+            turn, axes.opengl_to_enu(terrain.normal))
+        velocity.x, velocity.y, velocity.z = axes.rotate(
+            turn, axes.opengl_to_enu(terrain.velocity or (0.0, 0.0, 0.0)))
         response.is_wet = bool(terrain.is_wet)
 
 

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 import math
 import time
 
-from xplane_bridge.bridges.conversions.frames import Vector
+from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.geoid import Undulation
 from xplane_bridge.bridges.conversions.plausibility import NOWHERE, place_fault
 from xplane_bridge.bridges.conversions.vehicle import VehicleState

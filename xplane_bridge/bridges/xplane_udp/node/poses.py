@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 import math
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geoid import ellipsoid_to_msl, Undulation
 from xplane_bridge.bridges.conversions.vehicle import VehicleState
 from xplane_bridge.common.units import DEGREE
@@ -77,8 +77,8 @@ class Poses:
         flown: dict[str, float] = {}
         state = self._last_state()
         if state is not None and state.orientation is not None:
-            flown = dict(zip(_ANGLES, frames.quaternion_to_euler(
-                frames.enu_flu_to_ned_frd(state.orientation)), strict=True))
+            flown = dict(zip(_ANGLES, axes.quaternion_to_euler(
+                axes.enu_flu_to_ned_frd(state.orientation)), strict=True))
         roll, pitch, heading = _complete(_ANGLES, given, flown)
         return roll / DEGREE, pitch / DEGREE, heading / DEGREE % 360.0
 

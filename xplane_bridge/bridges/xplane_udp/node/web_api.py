@@ -26,11 +26,11 @@ from typing import Any
 
 from rclpy.task import Future
 
-from xplane_bridge.bridges.links.frames import check_installed
 from xplane_bridge.bridges.links.http import UnansweredError
 from xplane_bridge.bridges.links.http_queue import Done, Due, HttpQueue, Steps
 from xplane_bridge.bridges.links.udp import LinkError, resolve
 from xplane_bridge.bridges.links.websocket import WebSocket
+from xplane_bridge.bridges.links.websocket_frames import check_installed
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, Status, WARN
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.nodes.common.lists import check_count, dataref_values, named, watched

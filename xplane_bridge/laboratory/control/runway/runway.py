@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 
-from xplane_bridge.bridges.conversions.frames import wrap_angle
+from xplane_bridge.bridges.conversions.axes import wrap_angle
 from xplane_bridge.laboratory.control.corners import Point
 
 

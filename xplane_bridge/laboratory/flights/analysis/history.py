@@ -33,8 +33,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.bridges.conversions.axes import wrap_angle
 from xplane_bridge.bridges.conversions.expressions.expression import Expression
-from xplane_bridge.bridges.conversions.frames import wrap_angle
 from xplane_bridge.bridges.conversions.topics import AIRFRAME_TOPIC, CONTACTS_TOPIC
 from xplane_bridge.common import optional
 from xplane_bridge.common.controls import FLOWN

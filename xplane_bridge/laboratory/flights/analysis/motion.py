@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.laboratory.flights.analysis.quantities import MOVED
@@ -99,7 +99,7 @@ def _orientation(series: Mapping[str, Series], times: Array) -> Any:
     if np.isnan(angles).all():
         return None
     numpy: Any = np.cos, np.sin
-    return frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(*angles, *numpy))
+    return axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(*angles, *numpy))
 
 
 def _velocity(series: Mapping[str, Series]) -> tuple[Array, list[Array]]:
@@ -147,7 +147,7 @@ def _specific_excess_power(series: Mapping[str, Series]) -> Series:
 
 
 def _rotated(turned: Any, vector: Any) -> tuple[Array, Array, Array]:
-    one, two, three = frames.rotate(turned, tuple(vector))
+    one, two, three = axes.rotate(turned, tuple(vector))
     return np.asarray(one), np.asarray(two), np.asarray(three)
 
 

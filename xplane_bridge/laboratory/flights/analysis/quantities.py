@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 import math
 from typing import Any
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.masks import known_or_nan
 from xplane_bridge.bridges.conversions.topics import AIRFRAME_TOPIC, CONTACTS_TOPIC
 from xplane_bridge.common.controls import FLOWN
@@ -71,10 +71,10 @@ def _of_fix(message: Any) -> dict[str, float]:
 
 def _of_imu(message: Any) -> dict[str, float]:
     orientation = message.orientation
-    roll, pitch, yaw = frames.quaternion_to_euler(
+    roll, pitch, yaw = axes.quaternion_to_euler(
         (orientation.w, orientation.x, orientation.y, orientation.z))
     rates = message.angular_velocity
-    return {'roll': roll, 'pitch': -pitch, 'heading': frames.yaw_to_heading(yaw),
+    return {'roll': roll, 'pitch': -pitch, 'heading': axes.yaw_to_heading(yaw),
             'roll_rate': rates.x, 'pitch_rate': -rates.y, 'yaw_rate': -rates.z}
 
 

@@ -30,7 +30,7 @@ import time
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions.frames import Vector as Vector3
+from xplane_bridge.bridges.conversions.axes import Vector as Vector3
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.laboratory.control.policy.action import LEVELS

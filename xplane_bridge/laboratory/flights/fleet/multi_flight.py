@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
-from xplane_bridge.bridges.conversions.frames import Vector
+from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.geodesy import geodetic_to_ecef, LocalFrame
 from xplane_bridge.common.timing import FRAME, ROUNDED_TIME
 from xplane_bridge.laboratory.control.formation import target_in

@@ -25,7 +25,7 @@ from struct import Struct
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.common.controls import CONTROLS, FLOWN
 from xplane_bridge.laboratory.control.targets import Target

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
 from xplane_bridge.common.units import STANDARD_GRAVITY
@@ -60,7 +60,7 @@ class Motion:
 def motion_of(flown: Collected) -> Motion:
     """Return how the aircraft moved."""
     state: Any = flown.frames
-    orientation: Any = frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(
+    orientation: Any = axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(
         state['phi'], state['theta'], state['psi'], _each(math.cos), _each(math.sin)))
     place = tuple(float(state[name][0]) for name in ('lat_deg', 'lon_deg', 'altitude'))
     datum = place[0], place[1], place[2]
@@ -69,16 +69,16 @@ def motion_of(flown: Collected) -> Motion:
         frame.rotation, state['lat_deg'].tolist(), state['lon_deg'].tolist())]).T
     velocity: Any = state['v_east'], state['v_north'], -state['v_down']
     return Motion(
-        orientation, frames.multiply(rotation, orientation), specific_force(flown),
-        frames.frd_to_flu((state['p'], state['q'], state['r'])), velocity,
-        frames.rotate_inverse(orientation, velocity), datum)
+        orientation, axes.multiply(rotation, orientation), specific_force(flown),
+        axes.frd_to_flu((state['p'], state['q'], state['r'])), velocity,
+        axes.rotate_inverse(orientation, velocity), datum)
 
 
 def specific_force(flown: Collected) -> tuple[Any, ...]:
     """Return what accelerometers read, in FLU, m/s^2."""
     state = flown.frames
     force: Any = tuple(state[f'force_{axis}'] / state['mass'] for axis in 'xyz')
-    return frames.frd_to_flu(force)
+    return axes.frd_to_flu(force)
 
 
 def _each(function: Callable[[float], float]) -> Any:

@@ -29,7 +29,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.topics import AIR
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.controls import CONTROLS
@@ -119,9 +119,9 @@ def _columns(flown: Collected) -> Iterator[tuple[str, Any]]:
 
 
 def _sensed_motion(times: Array, rows: Array) -> Iterator[tuple[str, Any]]:
-    euler = np.array([frames.quaternion_to_euler((w, x, y, z))
+    euler = np.array([axes.quaternion_to_euler((w, x, y, z))
                       for w, x, y, z in rows[:, 1:5].tolist()])
-    heading = np.array([frames.yaw_to_heading(yaw) for yaw in euler[:, 2].tolist()])
+    heading = np.array([axes.yaw_to_heading(yaw) for yaw in euler[:, 2].tolist()])
     rates, force = rows[:, 5:8] * (1.0, -1.0, -1.0), rows[:, 8:11]
     yield from _placed(
         'sensed_', ('roll', 'pitch', 'heading', 'roll_rate', 'pitch_rate', 'yaw_rate', *_FORCE),

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.control.policy.observation import INDEX
 from xplane_bridge.laboratory.flights.core import CoreFlight
@@ -83,7 +83,7 @@ def _signals(observed: Array, sensed: bool) -> dict[str, Array]:
         return found
 
     angles = np.array([
-        frames.quaternion_to_euler((w, x, y, z)) for w, x, y, z in np.stack(
+        axes.quaternion_to_euler((w, x, y, z)) for w, x, y, z in np.stack(
             [column(f'imu/data.orientation.{axis}') for axis in 'wxyz'], axis=1).tolist()])
     found = {'roll': angles[:, 0], 'pitch': -angles[:, 1]}
     for field, names in _FRAMES.items():

@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.masks import known_or_nan
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.controls import FLOWN
@@ -60,7 +60,7 @@ _MOST_FIGURES = 1024 * 1024
 
 def _of_imu(message: Any) -> tuple[float, ...]:
     at = message.orientation
-    roll, pitch, _ = frames.quaternion_to_euler((at.w, at.x, at.y, at.z))
+    roll, pitch, _ = axes.quaternion_to_euler((at.w, at.x, at.y, at.z))
     rates, force = message.angular_velocity, message.linear_acceleration
     return (roll, -pitch, rates.x, -rates.y, -rates.z, force.x, -force.y, -force.z)
 

@@ -27,8 +27,8 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus, Range
 
-from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.frames import Quaternion, Vector
+from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
@@ -298,13 +298,13 @@ class Newest:
         if found is None or not self.is_fresh or not math.isfinite(altitude + airspeed):
             return None
         orientation, rates = found
-        roll, pitch, yaw = frames.quaternion_to_euler(orientation)
-        roll_rate, pitch_rate, yaw_rate = frames.flu_to_frd(rates)
+        roll, pitch, yaw = axes.quaternion_to_euler(orientation)
+        roll_rate, pitch_rate, yaw_rate = axes.flu_to_frd(rates)
         east, north = self._position()
         velocity = self._velocity(orientation, (east, north, altitude))
         v_east, v_north, v_up = velocity or (math.nan, math.nan, math.nan)
         return Measurement(
-            roll, -pitch, frames.yaw_to_heading(yaw), roll_rate, pitch_rate, yaw_rate, altitude,
+            roll, -pitch, axes.yaw_to_heading(yaw), roll_rate, pitch_rate, yaw_rate, altitude,
             airspeed, self._true_airspeed, v_up, math.atan2(v_east, v_north),
             math.hypot(v_east, v_north), east, north, self._height_above_ground(orientation))
 
@@ -329,7 +329,7 @@ class Newest:
             velocity, self.odom_frame = body_velocity(self._odom)
             # What a simulator does not report is 0, and no aircraft in flight has that.
             if any(velocity):
-                return frames.rotate(orientation, velocity)
+                return axes.rotate(orientation, velocity)
         return self._derivative.update(position, stamp_of(self._imu) * 1e-9)
 
     def _height_above_ground(self, orientation: Quaternion) -> float:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
 from xplane_bridge.bridges.conversions.message_numbers import NUMBERS
 from xplane_bridge.bridges.conversions.vehicle import Controls
@@ -230,10 +230,10 @@ def measurement_of_numbers(seen: Vector) -> Measurement:
     indicated, true, *_ = seen[SLICES['air_data']].tolist()
     roll = pitch = yaw = v_east = v_north = v_up = math.nan
     if any((x, y, z, w)):
-        roll, pitch, yaw = frames.quaternion_to_euler((w, x, y, z))
+        roll, pitch, yaw = axes.quaternion_to_euler((w, x, y, z))
         if any((v_x, v_y, v_z)):
-            v_east, v_north, v_up = frames.rotate((w, x, y, z), (v_x, v_y, v_z))
+            v_east, v_north, v_up = axes.rotate((w, x, y, z), (v_x, v_y, v_z))
     return Measurement(
-        roll, -pitch, frames.yaw_to_heading(yaw), *frames.flu_to_frd((p, q, r)), altitude,
+        roll, -pitch, axes.yaw_to_heading(yaw), *axes.flu_to_frd((p, q, r)), altitude,
         indicated or true, true or math.nan, v_up, math.atan2(v_east, v_north),
         math.hypot(v_east, v_north), east, north)

@@ -33,7 +33,7 @@ from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.nodes.vehicle import crash as crashes
@@ -196,7 +196,7 @@ class Monitor:
         for name, value in EXTRACT[topic](message).items():
             series = self.series[name]
             if name == 'heading' and series.values:
-                value = series.last + frames.wrap_angle(value - series.last)
+                value = series.last + axes.wrap_angle(value - series.last)
             series.add(stamp, value)
         if topic == 'fix':
             latency = time.time() - stamp

@@ -21,8 +21,8 @@ import time
 from typing import Protocol
 
 from xplane_bridge.common.timing import HALF_STAMP
-from xplane_bridge.laboratory.flights.frames import Frames
 from xplane_bridge.laboratory.flights.script import Progress, Script
+from xplane_bridge.laboratory.flights.simulation_frames import Frames
 from xplane_bridge.laboratory.nodes.flight.actions import LawVehicle
 from xplane_bridge.laboratory.nodes.flight.lockstep import Lockstep
 from xplane_bridge.laboratory.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle

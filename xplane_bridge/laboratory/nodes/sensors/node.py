@@ -27,7 +27,7 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, MagneticField, NavSatFix, Range
 
-from xplane_bridge.bridges.conversions.frames import Quaternion
+from xplane_bridge.bridges.conversions.axes import Quaternion
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.bridges.nodes.common.base import BridgeNode

@@ -26,9 +26,9 @@ import socket
 import threading
 from typing import Any, TypeVar
 
-from xplane_bridge.bridges.links.frames import check_installed, Frames
 from xplane_bridge.bridges.links.udp import LinkError
 from xplane_bridge.bridges.links.websocket import TextLine
+from xplane_bridge.bridges.links.websocket_frames import check_installed, Frames
 from xplane_bridge.simulation.peers.http import BoundedHandler, BoundedServer, LARGEST_BODY
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xplane_udp.web_api import Answer, WebApi

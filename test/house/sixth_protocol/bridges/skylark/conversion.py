@@ -16,7 +16,7 @@
 
 from collections.abc import Mapping
 
-from xplane_bridge.bridges.conversions import frames
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.vehicle import VehicleState
 from xplane_bridge.common.units import DEGREE
 
@@ -25,5 +25,5 @@ def vehicle_state(values: Mapping[str, float]) -> VehicleState:
     """Return what a report says about the aircraft."""
     return VehicleState(
         values['latitude'], values['longitude'], values['altitude'],
-        orientation=frames.ned_frd_to_enu_flu(frames.euler_to_quaternion(
+        orientation=axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(
             *(values[name] * DEGREE for name in ('roll', 'pitch', 'heading')))))

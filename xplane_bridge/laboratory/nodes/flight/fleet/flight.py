@@ -38,8 +38,8 @@ from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 
-from xplane_bridge.bridges.conversions import frames
-from xplane_bridge.bridges.conversions.frames import Vector
+from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.links.claim import claim
 from xplane_bridge.bridges.nodes.common.spinning import handle_waiting
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
@@ -125,14 +125,14 @@ class Known:
             turned, turning = message.orientation, message.angular_velocity
             # Imu.msg: -1 says that there is none.
             if message.angular_velocity_covariance[0] != -1.0:
-                rates = frames.flu_to_frd((turning.x, turning.y, turning.z))
+                rates = axes.flu_to_frd((turning.x, turning.y, turning.z))
             if message.orientation_covariance[0] != -1.0:
                 orientation = (turned.w, turned.x, turned.y, turned.z)
-                roll, pitch, yaw = frames.quaternion_to_euler(orientation)
-                heading = frames.yaw_to_heading(yaw)
+                roll, pitch, yaw = axes.quaternion_to_euler(orientation)
+                heading = axes.yaw_to_heading(yaw)
                 if odom and stamp_of_bytes(odom) >= stamp_of_bytes(imu):
                     body = deserialize_message(odom, Odometry).twist.twist.linear
-                    v_east, v_north, v_up = frames.rotate(orientation, (body.x, body.y, body.z))
+                    v_east, v_north, v_up = axes.rotate(orientation, (body.x, body.y, body.z))
         indicated, true = self._air
         return Measurement(
             roll, -pitch, heading, *rates, self._altimeter.altitude, indicated, true, v_up,
