@@ -56,7 +56,7 @@ from xplane_bridge.laboratory.identification.disturbances import (
 )
 from xplane_bridge.laboratory.identification.identify import Identification, identify
 from xplane_bridge.laboratory.identification.motion.signals import Flight, IdentificationError
-from xplane_bridge.laboratory.identification.reading.core import of_core
+from xplane_bridge.laboratory.identification.reading.core import read_core
 from xplane_bridge.laboratory.identification.report import is_shown
 from xplane_bridge.laboratory.identification.truth import flown_as, reached, Truth
 from xplane_bridge.laboratory.sensors.errors import Errors
@@ -171,7 +171,7 @@ def identified(job: Job) -> tuple[str, list[Row]]:
                   sensors=job.sensors, physics_rate=AIRCRAFT[job.aircraft].rate)
     try:
         with CoreFlight(order, Silent()) as flight:
-            measured, step = of_core(flight)
+            measured, step = read_core(flight)
         known = flown_as(job.aircraft, measured, AIRCRAFT[job.aircraft].path)
         found = identify([measured], known.airframe, step)
     except IdentificationError as error:

@@ -45,7 +45,7 @@ class PolledStates:
         self.updates: list[Telemetry] = []
         polled = Polled(
             (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE,
-            LocalAxes().pose_of(0))
+            LocalAxes().make_pose_reader(0))
         session = XpcSession({0: polled}, rate=rate, hears_beacons=False)
         self._link = UdpLoop(
             session, lambda _: UdpSocket(peer=('127.0.0.1', port), sender='127.0.0.1'),

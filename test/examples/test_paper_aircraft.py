@@ -66,9 +66,9 @@ def test_what_is_no_linear_model_is_refused(tmp_path, monkeypatch):
 
 def test_its_own_gains_fly_it_through_a_scenario():
     path = str(AIRCRAFT)
-    assert parameter_file.file_of('navion', path) == AIRCRAFT / 'navion' / 'navion.yaml'
-    assert parameter_file.file_of('navion') is None
-    assert parameter_file.file_of('c172p', path).parent.name == 'gains'
+    assert parameter_file.find_file('navion', path) == AIRCRAFT / 'navion' / 'navion.yaml'
+    assert parameter_file.find_file('navion') is None
+    assert parameter_file.find_file('c172p', path).parent.name == 'gains'
     scenario = load(str(ROOT / 'xplane_bridge/data/scenarios/steps.yaml'))
     flight = flown(replace(scenario, initial={
         **scenario.initial, 'model': 'navion', 'aircraft_path': path}))

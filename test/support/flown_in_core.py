@@ -20,11 +20,11 @@ from xplane_bridge.laboratory.flights.core import CoreFlight
 from xplane_bridge.laboratory.flights.flight import Silent
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario import scenario
-from xplane_bridge.laboratory.identification.reading.core import of_core
+from xplane_bridge.laboratory.identification.reading.core import read_core
 
 
 def flown(text, **settings):
     """Return the flight of a scenario, given as YAML, and the step of its simulator."""
     order = Order(scenario.parse('flown', yaml.safe_load(text)), **settings)
     with CoreFlight(order, Silent()) as flight:
-        return of_core(flight)
+        return read_core(flight)

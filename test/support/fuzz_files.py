@@ -280,11 +280,11 @@ class Table(Plain):
         import synthetic
 
         from xplane_bridge.laboratory.identification.identify import identify
-        from xplane_bridge.laboratory.identification.reading.tables import of_table
+        from xplane_bridge.laboratory.identification.reading.tables import read_table
         path = folder / f'mutant.{"csv" if data[:1] == b"c" else "parquet"}'
         path.write_bytes(data[1:])
         try:
-            identify([of_table(path)], synthetic.AIRFRAME)
+            identify([read_table(path)], synthetic.AIRFRAME)
         except ValueError as error:
             return printable(str(error), LONGEST_LINE)
         return ''

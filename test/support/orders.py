@@ -30,7 +30,7 @@ def order_of(scenario, **given):
     parser.add_argument('--namespace', default='/experiment')
     defaults = vars(parser.parse_args([]))
     assert given.keys() <= defaults.keys()
-    return options.order_of(Namespace(**defaults | given), scenario)
+    return options.make_order(Namespace(**defaults | given), scenario)
 
 
 def check(order):

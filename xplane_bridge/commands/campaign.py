@@ -131,7 +131,7 @@ def _fly(arguments: argparse.Namespace) -> int:
         plan.load_policies()
     if arguments.flight:
         from xplane_bridge.laboratory.campaigns.refly import refly
-        return refly(plan, plan.flight_of(arguments.flight), path)
+        return refly(plan, plan.find_flight(arguments.flight), path)
     workers = arguments.workers or os.cpu_count() or 1
     if arguments.dry_run:
         return _dry_run(plan, path, workers, arguments.trust)

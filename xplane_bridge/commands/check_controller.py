@@ -43,7 +43,7 @@ from xplane_bridge.laboratory.experiments.settings import (
 )
 from xplane_bridge.laboratory.flights.controller_checks import checklist
 from xplane_bridge.laboratory.flights.flight import Flight
-from xplane_bridge.laboratory.flights.order import DIRECT, flown_by_of, Keep, Link, Order
+from xplane_bridge.laboratory.flights.order import DIRECT, Keep, Link, make_flown_by, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import flown_by as controller
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not (arguments.controller or arguments.controller_launch):
             raise ScenarioError('expected a command line, external, or --controller-launch')
         order = Order(
-            scenario, arguments.sim, flown_by_of(
+            scenario, arguments.sim, make_flown_by(
                 scenario, arguments.controller, tuple(arguments.controller_launch),
                 timeout=arguments.controller_timeout, targets=targets),
             sensors=arguments.sensors,

@@ -118,7 +118,7 @@ def _decoded_lines(
     yield from _decoded(dialect.finish)
 
 
-def _side_of(datagram: Datagram, sender: Sender | None, peer_port: int | None) -> Sender:
+def _find_sender(datagram: Datagram, sender: Sender | None, peer_port: int | None) -> Sender:
     """Return who sent a datagram of a capture, unless it is said."""
     # Only the peer sends from its port, which tells the two sides of a capture apart.
     if sender is None and peer_port is not None and (
@@ -136,7 +136,7 @@ def _decoded_capture(
                 yield _error(datagram.incomplete)
             else:
                 yield from _decoded(partial(
-                    dialect.decode, datagram.data, _side_of(datagram, sender, peer_port)))
+                    dialect.decode, datagram.data, _find_sender(datagram, sender, peer_port)))
     except CaptureError as error:
         yield _error(error)
 
@@ -148,7 +148,7 @@ def _compared(
         peer_port: int | None) -> dict[str, Any]:
     """Return what is different in the first datagram that differs, or that they are equal."""
     def read(datagram: Datagram) -> list[dict[str, Any]]:
-        side = _side_of(datagram, sender, peer_port)
+        side = _find_sender(datagram, sender, peer_port)
         try:
             return [{'from': side, **message_to_json(message)}
                     for message in dialect.decode(datagram.data, side)]

@@ -101,7 +101,7 @@ def _ordered(
     arguments: argparse.Namespace, scenario: scenarios.Scenario
 ) -> tuple[Order, float]:
     """Return the order, and how many times faster than real time a flight in core is watched."""
-    order = options.order_of(arguments, scenario)
+    order = options.make_order(arguments, scenario)
     if order.sim != CORE:
         return order, 0.0
     speed = order.link.speed

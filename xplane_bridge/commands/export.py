@@ -171,7 +171,7 @@ def _tables(
         yield from batches
         return
     tables = joined(batches)
-    times = (resampling.times_of(tables, base) if isinstance(base, str)
+    times = (resampling.find_times(tables, base) if isinstance(base, str)
              else resampling.grid(tables, base))
     for table in tables:
         if given.topics and not any(is_named(table.table, name) for name in given.topics):

@@ -23,12 +23,12 @@ import sys
 
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.machine import is_at_fault
-from xplane_bridge.laboratory.campaigns.fly import is_complete, order_of, row_of, said
+from xplane_bridge.laboratory.campaigns.fly import is_complete, make_order, make_row, said
 from xplane_bridge.laboratory.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.laboratory.campaigns.table import rows
 from xplane_bridge.laboratory.campaigns.table.rows import Row
 from xplane_bridge.laboratory.experiments.display import View
-from xplane_bridge.laboratory.experiments.fly import code_of, report_any
+from xplane_bridge.laboratory.experiments.fly import find_exit_code, report_any
 from xplane_bridge.laboratory.experiments.settings import Experiment, Files, PASSED
 from xplane_bridge.laboratory.flights.order import Keep
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -48,15 +48,15 @@ def fly(task: Task, folder: Path) -> Row | None:
     keep = Keep(str(folder / f'{FLIGHT}.mcap'), str(folder / f'{FLIGHT}.log'))
     try:
         with View() as view:
-            flight = open_flight(order_of(task, keep), view)
+            flight = open_flight(make_order(task, keep), view)
             with flight:
                 flight.fly()
     except (ImportError, OSError, ValueError) as error:
         # Nothing of a stranger is run here: what a flight needs is not there.
         lost = not isinstance(error, ValueError) or is_at_fault(error)
         return task.row(rows.LOST if lost else rows.FAILED, said(error))
-    code = code_of(flight)
-    row = row_of(task, flight)
+    code = find_exit_code(flight)
+    row = make_row(task, flight)
     if flight.flown:
         if code == PASSED and not is_complete(flight):
             return None

@@ -45,14 +45,18 @@ from xplane_bridge.common.text import counted
 from xplane_bridge.laboratory.campaigns.engines.local import EngineError, Local
 from xplane_bridge.laboratory.flights.recordings import parquet_file
 from xplane_bridge.laboratory.identification import pooled
-from xplane_bridge.laboratory.identification.disturbances import flown, linear_model, slopes_of
+from xplane_bridge.laboratory.identification.disturbances import (
+    collect_slopes,
+    flown,
+    linear_model,
+)
 from xplane_bridge.laboratory.identification.identify import Identification, identify
 from xplane_bridge.laboratory.identification.jsbsim_aircraft import aircraft_files
 from xplane_bridge.laboratory.identification.motion import airframe as airframes
 from xplane_bridge.laboratory.identification.motion.integrated import integrated_step
 from xplane_bridge.laboratory.identification.motion.signals import Flight
 from xplane_bridge.laboratory.identification.reading import tables
-from xplane_bridge.laboratory.identification.reading.topics import of_recording
+from xplane_bridge.laboratory.identification.reading.topics import read_recording
 from xplane_bridge.laboratory.identification.report import as_mapping, lines
 from xplane_bridge.laboratory.identification.truth import flown_as, reached, Truth
 
@@ -75,7 +79,7 @@ class _Given:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 0 if a model was identified, 2 if not."""
     given = _parser().parse_args(without_ros_arguments(sys.argv[1:] if argv is None else argv))
-    if len(given.recording) == 1 and _is_of_many(given.recording[0]):
+    if len(given.recording) == 1 and _is_recordings_folder(given.recording[0]):
         return _identify_each(given)
     prefix = given.output or str(given.recording[0].with_suffix('')) + '_identified'
     try:
@@ -91,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         plain_files.write(f'{prefix}.yaml', yaml.safe_dump(
             as_mapping(found, truth), sort_keys=False))
         plain_files.write(f'{prefix}_linear.json', linear_model(
-            slopes_of(found.forms), flown(found.forms), found.forms, given.model).to_json())
+            collect_slopes(found.forms), flown(found.forms), found.forms, given.model).to_json())
         if aircraft is not None:
             texts = aircraft_files(found, aircraft.name)
             aircraft.mkdir(parents=True, exist_ok=True)
@@ -108,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return IDENTIFIED
 
 
-def _is_of_many(path: Path) -> bool:
+def _is_recordings_folder(path: Path) -> bool:
     """Return whether it is a folder of recordings, not one of rosbag2."""
     return path.is_dir() and not (path / 'metadata.yaml').exists()
 
@@ -186,13 +190,13 @@ def _flights(given: Namespace) -> _Given:
 
     def read(path: Path) -> Flight:
         if path.suffix in tables.FORMATS and (entries or not parquet_file.is_recording(path)):
-            flight = tables.of_table(path, entries, given.model)
+            flight = tables.read_table(path, entries, given.model)
             if given.simulation_step is None and (step := integrated_step(flight)):
                 print(f'{path}: the attitude follows the angular rates as in a simulator with '
                       f'{1.0 / step:.4g} steps per second, so it is taken as such')
                 steps.append(step)
             return flight
-        flight, step = of_recording(path, given.namespace)
+        flight, step = read_recording(path, given.namespace)
         if flight.cut:
             print(f'identify: {flight.cut}', file=sys.stderr, flush=True)
         steps.append(step)

@@ -20,7 +20,7 @@ from argparse import ArgumentParser, Namespace
 
 from xplane_bridge.common.command_line import peer_port
 from xplane_bridge.laboratory.experiments.settings import LIVE_PORT
-from xplane_bridge.laboratory.flights.order import CORE, DIRECT, flown_by_of, Link, NO_WEB, Order
+from xplane_bridge.laboratory.flights.order import CORE, DIRECT, Link, make_flown_by, NO_WEB, Order
 from xplane_bridge.laboratory.flights.scenario import flown_by as controller
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
@@ -106,7 +106,7 @@ def add_no_target_option(parser: ArgumentParser) -> None:
                         'them is not judged')
 
 
-def order_of(arguments: Namespace, scenario: Scenario) -> Order:
+def make_order(arguments: Namespace, scenario: Scenario) -> Order:
     """
     Return the order of a scenario by the options.
 
@@ -118,7 +118,7 @@ def order_of(arguments: Namespace, scenario: Scenario) -> Order:
             f'a real simulator ({arguments.host}) does not support {", ".join(wanted)}: its '
             'protocol has none of that; omit --host to fly a simulator of this package')
     scenario = scenario.with_initial(given)
-    flown_by = flown_by_of(
+    flown_by = make_flown_by(
         scenario, arguments.controller, tuple(arguments.controller_launch), arguments.policy,
         arguments.controller_timeout, arguments.guidance, not arguments.no_target)
     return Order(

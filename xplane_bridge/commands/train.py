@@ -100,7 +100,7 @@ def _refuse_unused(given: argparse.Namespace) -> None:
 
 def _train(given: argparse.Namespace) -> None:
     """Train, and write the policy with its two companions."""
-    from xplane_bridge.laboratory.episodes.training.graph import model_of
+    from xplane_bridge.laboratory.episodes.training.graph import to_model
     plan = Plan(seed=given.seed)
     if given.generations:
         plan = replace(plan, stages=stopped(plan.stages, given.generations, given.seconds))
@@ -116,7 +116,7 @@ def _train(given: argparse.Namespace) -> None:
     parameters = train(plan, given.workers, tell)
     print()
     output: Path = given.output
-    content = model_of(Holding(parameters)).SerializeToString(deterministic=True)
+    content = to_model(Holding(parameters)).SerializeToString(deterministic=True)
     plain_files.write(output, content)
     account = _account(plan, parameters, history, hashlib.sha256(content).hexdigest())
     if not given.generations:

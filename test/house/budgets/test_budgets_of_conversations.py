@@ -60,7 +60,8 @@ def turn(session, now, meter):
 def xpc_update(meter):
     """Poll, decode both replies, follow them, and convert the state."""
     session = xpc_session.XpcSession({0: xpc_session.Polled(
-        (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE, LocalAxes().pose_of(0),
+        (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE,
+        LocalAxes().make_pose_reader(0),
         arrays=tuple(levers.ENGINES.values()))}, rate=1.0 / PERIOD)
     plugin, gate, now, updates = SteadyPlugin(), Plausibility(), 10.0, 0
     session.start(now)
@@ -116,7 +117,7 @@ def xplane12_update(meter):
                     state = gate.state(xplane.own_state(
                         gate.place(pose.lat, pose.lon, pose.ele_m),
                         (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg), values,
-                        arrays=levers.arrays_of(values)))
+                        arrays=levers.to_arrays(values)))
                 assert state.air.density
                 updates += 1
         now += PERIOD

@@ -32,7 +32,7 @@ from xplane_bridge.laboratory.campaigns.plan import plan as plans
 from xplane_bridge.laboratory.campaigns.plan.plan import PlanError
 from xplane_bridge.laboratory.campaigns.table.folder import Folder
 from xplane_bridge.laboratory.control.policy import contents
-from xplane_bridge.laboratory.flights.scenario.contents import of_aircraft
+from xplane_bridge.laboratory.flights.scenario.contents import find_aircraft_files
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 NAVION = Path(__file__).resolve().parents[3] / 'xplane_bridge/data/aircraft/navion'
@@ -143,11 +143,11 @@ def test_engines_and_propellers_in_other_folders_belong_to_an_aircraft(study):
     (study / 'aircraft' / 'navion' / 'Engines' / 'constant_thrust.xml').rename(
         engines / 'constant_thrust.xml')
     (engines / 'other.xml').write_text('<x/>')
-    found = of_aircraft('navion', str(study / 'aircraft'))
+    found = find_aircraft_files('navion', str(study / 'aircraft'))
     assert engines / 'constant_thrust.xml' in found.values()
     assert engines / 'other.xml' not in found.values()
     assert {'c172p.xml', 'engine/eng_io320.xml', 'engine/prop_75in2f.xml'} <= (
-        of_aircraft('c172p').keys())
+        find_aircraft_files('c172p').keys())
 
 
 def test_a_flight_with_another_policy_than_at_the_beginning_is_none_of_the_campaign(study):
@@ -173,7 +173,7 @@ def test_a_worker_of_a_cluster_is_sent_what_a_policy_imports(study, tmp_path):
     path = Path(sent.flown_by.removeprefix('policy:').removesuffix(':policy'))
     assert path.is_relative_to(own)
     assert Path(own).is_relative_to(there)
-    assert contents.digest(contents.of_python(path)) == task.digest
+    assert contents.digest(contents.find_python_files(path)) == task.digest
 
 
 def at_home(folder):

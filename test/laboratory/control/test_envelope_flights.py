@@ -31,7 +31,7 @@ SQUARE = ((-3000.0, -3000.0), (3000.0, -3000.0), (3000.0, 3000.0), (-3000.0, 300
 
 
 def eastward(cascade):
-    return CoreVehicle(core.start_of({'heading_deg': 90.0, 'altitude': 1500.0}), law=cascade)
+    return CoreVehicle(core.find_start({'heading_deg': 90.0, 'altitude': 1500.0}), law=cascade)
 
 
 def flight(cascade, seconds, every=None, start=None):
@@ -43,7 +43,7 @@ def flight(cascade, seconds, every=None, start=None):
         vehicle.engage(True, vehicle.time)
         if every is not None:
             every(cascade)
-        vehicle.fly_on(vehicle.command_of_law())
+        vehicle.fly_on(vehicle.compute_law_command())
         state = vehicle.aircraft.state
         log.append((vehicle.last('east'), vehicle.last('north'), vehicle.last('altitude'),
                     state.phi, state.theta, state.cas, -state.f_eye_z / 9.80665,

@@ -27,7 +27,7 @@ from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.gains import (
     Gains,
     load,
-    parameters_of,
+    read_parameters,
     scaled,
     scaled_parameters,
     scheduled,
@@ -145,7 +145,7 @@ def test_a_file_has_a_schedule_and_passes_it_on_to_the_node(tmp_path: Path) -> N
     assert isinstance(gains, ScheduledGains)
     assert gains.at(50.0, 1234.0).roll_to_roll_rate == 1.5
     assert gains.climb_limit == 9.0
-    assert parameters_of(file) == {
+    assert read_parameters(file) == {
         'gains.airspeed': 50.0, 'gains.climb_limit': 9.0, 'schedule.airspeed': [40.0, 60.0],
         'schedule.roll_to_roll_rate': [1.0, 2.0]}
     plain = load(written(tmp_path, '{}'))

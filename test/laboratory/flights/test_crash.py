@@ -30,7 +30,7 @@ from xplane_bridge.laboratory.flights.flight import State
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse, ScenarioError
 from xplane_bridge.laboratory.identification.motion.signals import IdentificationError
-from xplane_bridge.laboratory.identification.reading.core import of_core
+from xplane_bridge.laboratory.identification.reading.core import read_core
 from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
@@ -215,7 +215,7 @@ def test_a_crash_may_be_expected(dive):
 
 def test_no_model_is_identified_of_a_flight_that_crashed():
     with pytest.raises(IdentificationError, match='dive: it crashed at 8.4 s: struck the ground'):
-        of_core(open_flight(Order(parse('dive', DIVE))))
+        read_core(open_flight(Order(parse('dive', DIVE))))
 
 
 def test_a_scenario_may_be_about_its_crash_alone():

@@ -25,7 +25,7 @@ from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.flights.flight import Fault, State
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
-from xplane_bridge.laboratory.flights.scenario.start import scenario_of, Start
+from xplane_bridge.laboratory.flights.scenario.start import apply_start, Start
 from xplane_bridge.laboratory.flights.script import ControllerError
 from xplane_bridge.laboratory.open_flight import open_flight
 
@@ -36,7 +36,7 @@ SCENARIO = parse('brief', {
     'criteria': [{'quantity': 'roll_deg', 'statistic': 'max_abs', 'at_most': 90.0}]})
 NEVER = parse('never', {
     'duration': 0.2, 'criteria': [{'figure': 'duration', 'at_least': 0.1}], 'events': []})
-TOO_FAST = scenario_of(SCENARIO, Start(initial={'airspeed': 300.0}))
+TOO_FAST = apply_start(SCENARIO, Start(initial={'airspeed': 300.0}))
 LEVEL = (0.0, 0.02, 0.7)
 
 

@@ -26,7 +26,7 @@ from xplane_bridge.laboratory.campaigns.plan import plan as plans
 from xplane_bridge.laboratory.campaigns.plan.plan import PlanError
 from xplane_bridge.laboratory.control import gains
 from xplane_bridge.laboratory.flights.flight import State
-from xplane_bridge.laboratory.flights.laws import autopilot_of
+from xplane_bridge.laboratory.flights.laws import make_autopilot
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse, ScenarioError
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -96,7 +96,7 @@ def test_an_episode_above_the_controls_refuses_it(untuned):
 def test_gains_that_are_named_fly_it(untuned):
     assert law(flight(untuned, gains='c310')).gains == gains.load('c310')
     own = untuned.parent / 'own.yaml'
-    shutil.copy(parameter_file.file_of('c310'), own)
+    shutil.copy(parameter_file.find_file('c310'), own)
     assert law(flight(untuned, gains=str(own))).gains == gains.load('c310')
     for sim in ('core', 'xpc'):
         check(order_of(flight(untuned), sim=sim, gains='c172p'))
@@ -114,7 +114,7 @@ def test_no_aircraft_of_jsbsims_flies_with_the_cessnas(model):
     with pytest.raises(ValueError, match=sentence):
         open_flight(Order(found, flown_by=FlownBy(actions='target')))
     with pytest.raises(ValueError, match=rf'find its own \(tune --model {model}\), or name a'):
-        gains.parameters_of(model)
+        gains.read_parameters(model)
 
 
 def test_a_parameter_file_for_bringup_brings_the_gains_of_its_aircraft(tmp_path, untuned):
@@ -122,19 +122,20 @@ def test_a_parameter_file_for_bringup_brings_the_gains_of_its_aircraft(tmp_path,
 
     def given(text):
         file.write_text(text)
-        return gains.of_simulated(str(file))
+        return gains.read_simulated(str(file))
 
     for node in ('/**', 'simulator_node', '/uav1/simulator_node', '/**/simulator_node'):
-        assert given(f'{node}: {{ros__parameters: {{model: c310}}}}') == gains.parameters_of(
+        assert given(f'{node}: {{ros__parameters: {{model: c310}}}}') == gains.read_parameters(
             'c310')
-    assert given("simulator_node: {ros__parameters: {model: '737'}}") == gains.parameters_of('737')
+    read = gains.read_parameters
+    assert given("simulator_node: {ros__parameters: {model: '737'}}") == read('737')
     with pytest.raises(ValueError, match=r'no gains are known for f15: .*tune --model f15'):
         given('simulator_node: {ros__parameters: {model: f15}}')
     own = f'model: navion, aircraft_path: {untuned}'
     with pytest.raises(ValueError, match='no gains are known for navion'):
         given(f'simulator_node: {{ros__parameters: {{{own}}}}}')
-    shutil.copy(parameter_file.file_of('c310'), untuned / 'navion' / 'navion.yaml')
-    assert given(f'simulator_node: {{ros__parameters: {{{own}}}}}') == gains.parameters_of('c310')
+    shutil.copy(parameter_file.find_file('c310'), untuned / 'navion' / 'navion.yaml')
+    assert given(f'simulator_node: {{ros__parameters: {{{own}}}}}') == read('c310')
     # Nothing said, another node's, or gains that somebody gave.
     for text in ('', '{}', '[]', '/**: {ros__parameters: {rate: 20.0}}', '/**: 3',
                  'xpc_node: {ros__parameters: {model: f15}}',
@@ -154,7 +155,7 @@ def test_where_no_autopilot_flies_none_are_needed(untuned):
 
 def test_gains_that_were_changed_are_read_again(untuned):
     own = untuned / 'navion' / 'navion.yaml'
-    shutil.copy(parameter_file.file_of('c310'), own)
-    assert autopilot_of('navion', str(untuned)).gains == gains.load('c310')
-    shutil.copy(parameter_file.file_of('f16'), own)
-    assert autopilot_of('navion', str(untuned)).gains == gains.load('f16')
+    shutil.copy(parameter_file.find_file('c310'), own)
+    assert make_autopilot('navion', str(untuned)).gains == gains.load('c310')
+    shutil.copy(parameter_file.find_file('f16'), own)
+    assert make_autopilot('navion', str(untuned)).gains == gains.load('f16')

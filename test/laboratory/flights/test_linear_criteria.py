@@ -25,7 +25,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.laboratory.flights.analysis.history import quantity
 from xplane_bridge.laboratory.flights.analysis.linear import linear_figures
-from xplane_bridge.laboratory.flights.laws import autopilot_of
+from xplane_bridge.laboratory.flights.laws import make_autopilot
 from xplane_bridge.laboratory.flights.order import FlownBy, Link, Order
 from xplane_bridge.laboratory.flights.refusals import refusals
 from xplane_bridge.laboratory.flights.scenario.quantities import AIRFRAME, DERIVED, MOTION
@@ -44,7 +44,7 @@ def scenario(*criteria, **initial):
 
 
 def figures_of(found):
-    return linear_figures(found, autopilot_of)
+    return linear_figures(found, make_autopilot)
 
 
 def test_a_delay_of_the_plant_is_taken_from_the_delay_margin():

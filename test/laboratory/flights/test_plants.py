@@ -27,10 +27,10 @@ from xplane_bridge.laboratory.flights.order import FlownBy, Link, Order
 from xplane_bridge.laboratory.flights.refusals import refusals
 from xplane_bridge.laboratory.flights.scenario.scenario import parse, ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import (
-    scenario_of,
+    apply_start,
+    make_start,
     simulated_start,
     Start,
-    start_of,
 )
 from xplane_bridge.laboratory.sensors.specification import load as load_sensors
 
@@ -132,8 +132,8 @@ def test_simulator_node_is_told_what_is_the_models():
 
 
 def test_an_episode_may_begin_with_a_plant():
-    start = start_of(1, {'initial': {'plant': {'mass': 900}}}, Start(), 3.0)
-    assert scenario_of(scenario(), start).initial['plant'] == {'mass': 900.0}
+    start = make_start(1, {'initial': {'plant': {'mass': 900}}}, Start(), 3.0)
+    assert apply_start(scenario(), start).initial['plant'] == {'mass': 900.0}
 
 
 def test_gusts_and_shear_are_flown_and_told():

@@ -27,9 +27,9 @@ import numpy as np
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.laboratory.control.policy.observation import NAMES
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
-from xplane_bridge.laboratory.flights.rounding import rounding_of
+from xplane_bridge.laboratory.flights.rounding import make_rounding
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
-from xplane_bridge.laboratory.flights.scenario.start import scenario_of, Start
+from xplane_bridge.laboratory.flights.scenario.start import apply_start, Start
 from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 
@@ -62,7 +62,7 @@ ROUNDED = {
 
 def fly(rounding, actions):
     flight = open_flight(Order(
-        scenario_of(SCENARIO, START), flown_by=FlownBy(actions='controls'), seed=5,
+        apply_start(SCENARIO, START), flown_by=FlownBy(actions='controls'), seed=5,
         rounding=rounding))
     flight.start()
     seen = [flight.observation()]
@@ -97,7 +97,7 @@ def test_a_state_is_rounded_as_on_the_wire_and_no_more(place, actions, truth):
 @pytest.mark.parametrize('sim', [*SIMULATORS, 'xplane9'])
 def test_a_command_reaches_the_aircraft_as_single_precision(sim):
     aircraft = Aircraft()
-    rounding_of(sim, aircraft).fly_on(Controls(0.1, -0.2, 0.3, 0.7), FRAME)
+    make_rounding(sim, aircraft).fly_on(Controls(0.1, -0.2, 0.3, 0.7), FRAME)
     # JSBSim's own properties, with its signs: elevator + is nose down, rudder + is nose left.
     values = [aircraft.property_value(f'fcs/{name}') for name in (
         'elevator-cmd-norm', 'aileron-cmd-norm', 'rudder-cmd-norm', 'throttle-cmd-norm')]
@@ -110,7 +110,7 @@ def test_a_command_reaches_the_aircraft_as_single_precision(sim):
 @pytest.mark.parametrize('model', ['c172p', 'c310'])
 def test_a_frame_skips_the_datagrams_and_has_their_bits(sim, model):
     short, long = Aircraft(model), Aircraft(model)
-    direct, by_datagrams = rounding_of(sim, short), rounding_of(sim, long)
+    direct, by_datagrams = make_rounding(sim, short), make_rounding(sim, long)
     random = np.random.default_rng(1)
     for aircraft in (short, long):
         aircraft.set_wind(3.0, -4.0, 0.5)
@@ -133,7 +133,7 @@ def test_a_frame_skips_the_datagrams_and_has_their_bits(sim, model):
 
 def test_a_state_that_is_not_finite_is_received(monkeypatch):
     aircraft = Aircraft()
-    rounding = rounding_of('xpc', aircraft)
+    rounding = make_rounding('xpc', aircraft)
     for name in ('state', 'seen'):
         broken = getattr(aircraft, name)._replace(phi=math.nan, tas=math.inf)
         monkeypatch.setattr(type(aircraft), name, property(lambda self, broken=broken: broken))
@@ -145,7 +145,7 @@ def test_a_state_that_is_not_finite_is_received(monkeypatch):
 
 def test_x_plane_has_a_position_in_doubles_and_the_rest_in_single_precision():
     aircraft = Aircraft()
-    rounding = rounding_of('xpc', aircraft)
+    rounding = make_rounding('xpc', aircraft)
     rounding.fly_on(Controls(0.05, 0.1, 0.0, 0.7), 1.0)
     state, own = rounding.state(), aircraft.state
     assert (state.latitude_deg, state.longitude_deg) == (own.lat_deg, own.lon_deg)
@@ -159,13 +159,13 @@ def test_x_plane_has_a_position_in_doubles_and_the_rest_in_single_precision():
 def test_huginn_is_told_nothing_that_nobody_commanded():
     aircraft = Aircraft()
     throttle = aircraft.state.engines[0].throttle
-    rounding_of('fdmdata', aircraft).fly_on(Controls(), FRAME)
+    make_rounding('fdmdata', aircraft).fly_on(Controls(), FRAME)
     assert aircraft.state.engines[0].throttle == throttle
 
 
 def test_an_unknown_rounding_is_refused():
     sentence = "rounding: there is no simulator 'dcs': expected one of xpc, xplane12"
     with pytest.raises(ValueError, match=sentence):
-        rounding_of('dcs', Aircraft())
+        make_rounding('dcs', Aircraft())
     with pytest.raises(ValueError, match=sentence):
         open_flight(Order(SCENARIO, rounding='dcs'))

@@ -23,7 +23,7 @@ import pytest
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.flights.route import RouteFlight
 from xplane_bridge.laboratory.flights.scenario.scenario import load, parse, Route, ScenarioError
-from xplane_bridge.laboratory.flights.scenario.start import scenario_of, Start
+from xplane_bridge.laboratory.flights.scenario.start import apply_start, Start
 
 ROOT = Path(__file__).resolve().parents[3]
 SQUARE = ((2500.0, 0.0), (2500.0, 2200.0), (0.0, 2200.0), (0.0, 0.0))
@@ -114,6 +114,6 @@ class Foreign:
 def test_racetrack_is_flown_within_metres_of_its_path(law, wind, most):
     pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
     scenario = load(str(ROOT / 'xplane_bridge/data/scenarios' / 'racetrack.yaml'))
-    result = flown(scenario_of(scenario, Start(wind=wind)), law=law()).result()
+    result = flown(apply_start(scenario, Start(wind=wind)), law=law()).result()
     assert result.figures['route']['reached'] == 4
     assert result.figures['route']['cross_track'] < most

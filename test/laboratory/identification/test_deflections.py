@@ -174,14 +174,14 @@ def test_its_linear_model_is_not_for_a_controller(fighter, tmp_path, capsys):
 
 def test_a_product_of_inertia_has_the_sign_of_the_motion_it_makes():
     pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
-    from xplane_bridge.laboratory.identification.motion.airframe import of_model
+    from xplane_bridge.laboratory.identification.motion.airframe import read_airframe
     from xplane_bridge.laboratory.identification.motion.equations import inverse_inertia
     from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
     spare, _ = in_steady_flight('f16', 3000.0, 150.0)
     model = spare.model()
     model.set('fcs/aileron-cmd-norm', 0.1)
     model.equilibrate()
-    frame = of_model(model)
+    frame = read_airframe(model)
     assert frame.i_xz > 1000.0
     moments = np.array([model.get(f'moments/{axis}-total-lbsft') for axis in 'ln']) * 1.3558179
     assert moments @ inverse_inertia(frame) == pytest.approx(

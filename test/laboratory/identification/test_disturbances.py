@@ -32,7 +32,7 @@ from xplane_bridge.laboratory.identification.motion.equations import (
     LONGITUDINAL,
     SPEED,
 )
-from xplane_bridge.simulation.aircraft.studies.modes import modes_of
+from xplane_bridge.simulation.aircraft.studies.modes import compute_modes
 
 NOISE = {'angle_of_attack': 8e-4, 'sideslip': 8e-4, 'pitch_rate': 8e-4, 'roll_rate': 8e-4,
          'yaw_rate': 8e-4, 'specific_force_z': 0.02, 'specific_force_y': 0.02}
@@ -57,7 +57,7 @@ def test_bounds_of_modes_are_what_those_of_the_derivatives_make_of_them(form, ex
     random = np.random.default_rng(1)
     values = random.multivariate_normal(
         [one.value for one in fit.derivatives.values()], fit.covariance, size=500)
-    drawn = [modes_of(disturbances.linear_model(
+    drawn = [compute_modes(disturbances.linear_model(
         dict(zip(fit.derivatives, row, strict=True)), at, [form.name])) for row in values]
     modes = disturbances.estimated_modes({form.name: found})
     assert set(modes.levels) == set(modes.figures) - {'spiral'}
@@ -81,7 +81,7 @@ def test_what_was_not_identified_is_in_no_model_and_no_table_of_modes():
         for coefficient in SPEED.coefficients}, covariance=1e-4 * np.eye(3)))
     forms = {'lateral': found, 'speed': by_throttle}
     model = disturbances.linear_model(
-        disturbances.slopes_of(forms), disturbances.flown(forms), forms)
+        disturbances.collect_slopes(forms), disturbances.flown(forms), forms)
     assert [one.name for one in model.states] == [
         'sideslip', 'roll', 'heading', 'roll_rate', 'yaw_rate']
     assert disturbances.estimated_modes(forms).figures.keys() == {'dutch_roll', 'roll', 'spiral'}
@@ -122,7 +122,7 @@ def test_of_jsbsims_own_derivatives_it_is_jsbsims_own_linear_model(model):
             assert getattr(mine, matrix)[i][[j for j, _ in alike]] == pytest.approx(
                 values, rel=0.03, abs=0.03 * np.abs(values).max() + 1e-3), (matrix, row.name)
     # Then its fast modes are JSBSim's as well.
-    figures, exact = (disturbances.figures_of(modes_of(one)) for one in (mine, whole))
+    figures, exact = (disturbances.collect_figures(compute_modes(one)) for one in (mine, whole))
     assert figures == pytest.approx(
         {name: value if name[0] in FAST else figures[name] for name, value in exact.items()},
         rel=1e-3)

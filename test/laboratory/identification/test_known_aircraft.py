@@ -35,10 +35,10 @@ from xplane_bridge.laboratory.flights.core import CoreFlight
 from xplane_bridge.laboratory.flights.flight import Silent
 from xplane_bridge.laboratory.flights.order import Keep, Order
 from xplane_bridge.laboratory.flights.scenario import scenario
-from xplane_bridge.laboratory.identification.disturbances import figures_of
+from xplane_bridge.laboratory.identification.disturbances import collect_figures
 from xplane_bridge.simulation.aircraft.linear_model import from_json
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-from xplane_bridge.simulation.aircraft.studies.modes import modes_of
+from xplane_bridge.simulation.aircraft.studies.modes import compute_modes
 from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
 
 pytestmark = pytest.mark.xdist_group('identified')
@@ -122,7 +122,7 @@ def test_its_modes_are_those_of_jsbsim_and_have_bounds(folder, said):
     modes = yaml.safe_load((folder / 'flight_identified.yaml').read_text())['modes']
     assert modes.keys() == {'short_period', 'phugoid', 'dutch_roll', 'roll', 'spiral'}
     spare, _ = in_steady_flight('c172p', 1500.0, 51.444)
-    known = figures_of(modes_of(linearize(spare, 'differences')))
+    known = collect_figures(compute_modes(linearize(spare, 'differences')))
     for (name, figure), value in known.items():
         found = modes[name][figure]
         if name in ('phugoid', 'spiral'):

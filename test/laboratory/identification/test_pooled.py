@@ -58,7 +58,7 @@ def test_a_flight_that_the_machine_has_lost_is_not_one_that_cannot_be_identified
     def full(*_):
         raise OSError(errno.ENOSPC, 'No space left on device')
 
-    monkeypatch.setattr('xplane_bridge.laboratory.identification.pooled.of_recording', full)
+    monkeypatch.setattr('xplane_bridge.laboratory.identification.pooled.read_recording', full)
     found = [identified(Job(0, 'a.mcap')), Job(1, 'b.mcap').row(REFUSED, 'too short')]
     assert [row['outcome'] for row in found] == [LOST, REFUSED]
     said = list(lines(found, {}))

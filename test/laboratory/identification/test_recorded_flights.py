@@ -36,7 +36,7 @@ from xplane_bridge.laboratory.identification.motion.signals import (
     IdentificationError,
     Manoeuvre,
 )
-from xplane_bridge.laboratory.identification.reading.topics import of_recording
+from xplane_bridge.laboratory.identification.reading.topics import read_recording
 
 ROOT = Path(__file__).parents[3]
 BEGIN = 1_700_000_000.0
@@ -127,7 +127,7 @@ def path(tmp_path):
 def test_a_recording_gives_back_the_signals(path):
     exact = synthetic.longitudinal(seconds=4.0).measured
     record(path, exact)
-    found, step = of_recording(path)
+    found, step = read_recording(path)
     assert step == 0.0
     np.testing.assert_allclose(found.times, exact.times, atol=1e-6)
     for name, values in exact.values.items():
@@ -142,7 +142,7 @@ def test_deflections_come_from_the_airframe(path):
     exact = synthetic.longitudinal(seconds=4.0).measured
     values = {name: 0.4 * exact.values[control] for control, name in DEFLECTIONS.items()}
     record(path, replace(exact, values={**exact.values, **values}))
-    found, _ = of_recording(path)
+    found, _ = read_recording(path)
     for name, one in values.items():
         np.testing.assert_allclose(found.values[name], one, atol=1e-9, err_msg=name)
 
@@ -153,7 +153,7 @@ def test_the_experiment_beside_it_says_the_manoeuvres(path):
     path.with_suffix('.json').write_text(json.dumps({
         'begin': BEGIN - 2.0, 'settings': {'host': '', 'model': ''}, 'figures': {'windows': {
             '3211_elevator': {'begin': 2.5, 'until': 6.0}, 'doublet_rudder': {'begin': None}}}}))
-    found, step = of_recording(path)
+    found, step = read_recording(path)
     assert found.manoeuvres == (Manoeuvre('3211_elevator', 2.5, 6.0),)
     assert found.model == 'c172p'
     assert step == pytest.approx(1.0 / 120.0)
@@ -163,23 +163,23 @@ def test_the_experiment_beside_it_says_the_manoeuvres(path):
 def test_a_clock_that_goes_back_is_named(path):
     record(path, synthetic.longitudinal(seconds=4.0).measured, slice(None, None, -1))
     with pytest.raises(IdentificationError, match='clock of imu/data goes from'):
-        of_recording(path)
+        read_recording(path)
 
 
 def test_a_recording_without_a_vehicle_is_refused(path):
     record(path, synthetic.longitudinal(seconds=1.0).measured, imu='/uav/imu/raw')
     with pytest.raises(RecordingError, match='expected one topic imu/data, found none'):
-        of_recording(path)
+        read_recording(path)
 
 
 def test_the_truth_behind_sensors_is_not_what_is_read(path):
     record(path, synthetic.longitudinal(seconds=1.0).measured, imu='/uav/truth/imu/data')
     with pytest.raises(RecordingError, match='expected one topic imu/data, found none'):
-        of_recording(path)
+        read_recording(path)
 
 
 def test_another_namespace_has_no_vehicle(path):
     record(path, synthetic.longitudinal(seconds=1.0).measured)
-    assert len(of_recording(path, 'uav')[0].times) == 25
+    assert len(read_recording(path, 'uav')[0].times) == 25
     with pytest.raises(RecordingError, match='expected one topic imu/data, found none'):
-        of_recording(path, '/other')
+        read_recording(path, '/other')

@@ -24,7 +24,7 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.commands import identify
 from xplane_bridge.laboratory.identification.motion.signals import IdentificationError, SIGNALS
-from xplane_bridge.laboratory.identification.reading.tables import load_map, of_table
+from xplane_bridge.laboratory.identification.reading.tables import load_map, read_table
 
 MAP = """
 time: {column: t_ms, unit: ms}
@@ -77,7 +77,7 @@ def test_columns_in_other_units_become_signals(tmp_path, ending):
         'az_up': -v['specific_force_z'], 'v': v['true_airspeed'] / (1852.0 / 3600.0),
         'alpha': np.degrees(v['angle_of_attack']), 'beta': v['sideslip'],
         'stick': 100.0 * v['elevator'], 'da': v['aileron'], 'dr': v['rudder']}, ending)
-    found = of_table(path, mapped(MAP, tmp_path))
+    found = read_table(path, mapped(MAP, tmp_path))
     np.testing.assert_allclose(found.times, exact.times, atol=1e-6)
     for name, values in v.items():
         np.testing.assert_allclose(found.values[name], values, atol=1e-9, err_msg=name)
@@ -87,7 +87,7 @@ def test_columns_with_the_names_of_signals_need_no_map(tmp_path):
     exact = synthetic.longitudinal().measured
     values = {name: one for name, one in exact.values.items() if name != 'sideslip'}
     path = written(tmp_path, {'time': exact.times, **values}, 'parquet')
-    found = of_table(path)
+    found = read_table(path)
     np.testing.assert_array_equal(found.values['elevator'], exact.values['elevator'])
     assert not found.has('sideslip')
 
@@ -98,7 +98,7 @@ def test_lines_of_units_are_left_out(tmp_path):
     path = written(tmp_path, {'time': exact.times, **exact.values}, 'csv')
     head, _, rest = path.read_text().partition('\n')
     path.write_text(f'{head}\n# s,rad\n{rest}')
-    assert len(of_table(path).times) == len(exact.times)
+    assert len(read_table(path).times) == len(exact.times)
 
 
 @pytest.mark.parametrize(('text', 'said'), [
@@ -116,7 +116,7 @@ def test_a_map_with_a_mistake_is_refused(tmp_path, text, said):
 def test_a_column_that_is_not_there_is_named(tmp_path):
     path = written(tmp_path, {'time': [0.0], 'rol': [0.0]}, 'csv')
     with pytest.raises(IdentificationError, match="no column 'roll' for roll"):
-        of_table(path)
+        read_table(path)
 
 
 def test_texts_are_no_numbers(tmp_path):
@@ -125,7 +125,7 @@ def test_texts_are_no_numbers(tmp_path):
     columns['rudder'] = ['left'] * len(exact.times)
     path = written(tmp_path, columns, 'csv')
     with pytest.raises(IdentificationError, match="column 'rudder': row 1: .*left"):
-        of_table(path)
+        read_table(path)
 
 
 @pytest.mark.parametrize('content', [b'', b'\x00\xff' * 50, b'PAR1'], ids=repr)
@@ -135,7 +135,7 @@ def test_what_is_no_table_is_refused(tmp_path, content, ending):
     path = tmp_path / f'flight.{ending}'
     path.write_bytes(content)
     with pytest.raises(IdentificationError, match=f'flight.{ending}'):
-        of_table(path)
+        read_table(path)
 
 
 def test_tables_that_unpack_to_gigabytes_are_told(tmp_path, capsys):

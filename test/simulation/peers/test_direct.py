@@ -25,7 +25,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.bridges.conversions import air, simulated
 from xplane_bridge.bridges.conversions.vehicle import Controls
-from xplane_bridge.laboratory.flights.rounding import rounding_of
+from xplane_bridge.laboratory.flights.rounding import make_rounding
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.direct import DirectFrontend
 from xplane_bridge.simulation.peers.lockstep import Lockstep
@@ -86,7 +86,7 @@ def fly_direct(rounded):
 def fly_through_xpc():
     """Return the states of the aircraft behind the wire, and what the bridge has of them."""
     flown = aircraft()
-    rounding = rounding_of('xpc', flown)
+    rounding = make_rounding('xpc', flown)
     states, seen = [flown.state], [rounding.received()]
     for frame in range(FRAMES):
         rounding.fly_on(Controls(**command_of(frame)), FRAME)

@@ -99,7 +99,7 @@ def test_it_flies_as_it_does_alone_to_the_last_bit():
 def test_a_fleet_begins_abreast_and_a_reset_begins_it_again():
     world = world_of('c172p', 'c172p')
     begun = [aircraft.state for aircraft in world.flown]
-    east = [world.local_of(n).position[0] - world.local.position[0] for n in (1, 2)]
+    east = [world.compute_local(n).position[0] - world.local.position[0] for n in (1, 2)]
     assert east == pytest.approx([150.0, -150.0], abs=0.1)
     assert len(world.others) == 19
     world.others[0].yoke_roll = 1.0

@@ -58,7 +58,7 @@ class XpcLoop:
         self.session = XpcSession(
             {0: Polled(
                 (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE,
-                LocalAxes().pose_of(0))}, rate=50.0)
+                LocalAxes().make_pose_reader(0))}, rate=50.0)
         self.session.start(0.0)
         self.channels = {}
         self.now = 0.0

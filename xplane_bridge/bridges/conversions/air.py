@@ -102,7 +102,7 @@ def calibrated_airspeed_to_impact_pressure(calibrated_airspeed: float) -> float:
 
 def impact_pressure_to_calibrated_airspeed(impact: float) -> float:
     """Return the calibrated airspeed in m/s of an impact pressure in Pa; 0 when it is below 0."""
-    return _SEA_LEVEL_SPEED_OF_SOUND * _mach_of_impact(impact, SEA_LEVEL_PRESSURE)
+    return _SEA_LEVEL_SPEED_OF_SOUND * _impact_to_mach(impact, SEA_LEVEL_PRESSURE)
 
 
 # Airspeeds
@@ -139,7 +139,7 @@ def calibrated_to_true_airspeed(
     if not static > 0.0:
         return math.nan
     impact = calibrated_airspeed_to_impact_pressure(calibrated_airspeed)
-    return speed_of_sound(temperature) * _mach_of_impact(impact, static)
+    return speed_of_sound(temperature) * _impact_to_mach(impact, static)
 
 
 def _stagnation_ratio(mach_squared: float) -> float:
@@ -151,7 +151,7 @@ def _stagnation_ratio(mach_squared: float) -> float:
         return math.inf
 
 
-def _mach_of_impact(impact: float, static: float) -> float:
+def _impact_to_mach(impact: float, static: float) -> float:
     ratio = 1.0 + max(impact / static, 0.0)
     return math.sqrt(5.0 * (ratio ** (2.0 / 7.0) - 1.0))
 

@@ -30,7 +30,7 @@ def _is_finite_array(values: Sequence[float]) -> bool:
     return all(map(math.isfinite, values))
 
 
-def _check_of(kind: str) -> Callable[[Any], bool] | None:
+def _choose_check(kind: str) -> Callable[[Any], bool] | None:
     """Return the finiteness check for a field of this type; None if it is always finite."""
     if kind.startswith('sequence<'):
         return _is_finite_array if kind.startswith(('sequence<double', 'sequence<float')) else None
@@ -61,7 +61,7 @@ class Mask:
             if len(covered) == 1)
         self._needs = needs
         self._checks = {
-            name: _check_of(types[name]) for covered in bits.values() for name in covered}
+            name: _choose_check(types[name]) for covered in bits.values() for name in covered}
         self._resolved: dict[int, tuple[tuple[str, Callable[[Any], bool] | None], ...]] = {}
 
     def given(self, message: Any) -> dict[str, Any]:

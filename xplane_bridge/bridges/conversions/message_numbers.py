@@ -46,7 +46,7 @@ def _known(numbers: Numbers) -> Numbers:
     return tuple(0.0 if number != number else number for number in numbers)
 
 
-def _of_imu(message: Any) -> Numbers:
+def _read_imu(message: Any) -> Numbers:
     return _known((
         *_or_zeros(_xyzw(message.orientation), message.orientation_covariance),
         *_or_zeros(_xyz(message.angular_velocity), message.angular_velocity_covariance),
@@ -58,25 +58,25 @@ def _or_zeros(numbers: Numbers, covariance: Any) -> Numbers:
     return (0.0,) * len(numbers) if covariance[0] == -1.0 else numbers
 
 
-def _of_fix(message: Any) -> Numbers:
+def _read_fix(message: Any) -> Numbers:
     return _known((message.latitude, message.longitude, message.altitude))
 
 
-def _of_odom(message: Any) -> Numbers:
+def _read_odom(message: Any) -> Numbers:
     pose, twist = message.pose.pose, message.twist.twist
     return _known((
         *_xyz(pose.position), *_xyzw(pose.orientation), *_xyz(twist.linear),
         *_xyz(twist.angular)))
 
 
-def _of_air_data(message: Any) -> Numbers:
+def _read_air_data(message: Any) -> Numbers:
     return _known((
         message.indicated_airspeed, message.true_airspeed, message.angle_of_attack,
         message.sideslip, message.static_pressure, message.dynamic_pressure,
         message.temperature, message.density, *_xyz(message.wind)))
 
 
-def _of_target(message: Any) -> Numbers:
+def _read_target(message: Any) -> Numbers:
     fields = message.fields
     return _known((float(fields), *(
         getattr(message, name) if fields & getattr(message, name.upper()) else 0.0
@@ -84,10 +84,10 @@ def _of_target(message: Any) -> Numbers:
 
 
 NUMBERS: Mapping[str, Callable[[Any], Numbers]] = {
-    'imu/data': _of_imu,
-    'fix': _of_fix,
-    'odom': _of_odom,
-    'air_data': _of_air_data,
-    'target': _of_target,
+    'imu/data': _read_imu,
+    'fix': _read_fix,
+    'odom': _read_odom,
+    'air_data': _read_air_data,
+    'target': _read_target,
 }
 """By topic: the numbers of a message."""

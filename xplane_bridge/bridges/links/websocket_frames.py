@@ -130,7 +130,7 @@ class Frames:
         try:
             step()
             for event in self._connection.events():
-                if text := self._text_of(event):
+                if text := self._process_event(event):
                     texts.append(text)
                 if self.ended:
                     break
@@ -138,7 +138,7 @@ class Frames:
             self._end(f'not a WebSocket ({error})', _BROKEN)
         return texts
 
-    def _text_of(self, event: Event) -> str:
+    def _process_event(self, event: Event) -> str:
         """Do what an event asks for; return the message that it completes, '' for none."""
         events = self._events
         if isinstance(event, events.Request):

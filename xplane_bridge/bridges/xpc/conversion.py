@@ -76,7 +76,9 @@ class LocalAxes:
                 return place
         return None
 
-    def pose_of(self, aircraft: int) -> Callable[[Mapping[str, float]], PositionReply | None]:
+    def make_pose_reader(
+        self, aircraft: int
+    ) -> Callable[[Mapping[str, float]], PositionReply | None]:
         """
         Return a function that gives the pose of an aircraft from its datarefs.
 

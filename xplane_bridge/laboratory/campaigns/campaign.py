@@ -121,7 +121,7 @@ def report_again(folder: Path, trust: bool, options: Options) -> bool:
 
     try:
         if trust:
-            plan = plans.load(files.origin_of(folder))
+            plan = plans.load(files.read_origin(folder))
             plan.load_policies()
             draw = drawn_by(plan)
     except PlanError as error:

@@ -22,7 +22,7 @@ import time
 from typing import NamedTuple
 
 from xplane_bridge.common.text import counted
-from xplane_bridge.laboratory.campaigns.fly import order_of
+from xplane_bridge.laboratory.campaigns.fly import make_order
 from xplane_bridge.laboratory.campaigns.plan.contents import POLICY
 from xplane_bridge.laboratory.campaigns.plan.plan import Plan
 from xplane_bridge.laboratory.campaigns.plan.task import Task
@@ -112,7 +112,7 @@ def measured(plan: Plan, flight: int, trust: bool) -> tuple[float, str]:
         return _CORE_START + lasts / _CORE_SPEED, 'assumed; --trust measures it'
     begin = time.perf_counter()
     try:
-        flown = open_flight(order_of(task))
+        flown = open_flight(make_order(task))
     except (ImportError, ValueError) as error:
         return time.perf_counter() - begin, f'it fails: {error}'
     with flown:

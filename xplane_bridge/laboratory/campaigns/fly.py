@@ -30,7 +30,7 @@ from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.laboratory.campaigns.engines import isolated
 from xplane_bridge.laboratory.campaigns.engines.local import outcome_of
 from xplane_bridge.laboratory.campaigns.plan.contents import POLICY
-from xplane_bridge.laboratory.campaigns.plan.plan import order_of as planned
+from xplane_bridge.laboratory.campaigns.plan.plan import make_order as planned
 from xplane_bridge.laboratory.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.laboratory.campaigns.plan.versions import jsbsim_version, package_version
 from xplane_bridge.laboratory.campaigns.table import rows
@@ -76,7 +76,7 @@ def _without_folder(reason: str, task: Task) -> str:
 def _in_core(task: Task) -> Row:
     recording = os.path.join(task.folder, f'{FLIGHT}.{task.record}') if task.record else ''
     try:
-        flight = open_flight(order_of(task, Keep(recording, facts={'flown_by_plan': {
+        flight = open_flight(make_order(task, Keep(recording, facts={'flown_by_plan': {
             'flight': task.flight, 'key': task.key, 'controller': task.controller,
             'parameters': dict(task.parameters)}})))
     except Exception as error:
@@ -84,7 +84,7 @@ def _in_core(task: Task) -> Row:
         return task.row(outcome_of(error), said(error))
     with flight:
         flight.fly()
-        row = row_of(task, flight)
+        row = make_row(task, flight)
     if recording and os.path.isfile(recording):
         if task.record_missed and row['outcome'] == rows.PASSED:
             os.remove(recording)
@@ -96,7 +96,7 @@ def _in_core(task: Task) -> Row:
     return row
 
 
-def row_of(task: Task, flight: Flight) -> Row:
+def make_row(task: Task, flight: Flight) -> Row:
     """Return the row of a flight that is over, or has failed."""
     error = flight.error
     if flight.fault is Fault.MACHINE:
@@ -131,10 +131,10 @@ def row_of(task: Task, flight: Flight) -> Row:
         **rows.judged(
             (one.criterion, one.value if one.reached else math.nan, one.passed)
             for one in result.judgements),
-        **rows.figures_of(result.figures), trajectory=flown)
+        **rows.flatten_figures(result.figures), trajectory=flown)
 
 
-def order_of(task: Task, keep: Keep | None = None) -> Order:
+def make_order(task: Task, keep: Keep | None = None) -> Order:
     """Return the order of a task: through ROS in lockstep. ScenarioError for its scenario."""
     flown = scenario.parse(task.scenario, task.content)
     order = planned(flown, task.simulator, task.flown_by)

@@ -21,7 +21,7 @@ from pathlib import Path
 import sys
 
 from xplane_bridge.common.text import known
-from xplane_bridge.laboratory.campaigns.fly import fly, order_of
+from xplane_bridge.laboratory.campaigns.fly import fly, make_order
 from xplane_bridge.laboratory.campaigns.plan.plan import Plan
 from xplane_bridge.laboratory.campaigns.plan.task import Task
 from xplane_bridge.laboratory.campaigns.table.folder import Folder
@@ -73,7 +73,7 @@ def draw(task: Task, path: Path) -> None:
     try:
         from xplane_bridge.laboratory.experiments.fleet_picture import draw_fleet
         from xplane_bridge.laboratory.experiments.picture import draw_flight
-        flight = open_flight(order_of(task))
+        flight = open_flight(make_order(task))
     except ImportError as error:
         raise ValueError(str(error)) from None
     with flight:

@@ -155,7 +155,7 @@ def scaled(given: Gains, factors: Sequence[tuple[str, float]]) -> Gains:
     return given
 
 
-def parameters_of(model: str | Path) -> Parameters:
+def read_parameters(model: str | Path) -> Parameters:
     """
     Return what an aircraft's file has for autopilot_node, by the names of its parameters.
 
@@ -169,9 +169,9 @@ def parameters_of(model: str | Path) -> Parameters:
 
 
 def scaled_parameters(model: str | Path, factors: Sequence[tuple[str, float]]) -> Parameters:
-    """Return parameters_of() with its gains times factors; ValueError as both say."""
+    """Return read_parameters() with its gains times factors; ValueError as both say."""
     changed = scaled(load(model), factors)
-    found = parameters_of(model) | {
+    found = read_parameters(model) | {
         f'gains.{name}': getattr(changed, name) for name, _ in factors}
     if isinstance(changed, ScheduledGains) and changed.schedule is not None:
         found |= {f'{SCHEDULE}.{name}': values
@@ -179,7 +179,7 @@ def scaled_parameters(model: str | Path, factors: Sequence[tuple[str, float]]) -
     return found
 
 
-def of_simulated(params_file: str) -> Parameters:
+def read_simulated(params_file: str) -> Parameters:
     """
     Return parameters_of the aircraft that a ROS parameter file lets simulator_node fly.
 
@@ -201,8 +201,8 @@ def of_simulated(params_file: str) -> Parameters:
             str(name).partition('.')[0] == 'gains' for name in flying):
         return {}
     model = str(simulated['model'])
-    file = parameter_file.file_of(model, str(simulated.get('aircraft_path', '')))
-    return parameters_of(model if file is None else file)
+    file = parameter_file.find_file(model, str(simulated.get('aircraft_path', '')))
+    return read_parameters(model if file is None else file)
 
 
 def lists(content: Mapping[str, Any]) -> dict[str, list[float]]:

@@ -69,7 +69,7 @@ class RateLaw:
         Where wheels hold roll and pitch (``on_wheels``), their errors are not integrated.
         """
         gains = self.gains
-        scale = scale_of(gains, now.airspeed)
+        scale = compute_scale(gains, now.airspeed)
         pitch_error = pitch - now.pitch_rate
         roll_error = roll - now.roll_rate
         by_pitch = gains.pitch_rate_to_elevator * scale * pitch_error
@@ -94,7 +94,7 @@ class RateLaw:
         return elevator, aileron, rudder
 
 
-def scale_of(gains: Gains, airspeed: float) -> float:
+def compute_scale(gains: Gains, airspeed: float) -> float:
     """Return by what the surfaces' gains are multiplied at an airspeed (m/s, indicated)."""
     return clamp((gains.airspeed / max(airspeed, SLOWEST)) ** 2, _LEAST, _MOST)
 

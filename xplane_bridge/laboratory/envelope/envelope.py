@@ -44,7 +44,7 @@ from xplane_bridge.laboratory.control.tuning.tune import Limits, tune
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.plant import Plant
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-from xplane_bridge.simulation.aircraft.studies.modes import levels, modes_of
+from xplane_bridge.simulation.aircraft.studies.modes import compute_modes, levels
 from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
 from xplane_bridge.simulation.aircraft.trim import Steady
 
@@ -110,7 +110,7 @@ def _found(study: Study, point: Mapping[str, float]) -> Row:
         study.model, point['altitude_msl'], point['airspeed'], flaps=point.get('flaps', 0.0),
         aircraft_path=study.aircraft_path, plant=plant)
     model = linearize(spare, 'differences')
-    modes = modes_of(model)
+    modes = compute_modes(model)
     found: Row = {'trim.mass': spare.state.mass} | _trim(steady)
     level = levels(modes, study.aircraft_class, study.category)
     for name, mode in modes.modes.items():

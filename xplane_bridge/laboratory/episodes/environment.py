@@ -72,7 +72,7 @@ from xplane_bridge.laboratory.flights.order import CORE, FlownBy, goes_in_lockst
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
-from xplane_bridge.laboratory.flights.scenario.start import scenario_of, Start, start_of
+from xplane_bridge.laboratory.flights.scenario.start import apply_start, make_start, Start
 from xplane_bridge.laboratory.open_flight import open_flight
 
 try:
@@ -174,7 +174,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         seed = checked_seed(seed)
         super().reset(seed=seed)
         flown = drawn_seed(self.np_random) if seed is None else seed
-        flight = self._begin(start_of(
+        flight = self._begin(make_start(
             flown, {} if options is None else options, self._usual, self._duration))
         self._truth, self._goes_on = flight.truth(), True
         return self._observation(flight), {'seed': flown, **_info(flight)}
@@ -268,7 +268,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         """Begin an episode; return its flight, in which no action has counted yet."""
         self._truth, self._goes_on = None, False
         self.close()
-        scenario = scenario_of(self._order.scenario, start)
+        scenario = apply_start(self._order.scenario, start)
         flight = self._flight = open_flight(replace(
             self._order, scenario=scenario, seed=start.seed,
             sensors=start.sensors or self._order.sensors))

@@ -66,7 +66,7 @@ from xplane_bridge.laboratory.flights.order import CORE, FlownBy, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
-from xplane_bridge.laboratory.flights.scenario.start import scenario_of, Start, start_of
+from xplane_bridge.laboratory.flights.scenario.start import apply_start, make_start, Start
 from xplane_bridge.laboratory.open_flight import open_flight
 
 try:
@@ -181,11 +181,11 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
                 f'reset: {", ".join(unknown):.200} is ignored: options are {", ".join(_OPTIONS)}',
                 stacklevel=2)
         whole = self._order.scenario
-        start = start_of(
+        start = make_start(
             flown, {name: given[name] for name in _OPTIONS if name in given}, self._usual,
             whole.duration)
         flight = self._begin(replace(self._order, seed=flown, scenario=replace(
-            whole, vehicles=tuple(scenario_of(one, start) for one in whole.vehicles)),
+            whole, vehicles=tuple(apply_start(one, start) for one in whole.vehicles)),
             sensors=start.sensors or self._order.sensors))
         self.agents = list(self.possible_agents)
         self._truths = {name: one.truth() for name, one in flight.flights.items()}

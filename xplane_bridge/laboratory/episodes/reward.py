@@ -30,7 +30,7 @@ from xplane_bridge.bridges.conversions.geoid import ellipsoid_to_msl, usual_undu
 from xplane_bridge.bridges.conversions.message_numbers import TARGET_BITS
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.policy.observation import INDEX, Numbers, Vector, vector
-from xplane_bridge.laboratory.flights.laws import autopilot_of
+from xplane_bridge.laboratory.flights.laws import make_autopilot
 from xplane_bridge.laboratory.flights.scenario.criteria import Criterion
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL
@@ -176,8 +176,8 @@ class EnvelopeLeft:
     def __init__(self, scenario: Scenario) -> None:
         model, path, named = (scenario.initial.get(name, default) for name, default in (
             ('model', DEFAULT_MODEL), ('aircraft_path', ''), ('gains', '')))
-        is_known = bool(named) or parameter_file.file_of(model, path) is not None
-        limits = autopilot_of(model, path, named).envelope
+        is_known = bool(named) or parameter_file.find_file(model, path) is not None
+        limits = make_autopilot(model, path, named).envelope
         self._bank = _ATTITUDE_MARGIN * limits.bank_limit / DEGREE
         self._up = _ATTITUDE_MARGIN * limits.pitch_limit_up / DEGREE
         self._down = -_ATTITUDE_MARGIN * limits.pitch_limit_down / DEGREE

@@ -24,11 +24,11 @@ from xplane_bridge.common.text import aligned
 from xplane_bridge.laboratory.experiments.report import (
     code_if_whole,
     criteria_found,
-    events_of,
     gains_flown,
+    list_events,
+    list_warnings,
     summary_lines,
     tell_judgements,
-    warnings_of,
     write_plain,
 )
 from xplane_bridge.laboratory.experiments.settings import Experiment, MISSED, NOT_FLOWN, PASSED
@@ -71,7 +71,7 @@ def report_fleet(experiment: Experiment, flown: Flight, code: int) -> int:
     return max(code, tell_judgements(
         result.judgements, flown.crash_verdict,
         [f'vehicle {name}: {warning}' for name, one in flown.flights.items()
-         for warning in warnings_of(one.script)]))
+         for warning in list_warnings(one.script)]))
 
 
 def _summarise(flown: MultiFlight[Any], result: Result, results: dict[str, Result]) -> None:
@@ -117,7 +117,7 @@ def _write(
                      'distance': one.distance} for one in flown.meetings],
         'vehicles': {name: {
             'model': one.order.model, 'seed': one.order.seed, 'gains': gains_flown(one.order),
-            'events': events_of(one.script)} for name, one in flown.flights.items()},
+            'events': list_events(one.script)} for name, one in flown.flights.items()},
         'figures': result.figures})
 
 

@@ -116,10 +116,10 @@ def conduct(
         print('interrupted; the results so far follow' if flight.flown else
               'interrupted before the flight began', flush=True)
         return INTERRUPTED
-    return code_of(flight, command)
+    return find_exit_code(flight, command)
 
 
-def code_of(flight: Flight, command: str = COMMAND) -> int:
+def find_exit_code(flight: Flight, command: str = COMMAND) -> int:
     """Return the exit code of a flight before its verdict, and say on stderr why it failed."""
     error = flight.error
     if error is None:

@@ -37,7 +37,7 @@ from xplane_bridge.common.drawing import (
     YAW,
 )
 from xplane_bridge.laboratory.flights.analysis.frequency_response import COHERENT
-from xplane_bridge.laboratory.flights.analysis.history import latency_of
+from xplane_bridge.laboratory.flights.analysis.history import compute_latency
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.analysis.windows import Window
 from xplane_bridge.laboratory.flights.route import RouteFlight
@@ -72,7 +72,7 @@ def draw_flight(
     which = 'command_' if len(series['command_elevator'].times) else ''
     angles = {name: (series[name], _DEGREES, colour) for name, colour in _ANGLES.items()}
     controls = {name: (series[which + name], 1.0, colour) for name, colour in _CONTROLS.items()}
-    latencies = {name: (latency_of(flight, topic), 1e3, colour)
+    latencies = {name: (compute_latency(flight, topic), 1e3, colour)
                  for name, (topic, colour) in _LATENCIES.items()}
     swept = any(window.responses for window in inputs)
     # Panels from top to bottom with their heights, column by column.

@@ -79,7 +79,7 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
         _draw(flight, experiment, run, inputs)
     if code not in (PASSED, MISSED):
         return code
-    return max(code, tell_judgements(judgements, flown.crash_verdict, warnings_of(run)))
+    return max(code, tell_judgements(judgements, flown.crash_verdict, list_warnings(run)))
 
 
 def code_if_whole(flown: Flight, code: int) -> int:
@@ -126,7 +126,7 @@ def _summarise(run: Script, inputs: Sequence[Window], lines: list[str]) -> None:
         print(*(f'  {line}' for line in window.lines()), sep='\n')
 
 
-def warnings_of(run: Script) -> list[str]:
+def list_warnings(run: Script) -> list[str]:
     """Return what was beyond the envelope of the airframe, a sentence each."""
     return [event.outcome for event in (run.exceedances or {}).values()]
 
@@ -246,7 +246,7 @@ def _write(
         'begin': run.begin, 'flown': run.flown, 'complete': complete,
         'passed': complete and all(judgement.passed for judgement in judgements),
         'crash': None if run.crash is None else run.crash.plain(),
-        'criteria': criteria_found(judgements), 'events': events_of(run), 'figures': figures}
+        'criteria': criteria_found(judgements), 'events': list_events(run), 'figures': figures}
     write_plain(experiment.files.figures, content)
 
 
@@ -256,7 +256,7 @@ def criteria_found(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
              'reached': one.reached} for one in judgements]
 
 
-def events_of(run: Script) -> list[dict[str, Any]]:
+def list_events(run: Script) -> list[dict[str, Any]]:
     """Return what has happened, and when, as plain data."""
     return [{'at': one.at, 'event': str(one.event)} for one in run.occurrences]
 

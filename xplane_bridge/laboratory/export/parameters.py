@@ -56,7 +56,7 @@ class Parameters:
         """Return whether those of the packets of a topic are known."""
         return topic.rpartition('/')[0] in self._names
 
-    def of_packet(self, topic: str, message: Any, start_ns: int, times: Times) -> Found:
+    def read_packet(self, topic: str, message: Any, start_ns: int, times: Times) -> Found:
         """Return columns and rows of a UlyssixPacket."""
         counts = np.asarray(message.counts, np.int64)
         names = self._names.get(topic.rpartition('/')[0], ())
@@ -64,7 +64,7 @@ class Parameters:
         return (columns(names if len(names) == len(counts) else numbered(len(counts)), kind),
                 rows(counts, values, _or_none(message.times), start_ns, times))
 
-    def of_samples(self, message: Any, start_ns: int, times: Times) -> Found:
+    def read_samples(self, message: Any, start_ns: int, times: Times) -> Found:
         """Return columns and rows of a UlyssixSamples."""
         kind, values = _values(message)
         return columns((message.name,), kind), rows(
@@ -104,7 +104,7 @@ def columns(names: Sequence[str], kind: str) -> tuple[Column, ...]:
 
 def rows(
     counts: NDArray[np.int64], values: NDArray[Any], times: NDArray[np.int64] | None,
-    start_ns: int, of_packet: Times,
+    start_ns: int, read_packet: Times,
 ) -> list[tuple[Any, ...]]:
     """
     Return the samples of a packet as rows, each with a value or None for each parameter.
@@ -123,7 +123,7 @@ def rows(
     index = np.arange(len(values)) - np.repeat(ends - counts, counts)
     if times is None:
         number, row = int(counts.max(initial=0)), index
-        leading = [of_packet] * number
+        leading = [read_packet] * number
     else:
         # The n-th sample of a parameter at one time has the n-th row of that time.
         order = np.lexsort((index, parameter, times))
@@ -133,7 +133,7 @@ def rows(
             repeated[order[at]] = repeated[order[at - 1]] + 1
         keys, row = np.unique(np.stack((times, repeated)), axis=1, return_inverse=True)
         row = row.reshape(-1)
-        leading = [((ns - start_ns) / SECOND_NS, of_packet[1], of_packet[2])
+        leading = [((ns - start_ns) / SECOND_NS, read_packet[1], read_packet[2])
                    for ns in keys[0].tolist()]
     if len(leading) * len(counts) > _MOST_VALUES:
         raise ValueError(f'it has {len(leading)} sample times of {len(counts)} parameters')

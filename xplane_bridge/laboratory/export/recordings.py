@@ -355,7 +355,7 @@ class _Reading:
             return
         name, kind = message.topic.name, message.topic.kind
         try:
-            columns, rows = self._of_message(message, *found)
+            columns, rows = self._read_message(message, *found)
         except Exception as error:
             # What fits its type may still be no number, or no packet.
             self._fault(name, error)
@@ -365,7 +365,7 @@ class _Reading:
             yield from self._rows.add(
                 name.strip('/'), kind, columns, row, size // len(rows))
 
-    def _of_message(
+    def _read_message(
         self, message: Recorded, decoded: Any, stamp_ns: int | None, shape: Layout, _: bool
     ) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
         """Return the columns and rows of a message."""
@@ -374,9 +374,9 @@ class _Reading:
         times = ((time_ns - self._start_ns) / SECOND_NS,
                  None if stamp_ns is None else stamp_ns / SECOND_NS, message.log_ns / SECOND_NS)
         if kind == PACKET:
-            return self._parameters.of_packet(name, decoded, self._start_ns, times)
+            return self._parameters.read_packet(name, decoded, self._start_ns, times)
         if kind == SAMPLES:
-            return self._parameters.of_samples(decoded, self._start_ns, times)
+            return self._parameters.read_samples(decoded, self._start_ns, times)
         if self._wants(message.topic):
             return shape.columns, [(*times, *shape.values(decoded))]
         return (), []

@@ -49,7 +49,7 @@ def grid(tables: Sequence[Batch], step: float) -> Array:
     return np.arange(first, last + 1) * step
 
 
-def times_of(tables: Sequence[Batch], name: str) -> Array:
+def find_times(tables: Sequence[Batch], name: str) -> Array:
     """Return the times of a table, each once. Raises ValueError if there is no such table."""
     for table in tables:
         if is_named(table.table, name):

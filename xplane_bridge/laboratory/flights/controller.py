@@ -85,7 +85,7 @@ class FlownByLaw(ABC):
         """Note when the state was observed."""
         self._elapsed, self._observed_at = time - self._observed_at, time
 
-    def command_of_law(self) -> Controls:
+    def compute_law_command(self) -> Controls:
         """Return the command of the law, which is engaged, for the observed state."""
         self._standing = {}
         law = self.law

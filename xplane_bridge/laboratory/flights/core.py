@@ -43,11 +43,11 @@ from xplane_bridge.laboratory.flights.laws import ActionLaw, PolicyLaw
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.recordings import written
 from xplane_bridge.laboratory.flights.recordings.collected import Collector
-from xplane_bridge.laboratory.flights.rounding import rounding_of
+from xplane_bridge.laboratory.flights.rounding import make_rounding
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import simulated_start
 from xplane_bridge.laboratory.flights.script import Script
-from xplane_bridge.laboratory.flights.sensed import figures_of
+from xplane_bridge.laboratory.flights.sensed import load_sensors
 from xplane_bridge.laboratory.flights.simulation_frames import Frames
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
@@ -111,11 +111,11 @@ class CoreFlight(Flight):
     def _start(self) -> State:
         self._began = time.process_time()
         order, scenario = self.order, self.order.scenario
-        law = self._law or law_of(order.flown_by)
+        law = self._law or make_law(order.flown_by)
         initial = scenario.initial
         rounding: Callable[[Aircraft], Rounding] | None = (
-            partial(rounding_of, order.rounding) if order.rounding else None)
-        start = start_of(initial, scenario.runway)
+            partial(make_rounding, order.rounding) if order.rounding else None)
+        start = find_start(initial, scenario.runway)
         path = initial.get('aircraft_path', '')
         rate = order.given_physics_rate or physics_rate(order.model, start, path)
         if rate != PHYSICS_RATE and not order.given_physics_rate:
@@ -124,7 +124,7 @@ class CoreFlight(Flight):
                 f'{fastest_mode(order.model, start, path):.0f} rad/s')
         vehicle = self.telemetry = self.vehicle = CoreVehicle(
             start, order.seed, law, order.model, path,
-            figures_of(order.sensed_by).later(order.plant.sensor_delay) if order.sensed_by
+            load_sensors(order.sensed_by).later(order.plant.sensor_delay) if order.sensed_by
             else None, rounding,
             initial.get('gains', ''), rate, order.sensor_seed,
             scenario.runway is not None)
@@ -176,7 +176,7 @@ class CoreFlight(Flight):
                     f'the recording {order.keep.recording} cannot be written: {why}')
 
 
-def law_of(flown_by: FlownBy) -> ActionLaw | None:
+def make_law(flown_by: FlownBy) -> ActionLaw | None:
     """
     Return the law of an order, None for the autopilot.
 
@@ -204,7 +204,7 @@ def never_engaged(name: str) -> ScenarioError:
         f'scenario {name} never engages a controller: an episode needs the event engage')
 
 
-def start_of(
+def find_start(
     initial: Mapping[str, Any], runway: ChartedRunway | None = None, default: Initial = _USUAL
 ) -> Initial:
     """

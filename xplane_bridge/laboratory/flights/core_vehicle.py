@@ -45,15 +45,15 @@ from xplane_bridge.laboratory.control.targets import Target
 from xplane_bridge.laboratory.flights import observed
 from xplane_bridge.laboratory.flights.analysis.measured import (
     COMMANDS,
-    history_of,
     Measured,
     Row,
     TARGETS,
+    to_history,
     Touched,
 )
 from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.controller import ControlLaw, FlownByLaw
-from xplane_bridge.laboratory.flights.laws import ActionLaw, autopilot_of, fly_procedure
+from xplane_bridge.laboratory.flights.laws import ActionLaw, fly_procedure, make_autopilot
 from xplane_bridge.laboratory.flights.observed import Observed
 from xplane_bridge.laboratory.flights.recordings.collected import Collected, Collector, Rows
 from xplane_bridge.laboratory.flights.script import ExperimentError
@@ -112,7 +112,7 @@ class CoreVehicle(FlownByLaw):
             model, initial, 1.0 / physics_rate, seed, aircraft_path=aircraft_path)
         self.aircraft.bear(airframe_limits(model, aircraft_path, gains_named))
         autopilot = partial(
-            autopilot_of, model, aircraft_path, gains_named, initial.plant.gains)
+            make_autopilot, model, aircraft_path, gains_named, initial.plant.gains)
         self.law: ControlLaw = law or autopilot()
         if isinstance(law, ActionLaw):
             law.place(self.observation, autopilot())
@@ -184,7 +184,7 @@ class CoreVehicle(FlownByLaw):
         """Return what it would be told without sensors."""
         place, position = self._place()
         if self._seen is None:
-            return observed.numbers_of_truth(
+            return observed.truth_to_numbers(
                 self._sample, self._surroundings(), place, position, self._odom_frame,
                 self._target_numbers())
         return numbers(Observed.of(
@@ -241,8 +241,8 @@ class CoreVehicle(FlownByLaw):
     def _parts(self) -> tuple[Motion, Vector | None, Air]:
         """Return what the common topics have of the observed state."""
         if self._seen is None:
-            return observed.parts_of_truth(self._sample, self._surroundings())
-        return observed.parts_of(self._seen)
+            return observed.truth_to_parts(self._sample, self._surroundings())
+        return observed.to_parts(self._seen)
 
     def _target_numbers(self) -> tuple[float, ...]:
         if self.law.target is not self._known_target[0]:
@@ -254,7 +254,7 @@ class CoreVehicle(FlownByLaw):
         place, (east, north, _) = self._place_of(kept)
         if isinstance(kept, tuple):
             return (*place, *kept[3:6], east, north, kept[9], *kept[6:9], *kept[10:])
-        now = observed.measurement_of(kept, place[2], east, north)
+        now = observed.to_measurement(kept, place[2], east, north)
         return (
             *place, now.roll, now.pitch, now.heading, east, north, now.airspeed, now.roll_rate,
             now.pitch_rate, now.yaw_rate, *observed.flow_and_controls(kept))
@@ -368,8 +368,8 @@ class CoreVehicle(FlownByLaw):
     def _measure(self) -> Measurement:
         (_, _, altitude), (east, north, _) = self._place()
         if self._seen is not None:
-            return observed.measurement_of(self._seen, altitude, east, north)
-        return observed.measurement_of_truth(
+            return observed.to_measurement(self._seen, altitude, east, north)
+        return observed.truth_to_measurement(
             self._sample, self._surroundings(), altitude, east, north)
 
     def reported_controls(self) -> Controls:
@@ -408,7 +408,7 @@ class CoreVehicle(FlownByLaw):
 
     def history(self) -> History:
         """Return all that was measured, commanded and wanted, as a recording would have it."""
-        return history_of(
+        return to_history(
             self._measured, self._commanded, self._wanted,
             None if self._touched is None else self._touched.rows,
             None if self.collector is None else self.collected())

@@ -31,11 +31,11 @@ from xplane_bridge.bridges.conversions import axes, simulated
 from xplane_bridge.bridges.conversions.air import true_to_equivalent_airspeed
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.common.timing import ROUNDED_TIME, SECOND_NS
-from xplane_bridge.laboratory.flights.core import start_of
+from xplane_bridge.laboratory.flights.core import find_start
 from xplane_bridge.laboratory.flights.scenario.events import Event, parse
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, Scenario, ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
-from xplane_bridge.laboratory.flights.sensed import figures_of
+from xplane_bridge.laboratory.flights.sensed import load_sensors
 from xplane_bridge.laboratory.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.laboratory.sensors.imu import ImuReading, Motion
 from xplane_bridge.laboratory.sensors.specification import Figures
@@ -182,7 +182,7 @@ class Happenings:
 
     def start(self, default: Initial) -> Initial:
         """Return where it starts; what the scenario does not say is as in ``default``."""
-        return default if self.scenario is None else start_of(
+        return default if self.scenario is None else find_start(
             self.scenario.initial, self.scenario.runway, default)
 
 
@@ -209,7 +209,7 @@ def happens(
     if given is not None and given.route is not None:
         left.append(f'its route from {given.route.begin:g} s on')
     name = sensors or ('' if given is None or sensors is None else given.sensors)
-    figures = figures_of(name) if name and name != NO_SENSORS else None
+    figures = load_sensors(name) if name and name != NO_SENSORS else None
     if figures is None and (needed := [
             f'{event.action} at {event.at:g} s' for event in kept if event.action in _BREAK]):
         raise ScenarioError(f'scenario {scenario}: {", ".join(needed)} needs sensors: simulator '

@@ -134,14 +134,14 @@ class PolicyLaw(ActionLaw):
         return super().update(now, dt)
 
 
-def autopilot_of(model: str, aircraft_path: str = '', named: str = '',
+def make_autopilot(model: str, aircraft_path: str = '', named: str = '',
                  factors: Sequence[tuple[str, float]] = ()) -> Autopilot:
     """
     Return the autopilot of a model, with the defaults where no gains are known.
 
     ``factors`` are on its gains, by name. Raises ValueError for one that is not known.
     """
-    file = _file_of(model, aircraft_path, named)
+    file = _find_gains_file(model, aircraft_path, named)
     if file is None:
         return Autopilot(gains.scaled(Gains(), factors))
     known = file.stat()
@@ -165,7 +165,7 @@ def fly_procedure(
         getattr(law, name)(runway, **values)
 
 
-def _file_of(model: str, aircraft_path: str, named: str) -> Path | None:
+def _find_gains_file(model: str, aircraft_path: str, named: str) -> Path | None:
     try:
         return parameter_file.chosen(model, aircraft_path, named)
     except ValueError:

@@ -113,7 +113,7 @@ def known_target(target: Target) -> tuple[float, ...]:
 # Of the simulated aircraft's own state.
 
 
-def numbers_of_truth(
+def truth_to_numbers(
     sample: SampleRow, more: SampleRow, fix: Vector, position: Vector, frame: OdomFrame,
     target: tuple[float, ...],
 ) -> Numbers:
@@ -135,7 +135,7 @@ def numbers_of_truth(
     return tuple(0.0 if math.isnan(value) else value for value in values)
 
 
-def parts_of_truth(
+def truth_to_parts(
     sample_row: SampleRow, more_row: SampleRow
 ) -> tuple[Motion, Vector, Air]:
     """Return motion, velocity over ground (ENU, m/s), and air data: all is known."""
@@ -151,7 +151,7 @@ def parts_of_truth(
             (more.wind_east, more.wind_north, -more.wind_down)))
 
 
-def measurement_of_truth(
+def truth_to_measurement(
     sample: SampleRow, more: SampleRow, altitude: float, east: float, north: float
 ) -> Measurement:
     """Return what a control law knows without anything in between."""
@@ -173,7 +173,7 @@ def reported_controls(state: AircraftState) -> Controls:
 # Of what a protocol left of it.
 
 
-def parts_of(state: VehicleState) -> tuple[Motion, Vector | None, Air]:
+def to_parts(state: VehicleState) -> tuple[Motion, Vector | None, Air]:
     """Return motion, velocity over ground (ENU, m/s), and air data; None is unknown."""
     return (
         Motion(state.orientation, state.angular_velocity, state.specific_force), state.velocity,
@@ -188,7 +188,7 @@ def flow_and_controls(state: VehicleState) -> tuple[float, ...]:
         controls.throttle))
 
 
-def measurement_of(
+def to_measurement(
     state: VehicleState, altitude: float, east: float, north: float
 ) -> Measurement:
     """Return what autopilot_node knows of what was published; NaN is unknown."""

@@ -262,7 +262,7 @@ def goes_in_lockstep(sim: str) -> bool:
     return sim == DIRECT or (sim in SIMULATORS and SIMULATORS[sim].has_time)
 
 
-def flown_by_of(
+def make_flown_by(
     scenario: Scenario, command: str = '', launch: tuple[str, ...] = (), policy: str = '',
     timeout: float = 0.0, guidance: str = '', targets: bool = True,
 ) -> FlownBy:

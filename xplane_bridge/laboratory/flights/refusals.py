@@ -74,20 +74,20 @@ def _refusals(order: Order, load_policies: bool, own_law: bool) -> Iterator[str]
         yield no_simulator(order.sim, (DIRECT, CORE))
         return
     if order.scenario.vehicles:
-        yield from _of_fleet(order, load_policies)
+        yield from _refuse_fleet(order, load_policies)
         return
     broken = False
-    for sentence in _of_flown_by(order, load_policies):
+    for sentence in _refuse_flown_by(order, load_policies):
         broken = True
         yield sentence
-    yield from _of_sensors(order)
-    yield from _of_plant(order, own_law)
-    yield from _of_runway(order, own_law)
+    yield from _refuse_sensors(order)
+    yield from _refuse_plant(order, own_law)
+    yield from _refuse_runway(order, own_law)
     yield from not_judged(order.scenario, order.link.host, is_autopilot=not (
         own_law or order.flown_by.external or order.flown_by.actions))
     if not own_law and not broken and (load_policies or not order.flown_by.policy):
-        yield from _of_gains(order)
-    yield from _of_physics_rate(order)
+        yield from _refuse_gains(order)
+    yield from _refuse_physics_rate(order)
     if not 0 <= order.seed <= LARGEST_SEED:
         yield f'--seed: {order.seed} is not in 0..{LARGEST_SEED}'
     if order.sim == CORE:
@@ -96,15 +96,15 @@ def _refusals(order: Order, load_policies: bool, own_law: bool) -> Iterator[str]
     if order.rounding:
         yield (f'rounding {order.rounding!r} belongs to {CORE}: through ROS what is measured and '
                f'commanded is rounded by {order.sim}')
-    yield from _of_actions(order)
+    yield from _refuse_actions(order)
     if order.sim == DIRECT:
-        yield from _of_direct(order)
+        yield from _refuse_direct(order)
     else:
-        yield from _of_link(order)
-    yield from _of_time(order)
+        yield from _refuse_link(order)
+    yield from _refuse_time(order)
 
 
-def _of_physics_rate(order: Order) -> Iterator[str]:
+def _refuse_physics_rate(order: Order) -> Iterator[str]:
     if order.physics_rate and order.physics_rate not in PHYSICS_RATES:
         yield f'physics_rate: got {order.physics_rate!r}, expected {one_of_physics_rates()}'
     if order.given_physics_rate and order.link.host:
@@ -112,7 +112,7 @@ def _of_physics_rate(order: Order) -> Iterator[str]:
                'fly a simulator of this package')
 
 
-def _of_fleet(order: Order, load_policies: bool) -> Iterator[str]:
+def _refuse_fleet(order: Order, load_policies: bool) -> Iterator[str]:
     """Yield why some aircraft cannot be flown: each sentence once, with the names of those."""
     name, orders = order.scenario.name, order.of_vehicles()
     if order.sim not in (CORE, DIRECT):
@@ -120,7 +120,7 @@ def _of_fleet(order: Order, load_policies: bool) -> Iterator[str]:
                f'through ROS by simulator_node alone: --sim {CORE}, or --sim {DIRECT} --lockstep')
         return
     if order.sim == DIRECT:
-        yield from _of_fleet_through_ros(order)
+        yield from _refuse_fleet_through_ros(order)
     elif order.keep.recording:
         yield (f'scenario {name} has several aircraft, which are recorded through ROS only: '
                f'--sim {DIRECT} --lockstep')
@@ -133,7 +133,7 @@ def _of_fleet(order: Order, load_policies: bool) -> Iterator[str]:
             f'vehicle {", ".join(vehicles)}: {sentence}')
 
 
-def _of_fleet_through_ros(order: Order) -> Iterator[str]:
+def _refuse_fleet_through_ros(order: Order) -> Iterator[str]:
     name, vehicles = order.scenario.name, order.scenario.vehicles
     if not order.link.lockstep:
         yield f'scenario {name} has several aircraft, which fly through ROS in --lockstep only'
@@ -152,7 +152,7 @@ def _of_fleet_through_ros(order: Order) -> Iterator[str]:
         yield 'initial.airspeed: through ROS it is given for all of several aircraft, or for none'
 
 
-def _of_flown_by(order: Order, load_policies: bool) -> Iterator[str]:
+def _refuse_flown_by(order: Order, load_policies: bool) -> Iterator[str]:
     flown_by, scenario = order.flown_by, order.scenario
     chosen = [option for option, given in (
         ('--controller', flown_by.command not in ('', AUTOPILOT)),
@@ -170,14 +170,14 @@ def _of_flown_by(order: Order, load_policies: bool) -> Iterator[str]:
     if not 0.0 <= flown_by.timeout < math.inf:
         yield f'--controller-timeout: {flown_by.timeout} is not above 0'
     if not flown_by.targets:
-        yield from _of_own_goals(order)
+        yield from _refuse_own_goals(order)
     if flown_by.command == EXTERNAL and any(
             event.action == 'autopilot_frozen' for event in scenario.events):
         yield (f'scenario {scenario.name} stops the controller, and an external one is not for '
                'the experiment to stop')
 
 
-def _of_own_goals(order: Order) -> Iterator[str]:
+def _refuse_own_goals(order: Order) -> Iterator[str]:
     flown_by, scenario = order.flown_by, order.scenario
     if flown_by.policy or flown_by.actions or not flown_by.external:
         yield ('--no-target belongs to a controller of your own (--controller or '
@@ -188,7 +188,7 @@ def _of_own_goals(order: Order) -> Iterator[str]:
                'without that, such as turbulence or racetrack')
 
 
-def _of_sensors(order: Order) -> Iterator[str]:
+def _refuse_sensors(order: Order) -> Iterator[str]:
     scenario = order.scenario
     if order.sensed_by:
         try:
@@ -200,7 +200,7 @@ def _of_sensors(order: Order) -> Iterator[str]:
                'some, such as consumer (--sensors consumer)')
 
 
-def _of_plant(order: Order, own_law: bool) -> Iterator[str]:
+def _refuse_plant(order: Order, own_law: bool) -> Iterator[str]:
     """Yield why its aircraft cannot differ so from its model."""
     plant = order.plant
     if plant.sensor_delay and not order.sensed_by:
@@ -231,7 +231,7 @@ def _of_plant(order: Order, own_law: bool) -> Iterator[str]:
         yield str(error)
 
 
-def _of_runway(order: Order, own_law: bool) -> Iterator[str]:
+def _refuse_runway(order: Order, own_law: bool) -> Iterator[str]:
     """Yield why take-offs and landings cannot be flown so."""
     needed = ', '.join(order.scenario.needs_runway())
     if not needed:
@@ -241,7 +241,7 @@ def _of_runway(order: Order, own_law: bool) -> Iterator[str]:
     if own_law or not order.flown_by.needs_autopilot() or order.flown_by.policy or (
             order.flown_by.actions):
         yield f'{needed}: take-offs and landings are flown by the autopilot only'
-    yield from _of_height(order, needed)
+    yield from _refuse_height(order, needed)
     if order.rounding:
         yield f'{needed}: take-offs and landings are flown without rounding'
     if order.link.host and not {'model', 'gains'} & order.scenario.initial.keys():
@@ -260,7 +260,7 @@ def _of_runway(order: Order, own_law: bool) -> Iterator[str]:
         yield f'{file}: {error}'
 
 
-def _of_height(order: Order, needed: str) -> Iterator[str]:
+def _refuse_height(order: Order, needed: str) -> Iterator[str]:
     """Yield why the height above the runway is not known."""
     runway = order.scenario.runway
     if order.sim != CORE and runway is not None and not runway.has_elevation:
@@ -295,7 +295,7 @@ def _without_brakes(order: Order) -> str:
     return ''
 
 
-def _of_gains(order: Order) -> Iterator[str]:
+def _refuse_gains(order: Order) -> Iterator[str]:
     """Yield that the autopilot is to fly an aircraft whose gains nobody knows."""
     initial = order.scenario.initial
     needed = order.scenario.engages() and order.flown_by.needs_autopilot()
@@ -310,7 +310,7 @@ def _of_gains(order: Order) -> Iterator[str]:
 
 def _in_core(order: Order) -> Iterator[str]:
     default, scenario = Link(), order.scenario
-    yield from _of_recording(order)
+    yield from _refuse_recording(order)
     if unused := [name for name in ('host', 'port', 'speed', *_FAULTS)
                   if getattr(order.link, name) != getattr(default, name)]:
         yield (f'{CORE} has no link and runs as fast as possible: omit {", ".join(unused)}'
@@ -325,7 +325,7 @@ def _in_core(order: Order) -> Iterator[str]:
         yield f'rounding: {no_simulator(order.rounding)}'
 
 
-def _of_recording(order: Order) -> Iterator[str]:
+def _refuse_recording(order: Order) -> Iterator[str]:
     path, scenario = order.keep.recording, order.scenario
     needed = scenario.needs_more()
     if path and not format_of(path):
@@ -341,7 +341,7 @@ def _of_recording(order: Order) -> Iterator[str]:
                f'of at most {MOST_SECONDS:g} s is recorded, as it is in memory until its end')
 
 
-def _of_actions(order: Order) -> Iterator[str]:
+def _refuse_actions(order: Order) -> Iterator[str]:
     if order.flown_by.actions and order.sensed_by:
         yield 'actions through ROS are flown without sensors: give sensors "none"'
     link, initial = order.link, order.scenario.initial
@@ -351,13 +351,13 @@ def _of_actions(order: Order) -> Iterator[str]:
                'of that; place the aircraft there, and order a scenario without it')
 
 
-def _of_direct(order: Order) -> Iterator[str]:
+def _refuse_direct(order: Order) -> Iterator[str]:
     link = order.link
     if unused := [name for name in ('host', 'port', 'web', *_FAULTS) if getattr(link, name)]:
         yield f'{DIRECT} has no link: omit {", ".join(unused)}'
 
 
-def _of_link(order: Order) -> Iterator[str]:
+def _refuse_link(order: Order) -> Iterator[str]:
     link, scenario = order.link, order.scenario
     if link.host:
         default = Link()
@@ -382,7 +382,7 @@ def _of_link(order: Order) -> Iterator[str]:
                f'evaluated by {", ".join(dict.fromkeys(scenario.needs_controls()))}')
 
 
-def _of_time(order: Order) -> Iterator[str]:
+def _refuse_time(order: Order) -> Iterator[str]:
     link, scenario = order.link, order.scenario
     if format_of(order.keep.recording) == 'parquet':
         yield (f'through ROS recordings are MCAP: record in {CORE} to Parquet, or export the '

@@ -25,13 +25,13 @@ from typing import Any, NamedTuple
 from xplane_bridge.bridges.conversions.airframe_events import EnvelopeLimits
 from xplane_bridge.laboratory.flights.analysis import history as analysis
 from xplane_bridge.laboratory.flights.analysis import verdict
-from xplane_bridge.laboratory.flights.analysis.broken_loop import disk_of_all
+from xplane_bridge.laboratory.flights.analysis.broken_loop import compute_joint_disk
 from xplane_bridge.laboratory.flights.analysis.linear import linear_figures
 from xplane_bridge.laboratory.flights.analysis.runway import figures as runway_figures
 from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.analysis.verdict import FlownStep, Judgement
 from xplane_bridge.laboratory.flights.analysis.windows import Window, windows
-from xplane_bridge.laboratory.flights.laws import autopilot_of
+from xplane_bridge.laboratory.flights.laws import make_autopilot
 from xplane_bridge.laboratory.flights.scenario.events import Event
 from xplane_bridge.laboratory.flights.script import Script
 
@@ -54,7 +54,7 @@ def evaluate(script: Script, history: History) -> Result:
     figures['windows'] = {window.name: window.figures() for window in inputs}
     loops = [window.loop for window in inputs if window.loop is not None]
     if loops:
-        figures['loops'] = {'disk': disk_of_all(loops)}
+        figures['loops'] = {'disk': compute_joint_disk(loops)}
     judgements = verdict.judge(
         script.scenario, history, figures, script.flown, steps, script.crash, script.is_cut)
     if script.account is not None:
@@ -92,7 +92,7 @@ def _figures(
         else len(exceeded),
         **dict.fromkeys(EnvelopeLimits._fields, math.nan),
         **{name: event.value for name, event in (exceeded or {}).items()}}
-    figures |= linear_figures(script.scenario, autopilot_of)
+    figures |= linear_figures(script.scenario, make_autopilot)
     if script.account is not None:
         figures['controller'] = script.account.figures(script.begin)
     # What else runs on this machine shows in the latencies.

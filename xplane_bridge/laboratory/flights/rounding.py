@@ -193,7 +193,7 @@ class XplaneUdpRounding(DatarefsRounding):
         return xplane.own_state(
             self._plausibility.place(pose.lat, pose.lon, pose.ele_m),
             (pose.heading_true_deg, pose.pitch_deg, pose.roll_deg), values,
-            arrays=xplane_levers.arrays_of(values))
+            arrays=xplane_levers.to_arrays(values))
 
     def _send(self, *messages: Message) -> None:
         for message in messages:
@@ -276,7 +276,7 @@ def _make(simulator: Simulator, aircraft: Aircraft) -> Rounding:
     return XpcRounding(aircraft) if simulator.protocol.name == 'xpc' else FdmdataRounding(aircraft)
 
 
-def rounding_of(name: str, aircraft: Aircraft) -> Rounding:
+def make_rounding(name: str, aircraft: Aircraft) -> Rounding:
     """
     Return the aircraft as the protocol of a simulator leaves it, one of simulators.registry.
 

@@ -38,7 +38,7 @@ from xplane_bridge.laboratory.sensors.suite import Suite
 _OLDEST_HEIGHT = 0.5
 
 
-def figures_of(name: str) -> Figures:
+def load_sensors(name: str) -> Figures:
     """Return the sensors of a name or file. Raises ScenarioError."""
     try:
         return load(name)

@@ -36,7 +36,7 @@ class SteppedVehicle(Flown, Protocol):
     def observe(self) -> None:
         """Measure the current state."""
 
-    def command_of_law(self) -> Controls:
+    def compute_law_command(self) -> Controls:
         """Return the command of the law, which is engaged, for the observed state."""
 
     def own_command(self, changed: Mapping[str, float]) -> Controls:
@@ -101,7 +101,7 @@ class Frames:
         """Fly frames with the command for the observed state."""
         vehicle, script = self._vehicle, self._script
         if script.engaged:
-            command = vehicle.command_of_law()
+            command = vehicle.compute_law_command()
             if self._conduct is not None:
                 command = self._checked(self._conduct, command)
             if script.excitations:

@@ -48,11 +48,11 @@ from xplane_bridge.laboratory.identification.motion.signals import Array
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel, RATIO, Signal
 from xplane_bridge.simulation.aircraft.studies.linearize import OUTPUTS, STATES
 from xplane_bridge.simulation.aircraft.studies.modes import (
+    compute_modes,
     DUTCH_ROLL,
     levels,
     Mode,
     Modes,
-    modes_of,
     PHUGOID,
     ROLL,
     ROLL_SPIRAL,
@@ -155,7 +155,7 @@ def flown(forms: Mapping[str, Identified]) -> Flown:
                  motions[0].measured.surfaces)
 
 
-def slopes_of(forms: Mapping[str, Identified]) -> dict[Derivative, float]:
+def collect_slopes(forms: Mapping[str, Identified]) -> dict[Derivative, float]:
     """Return the estimated derivatives of all forms."""
     return {derivative: one.value for found in forms.values()
             for derivative, one in found.fit.derivatives.items()}
@@ -279,9 +279,9 @@ def estimated_modes(forms: Mapping[str, Identified]) -> EstimatedModes:
     not known so well that a small difference of them could be told. Levels are of class I,
     category B.
     """
-    at, slopes = flown(forms), slopes_of(forms)
-    modes = modes_of(linear_model(slopes, at, forms))
-    nominal = figures_of(modes)
+    at, slopes = flown(forms), collect_slopes(forms)
+    modes = compute_modes(linear_model(slopes, at, forms))
+    nominal = collect_figures(modes)
     variances = {
         (mode, figure): ((_SIMPLE_DAMPING if figure == 'damping' else _SIMPLE) * value) ** 2
         for (mode, figure), value in nominal.items()}
@@ -290,7 +290,7 @@ def estimated_modes(forms: Mapping[str, Identified]) -> EstimatedModes:
         for number, (derivative, one) in enumerate(found.fit.derivatives.items()):
             step = _STEP * one.deviation
             if step > 0.0:
-                moved = figures_of(modes_of(linear_model(
+                moved = collect_figures(compute_modes(linear_model(
                     {**slopes, derivative: slopes[derivative] + step}, at, forms)))
                 for key, value in nominal.items():
                     # Where it has become another mode, nothing is known of it.
@@ -322,7 +322,7 @@ def _unseen(mode: Mode, found: Identified, one: Estimate) -> str:
     return '' if one.bound <= IDENTIFIABLE else f'{100.0 * min(one.bound, 9.99):.2g} %'
 
 
-def figures_of(modes: Modes) -> dict[tuple[str, str], float]:
+def collect_figures(modes: Modes) -> dict[tuple[str, str], float]:
     """Return what is said of modes, by mode and figure."""
     return {(name, figure): getattr(mode, figure) for name, mode in modes.modes.items()
             for figure in _FIGURES[name]}

@@ -165,7 +165,7 @@ def identify(
     refused: dict[str, str] = {
         name: sentence for each in checked for name, sentence in each.left_out.items()}
     for form in (*FORMS, SPEED):
-        motions, others = _of_form(form, checked)
+        motions, others = _select_manoeuvres(form, checked)
         if not motions and form is SPEED:
             continue
         if not motions:
@@ -185,7 +185,7 @@ def identify(
         check_derivatives(found.fit.derivatives, airframe, Condition(
             motions[0].measured.source, float(motions[0]['true_airspeed'].mean()),
             float(motions[0]['density'].mean())))
-        other, _ = _of_form(form, validated)
+        other, _ = _select_manoeuvres(form, validated)
         forms[form.name] = Identified(
             found.motions, found.regression, found.fit, found.by_frequency,
             _validated(found.fit, other, step))
@@ -243,7 +243,7 @@ def _refuse_mixed_controls(checked: Sequence[Compatibility]) -> None:
                 'commands in one, and by deflections in the other: identify each by itself')
 
 
-def _of_form(
+def _select_manoeuvres(
     form: Form, checked: Sequence[Compatibility]
 ) -> tuple[list[Motion], list[list[Motion]]]:
     """Return the manoeuvres that excite a form, and each with other errors of its sensors."""

@@ -32,7 +32,7 @@ import numpy as np
 
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.common.units import STANDARD_GRAVITY
-from xplane_bridge.laboratory.identification.disturbances import flown, slopes_of
+from xplane_bridge.laboratory.identification.disturbances import collect_slopes, flown
 from xplane_bridge.laboratory.identification.identify import Identification
 from xplane_bridge.laboratory.identification.motion.airframe import SLUG_SQUARE_FOOT
 from xplane_bridge.laboratory.identification.motion.equations import (
@@ -80,7 +80,7 @@ def aircraft_files(found: Identification, name: str) -> dict[str, str]:
     Raises IdentificationError where a part of the model was not identified.
     """
     needed = [form.name for form in (LONGITUDINAL, LATERAL, SPEED) if form.name not in found.forms]
-    slopes = slopes_of(found.forms)
+    slopes = collect_slopes(found.forms)
     by_throttle = Derivative('C_D', 'throttle')
     if not needed and not slopes.get(by_throttle, 0.0) < 0.0:
         needed = ['an effect of the throttle']

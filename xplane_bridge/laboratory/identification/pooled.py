@@ -39,7 +39,7 @@ from xplane_bridge.laboratory.identification.estimation.output_error import Esti
 from xplane_bridge.laboratory.identification.identify import identify
 from xplane_bridge.laboratory.identification.motion.airframe import Airframe
 from xplane_bridge.laboratory.identification.motion.signals import Array
-from xplane_bridge.laboratory.identification.reading.topics import of_recording
+from xplane_bridge.laboratory.identification.reading.topics import read_recording
 from xplane_bridge.laboratory.identification.truth import flown_as, reached
 
 Row = dict[str, Any]
@@ -106,7 +106,7 @@ def recordings(folder: Path) -> list[Path]:
 def identified(job: Job) -> Row:
     """Return the row of a recording, whatever becomes of it."""
     try:
-        flight, step = of_recording(Path(job.path), job.namespace)
+        flight, step = read_recording(Path(job.path), job.namespace)
         model = job.model or flight.model
         known = flown_as(model, flight, job.aircraft_path) if model else None
         airframe = job.airframe or (known.airframe if known is not None else None)

@@ -30,10 +30,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xplane_bridge.common.controls import FLOWN
-from xplane_bridge.laboratory.identification.disturbances import altitude_and_airspeed, figures_of
+from xplane_bridge.laboratory.identification.disturbances import (
+    altitude_and_airspeed,
+    collect_figures,
+)
 from xplane_bridge.laboratory.identification.identify import Identification
 from xplane_bridge.laboratory.identification.manoeuvres import manoeuvres
-from xplane_bridge.laboratory.identification.motion.airframe import Airframe, of_model
+from xplane_bridge.laboratory.identification.motion.airframe import Airframe, read_airframe
 from xplane_bridge.laboratory.identification.motion.equations import (
     Derivative,
     Form,
@@ -46,7 +49,7 @@ from xplane_bridge.laboratory.identification.motion.signals import Array, Flight
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.simulation.aircraft.studies.linearize import bare
-from xplane_bridge.simulation.aircraft.studies.modes import modes_of
+from xplane_bridge.simulation.aircraft.studies.modes import compute_modes
 from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight, Spare
 
 _FELT_AT_ONCE = 'true_airspeed'
@@ -86,7 +89,7 @@ class Known:
         self._spare, _ = in_steady_flight(
             model, altitude, airspeed, aircraft_path=aircraft_path,
             plant=plant.without_actuators())
-        self.airframe: Airframe = of_model(self._spare.model())
+        self.airframe: Airframe = read_airframe(self._spare.model())
 
     def truth(self, reached: Mapping[str, tuple[float, float]] | None = None,
               surfaces: Collection[str] = ()) -> Truth:
@@ -107,7 +110,7 @@ class Known:
         return Truth({name: Slope(value, min(point[name] for point in points),
                                   max(point[name] for point in points))
                       for name, value in at_trim.items()},
-                     figures_of(modes_of(bare(self._spare, surfaces))))
+                     collect_figures(compute_modes(bare(self._spare, surfaces))))
 
     def _at(self, deviations: Mapping[str, float],
             surfaces: Collection[str]) -> dict[Derivative, float]:

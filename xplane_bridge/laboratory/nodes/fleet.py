@@ -26,7 +26,7 @@ from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.bridges.nodes.vehicle.namespaces import default_namespaces
 from xplane_bridge.bridges.protocols.registry import DATA_PORT
 from xplane_bridge.common import plain_yaml
-from xplane_bridge.laboratory.control.gains import parameters_of
+from xplane_bridge.laboratory.control.gains import read_parameters
 from xplane_bridge.laboratory.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.laboratory.nodes.launch_arguments import Given
 from xplane_bridge.laboratory.nodes.launch_checks import check_vehicles
@@ -112,7 +112,7 @@ def fleet(given: Given) -> list[Wanted]:
     names = default_namespaces(count)
     models = value['aircraft'] * (count if len(value['aircraft']) == 1 else 1)
     try:
-        gains = [parameters_of(model) for model in models]
+        gains = [read_parameters(model) for model in models]
     except ValueError as error:
         raise ValueError(f'launch argument aircraft: {error}') from None
     # Who publishes the topics has the only clock; all others follow it.

@@ -31,7 +31,7 @@ from xplane_bridge.bridges.nodes.managed.parameters import (
 from xplane_bridge.bridges.nodes.managed.registry import parameter_table
 from xplane_bridge.bridges.nodes.vehicle.publisher import TopicParameters
 from xplane_bridge.common.text import did_you_mean
-from xplane_bridge.laboratory.control.gains import Parameters, parameters_of
+from xplane_bridge.laboratory.control.gains import Parameters, read_parameters
 from xplane_bridge.laboratory.nodes.autopilot.parameters import AutopilotParameters
 
 Given = Mapping[str, Any]
@@ -117,6 +117,6 @@ def gains_for(given: Given) -> Parameters:
     """Return autopilot_node's parameters for the argument ``aircraft``."""
     aircraft = given.get('aircraft', '')
     try:
-        return parameters_of(aircraft) if aircraft else {}
+        return read_parameters(aircraft) if aircraft else {}
     except ValueError as error:
         raise ValueError(f'launch argument aircraft: {error}') from None

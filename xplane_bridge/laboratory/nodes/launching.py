@@ -45,7 +45,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from xplane_bridge.bridges.links.claim import claim
 from xplane_bridge.bridges.nodes.managed.parameters import describe
 from xplane_bridge.common.command_line import dated, refuse_existing
-from xplane_bridge.laboratory.control.gains import of_simulated, Parameters
+from xplane_bridge.laboratory.control.gains import Parameters, read_simulated
 from xplane_bridge.laboratory.nodes.flight import recorders
 from xplane_bridge.laboratory.nodes.launch_arguments import (
     AircraftArguments,
@@ -126,7 +126,7 @@ def simulated_gains(given: Given) -> Parameters:
     """Return autopilot_node's parameters for the aircraft in ``params_file``, {} without one."""
     path = given.get('params_file', '')
     try:
-        return of_simulated(path) if os.path.isfile(path) else {}
+        return read_simulated(path) if os.path.isfile(path) else {}
     except (OSError, ValueError) as error:
         raise ValueError(f'launch argument params_file: {error}') from None
 
@@ -231,14 +231,14 @@ def _written(parameters: Given) -> list[dict[str, ParameterValue]]:
 
 def _passed(context: LaunchContext, file: str, known: Iterable[str]) -> dict[str, str]:
     """Return the arguments that were passed to this launch file, also unknown ones."""
-    include = _include_of(file)
+    include = _find_include(file)
     names = set(known) if include is None else {
         perform_substitutions(context, normalize_to_list_of_substitutions(name))
         for name, _ in include.launch_arguments}.difference(_OF_ROS2_LAUNCH)
     return {name: context.launch_configurations.get(name, '') for name in names}
 
 
-def _include_of(file: str) -> IncludeLaunchDescription | None:
+def _find_include(file: str) -> IncludeLaunchDescription | None:
     """
     Return the action that includes ``file``, whose actions are being executed now.
 

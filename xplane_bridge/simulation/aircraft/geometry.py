@@ -93,7 +93,7 @@ def quaternion(phi: float, theta: float, psi: float) -> Quaternion:
             cf * ct * sp - sf * st * cp)
 
 
-def matrix_of_quaternion(q: Quaternion) -> Matrix:
+def quaternion_to_matrix(q: Quaternion) -> Matrix:
     """Return the rotation matrix of a nonzero (w, x, y, z), normalised or not."""
     w, x, y, z = q
     n = w * w + x * x + y * y + z * z

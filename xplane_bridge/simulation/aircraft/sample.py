@@ -236,7 +236,7 @@ class Sampler:
             factors = [factor for _, factor in nodes]
             return lambda: tuple(
                 [get() * factor for get, factor in zip(getters, factors, strict=True)])
-        return _of_single_engine(*getters)
+        return _make_single_engine_reader(*getters)
 
     def height_above_ground(self) -> float:
         """Return the height of the centre of gravity above the ground below, in m."""
@@ -297,7 +297,7 @@ def _unit(*names: str) -> float:
     return factor
 
 
-def _of_single_engine(
+def _make_single_engine_reader(
     elevator: _Get, aileron: _Get, rudder: _Get, flaps: _Get, gear: _Get, speedbrake: _Get,
     p_dot: _Get, q_dot: _Get, r_dot: _Get, north: _Get, east: _Get, down: _Get, height: _Get,
     ground: _Get, fuel: _Get, rpm: _Get, power: _Get, thrust: _Get, fuel_flow: _Get,

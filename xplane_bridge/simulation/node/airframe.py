@@ -28,7 +28,7 @@ from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.diagnostics import ERROR, OK, WARN
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
-from xplane_bridge.bridges.nodes.vehicle.crash import EXCEEDANCES, status_of, TOPIC
+from xplane_bridge.bridges.nodes.vehicle.crash import EXCEEDANCES, to_status, TOPIC
 from xplane_bridge.bridges.nodes.vehicle.publisher import make_undulation, TopicParameters
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.msg import Airframe as Message
@@ -57,11 +57,11 @@ class AirframeEventTopics:
                 publisher.publish(DiagnosticArray())
         for number, crash in self._news.crashes(world):
             if number < len(self._crash):
-                self._crash[number].publish(status_of(crash))
+                self._crash[number].publish(to_status(crash))
         for number, worst in self._news.exceedances(world):
             if number < len(self._exceedances):
                 self._exceedances[number].publish(
-                    DiagnosticArray(status=[status_of(event) for event in worst]))
+                    DiagnosticArray(status=[to_status(event) for event in worst]))
 
 
 class AirframeTopic:

@@ -67,7 +67,7 @@ class PropertyParameters(BaseParameters):
         for name in self.topics():
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise ValueError(f'expected names like fcs/elevator-pos-rad, got {name!r}')
-            topic = topic_of(name)
+            topic = to_topic(name)
             if topic in of:
                 raise ValueError(f'{of[topic]} and {name} have the same topic, {topic}')
             of[topic] = name
@@ -86,7 +86,7 @@ class PropertyParameters(BaseParameters):
             raise ValueError(f'parameter property_values: {error}') from error
 
 
-def topic_of(name: str) -> str:
+def to_topic(name: str) -> str:
     """
     Return the topic of a property: what ROS does not allow in a name becomes an underscore.
 
@@ -101,7 +101,7 @@ class PropertyTopics:
 
     def __init__(self, node: BridgeNode[Any], names: Sequence[str]) -> None:
         self._names = names
-        self._publishers = [node.make_publisher(Float64, topic_of(name)) for name in names]
+        self._publishers = [node.make_publisher(Float64, to_topic(name)) for name in names]
         self._message = Float64()
 
     def check(self, world: World) -> None:

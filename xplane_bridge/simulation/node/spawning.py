@@ -172,7 +172,7 @@ def vector(message: Any) -> Vector:
     return (message.x, message.y, message.z)
 
 
-def motion_of(pose: Any, velocities: Sequence[Any] = ()) -> Motion:
+def to_motion(pose: Any, velocities: Sequence[Any] = ()) -> Motion:
     """Return the motion that a Pose and, if given, linear and angular velocities stand for."""
     turn = pose.orientation
     return Motion(vector(pose.position), (turn.w, turn.x, turn.y, turn.z),
@@ -183,6 +183,6 @@ def _request(message: Any) -> Request:
     # Before 2.0 the resource's fields are the request's own.
     resource = getattr(message, 'entity_resource', message)
     return Request(
-        message.name, resource.uri, motion_of(message.initial_pose.pose),
+        message.name, resource.uri, to_motion(message.initial_pose.pose),
         message.initial_pose.header.frame_id, message.entity_namespace,
         resource.resource_string, message.allow_renaming)

@@ -42,7 +42,7 @@ from simulation_interfaces.srv import (
 
 from xplane_bridge.bridges.nodes.common.services import NotActiveError
 from xplane_bridge.simulation.node.direct import DIRECT
-from xplane_bridge.simulation.node.spawning import FEATURES, motion_of, pass_on, Spawner, vector
+from xplane_bridge.simulation.node.spawning import FEATURES, pass_on, Spawner, to_motion, vector
 from xplane_bridge.simulation.peers.registry import SIMULATORS
 from xplane_bridge.simulation.peers.standard.control import (
     Feature,
@@ -193,7 +193,7 @@ class StandardInterface:
             raise ValueError('neither set_pose nor set_twist is true: there is nothing to set; an '
                              'acceleration follows from the forces')
         state = request.state
-        motion = motion_of(state.pose, (state.twist.linear, state.twist.angular))
+        motion = to_motion(state.pose, (state.twist.linear, state.twist.angular))
         trimmed = self._node.parameters.trim_entities
 
         def place(_: World) -> None:

@@ -24,7 +24,7 @@ from xplane_bridge.bridges.nodes.vehicle.controls import CONTROLS_MASK
 from xplane_bridge.msg import EngineControls, FlightControls
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-from xplane_bridge.simulation.aircraft.studies.spare import spare_of
+from xplane_bridge.simulation.aircraft.studies.spare import make_spare
 from xplane_bridge.simulation.aircraft.studies.trim_in_place import find_trim, fly_steadily
 from xplane_bridge.simulation.aircraft.trim import Steady
 from xplane_bridge.simulation.peers.server import Server
@@ -44,7 +44,7 @@ def offer_studies(
         altitude_msl = wanted.get('altitude_msl')
         # On another model, while the flight goes on.
         steady = find_trim(
-            server.call(lambda _: spare_of(aircraft)), altitude_msl,
+            server.call(lambda _: make_spare(aircraft)), altitude_msl,
             wanted.get('airspeed'), wanted.get('flight_path_angle', 0.0),
             wanted.get('bank', 0.0))
 
@@ -62,7 +62,7 @@ def offer_studies(
 
     def linearise(request: Any, response: Any) -> None:
         model = linearize(
-            server.call(lambda _: spare_of(aircraft)), request.method)
+            server.call(lambda _: make_spare(aircraft)), request.method)
         response.success = True
         response.method = model.method
         response.message = (

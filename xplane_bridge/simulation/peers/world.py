@@ -365,7 +365,7 @@ class World:
             self._local_key = s
         return self._local
 
-    def local_of(self, n: int) -> LocalMotion:
+    def compute_local(self, n: int) -> LocalMotion:
         """
         Return aircraft n (0..19) in the local frame, computed once per state.
 

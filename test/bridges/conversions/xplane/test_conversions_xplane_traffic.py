@@ -44,7 +44,7 @@ TARGET = TrafficTarget('a', 47.0, 8.0, 500.0, (10.0, 20.0, 1.0))
 
 def only(values, callsigns=None):
     """Return the target in slot 1, as float32 carries its values."""
-    return traffic.targets_of(1, {
+    return traffic.read_targets(1, {
         name: struct.unpack('<f', struct.pack('<f', value))[0]
         for name, value in values.items()}, callsigns or {}).get(1, 'not known')
 
@@ -100,7 +100,7 @@ def test_targets_of_the_simulated_x_plane_are_where_its_aircraft_are():
     loopback.run(1.5)
     values, callsigns = loopback.last(TRAFFIC), traffic.flight_ids(
         22, loopback.last(FLIGHT_IDS))
-    found = traffic.targets_of(22, values, callsigns)
+    found = traffic.read_targets(22, values, callsigns)
     assert running_time(values)[0] == pytest.approx(loopback.world.total_running_time, abs=1e-3)
     assert [slot for slot, target in found.items() if target is None] == [20, 21, 22]
     assert len({target.id for target in found.values() if target}) == 19
@@ -117,7 +117,7 @@ def test_targets_of_the_simulated_x_plane_are_where_its_aircraft_are():
     # One ends.
     loopback.world.tcas_count = 3
     loopback.run(0.5)
-    found = traffic.targets_of(22, loopback.last(TRAFFIC), callsigns)
+    found = traffic.read_targets(22, loopback.last(TRAFFIC), callsigns)
     assert [slot for slot, target in found.items() if target] == [1, 2]
 
 

@@ -234,7 +234,7 @@ def test_the_answer_for_a_target_s_dataref_reaches_a_field(name):
     values = values_of(traffic.target_datarefs(1)) | {
         'sim/cockpit2/tcas/targets/modeS_id[1]': 0x4B1234,
         'sim/cockpit2/tcas/targets/position/weight_on_wheels[1]': 0.0}
-    assert changed(name, values, lambda given: traffic.targets_of(1, given, {}))
+    assert changed(name, values, lambda given: traffic.read_targets(1, given, {}))
 
 
 @cache

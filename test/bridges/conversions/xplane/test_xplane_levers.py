@@ -70,7 +70,7 @@ def test_elements_become_arrays_again():
     values = {f'{ACTUATORS}prop_ratio[{n}]': n / 4.0 for n in range(4)}
     assert list(levers.elements(ACTUATORS + 'prop_ratio')) == list(values)
     assert levers.elements(C2 + 'rudder_trim') == (C2 + 'rudder_trim',)
-    assert levers.arrays_of(values)[ACTUATORS + 'prop_ratio'] == [0.0, 0.25, 0.5, 0.75]
+    assert levers.to_arrays(values)[ACTUATORS + 'prop_ratio'] == [0.0, 0.25, 0.5, 0.75]
 
 
 @pytest.mark.parametrize('version', [6, 9, 12])

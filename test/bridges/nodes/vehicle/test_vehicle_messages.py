@@ -33,8 +33,8 @@ from xplane_bridge.bridges.nodes.vehicle import crash
 from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds, Updates
 from xplane_bridge.bridges.nodes.vehicle.watchdog import CommandWatchdog
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
-from xplane_bridge.laboratory.nodes.messages.runways import charted, message_of
-from xplane_bridge.laboratory.nodes.messages.targets import changes_of
+from xplane_bridge.laboratory.nodes.messages.runways import charted, to_message
+from xplane_bridge.laboratory.nodes.messages.targets import read_changes
 from xplane_bridge.msg import AutopilotTarget, Runway
 
 PLACE = {'latitude': 47.0, 'longitude': 8.5, 'true_heading': 1.5, 'length': 900.0, 'width': 30.0}
@@ -59,11 +59,11 @@ def test_a_runway_has_what_its_message_sets_and_else_what_is_usual():
     assert (given.elevation_msl, given.glide_path, given.aiming_point) == (
         432.0, pytest.approx(0.0625), 200.0)
     stamp = Time(sec=5, nanosec=7)
-    message = message_of(given, stamp)
+    message = to_message(given, stamp)
     assert (message.fields, message.header.stamp) == (7, stamp)
     assert charted(message) == given
-    assert message_of(found, None).header.stamp == Time()
-    assert message_of(found, None).fields == Runway.GLIDE_PATH | Runway.AIMING_POINT
+    assert to_message(found, None).header.stamp == Time()
+    assert to_message(found, None).fields == Runway.GLIDE_PATH | Runway.AIMING_POINT
 
 
 @pytest.mark.parametrize(('given', 'sentence'), [
@@ -88,29 +88,29 @@ def test_a_mask_that_is_not_defined_is_refused():
 
 def test_a_crash_comes_out_of_its_message_as_it_went_in():
     event = AirframeEvent(Kind.STRUCK, 'climb_rate', 7.5, 3.0, 12.25, -0.5, 'runway')
-    message = crash.status_of(event)
+    message = crash.to_status(event)
     assert (message.name, message.level) == ('airframe', DiagnosticStatus.ERROR)
     assert message.message == str(event)
-    assert crash.event_of(message) == event
-    whole = crash.status_of(None)
-    assert (whole.level, whole.message, crash.event_of(whole)) == (
+    assert crash.to_event(message) == event
+    whole = crash.to_status(None)
+    assert (whole.level, whole.message, crash.to_event(whole)) == (
         DiagnosticStatus.OK, 'whole', None)
     message.values[0].value = 'vanished'
-    assert crash.event_of(message) is None
+    assert crash.to_event(message) is None
     assert crash.reported().kind is Kind.REPORTED
     assert math.isnan(crash.reported().value)
 
 
 def test_a_target_is_what_its_message_sets_or_releases():
-    assert changes_of(masked(AutopilotTarget, altitude=500.0, true_heading=1.0)) == {
+    assert read_changes(masked(AutopilotTarget, altitude=500.0, true_heading=1.0)) == {
         'altitude': 500.0, 'heading': 1.0}
-    assert changes_of(masked(AutopilotTarget, course=1.0)) == {'course': 1.0}
-    assert changes_of(AutopilotTarget(fields=AutopilotTarget.RELEASE)) is None
+    assert read_changes(masked(AutopilotTarget, course=1.0)) == {'course': 1.0}
+    assert read_changes(AutopilotTarget(fields=AutopilotTarget.RELEASE)) is None
     for fields, sentence in (
             (AutopilotTarget.RELEASE | AutopilotTarget.ALTITUDE, 'goes alone'),
             (AutopilotTarget.COURSE | AutopilotTarget.TRUE_HEADING, 'only one of them')):
         with pytest.raises(ValueError, match=sentence):
-            changes_of(AutopilotTarget(fields=fields))
+            read_changes(AutopilotTarget(fields=fields))
 
 
 def test_an_update_is_complete_once_all_of_it_is_there_and_older_ones_are_let_go():

@@ -100,7 +100,7 @@ def test_a_file_in_another_encoding_is_refused_with_its_line(tmp_path):
 
 def test_without_pint_a_sentence_says_what_to_install(read, monkeypatch):
     monkeypatch.setitem(sys.modules, 'pint', None)
-    for cached in (units._registry, units.unit_of):
+    for cached in (units._registry, units.find_unit):
         cached.cache_clear()
     with pytest.raises(
             ImportError, match='the check of units needs the Python package pint: .*pip'):

@@ -109,7 +109,7 @@ def given(**changes):
 
 
 def test_the_pose_is_that_of_getp():
-    pose = LocalAxes().pose_of(7)(given())
+    pose = LocalAxes().make_pose_reader(7)(given())
     assert isinstance(pose, PositionReply)
     assert (pose.lat, pose.lon, pose.alt) == pytest.approx((47.5, 8.5, 2500.0), abs=1e-8)
     assert (pose.pitch, pose.roll, pose.heading, pose.gear) == (1.0, 2.0, 3.0, 0.5)
@@ -117,14 +117,14 @@ def test_the_pose_is_that_of_getp():
 
 @pytest.mark.parametrize('name', ['lat', 'lon', 'el', 'x', 'y', 'z', 'the', 'phi', 'psi'])
 def test_without_a_dataref_of_the_pose_there_is_none(name):
-    assert LocalAxes().pose_of(7)(given(**{name: None})) is None
-    assert LocalAxes().pose_of(7)(given(**{name: math.nan})) is None
+    assert LocalAxes().make_pose_reader(7)(given(**{name: None})) is None
+    assert LocalAxes().make_pose_reader(7)(given(**{name: math.nan})) is None
 
 
 def test_without_the_origin_there_is_none():
     values = given()
     del values['sim/flightmodel/position/lon_ref']
-    assert LocalAxes().pose_of(7)(values) is None
+    assert LocalAxes().make_pose_reader(7)(values) is None
 
 
 def test_everything_that_a_pose_needs_is_polled():
@@ -138,7 +138,7 @@ def test_the_users_aircraft_has_a_pose_by_its_datarefs():
         'elevation': 1000.0, 'theta': 2.0, 'phi': 3.0, 'psi': 90.0, 'lat_ref': 47.0,
         'lon_ref': 8.0}
     values = {f'sim/flightmodel/position/{name}': value for name, value in names.items()}
-    pose = LocalAxes().pose_of(0)
+    pose = LocalAxes().make_pose_reader(0)
     got = pose(values)
     assert (got.lat, got.lon, got.alt) == pytest.approx((47.0, 8.0, 1000.0))
     assert (got.pitch, got.roll, got.heading) == (2.0, 3.0, 90.0)

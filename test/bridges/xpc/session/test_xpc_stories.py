@@ -28,8 +28,8 @@ import pytest
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.protocol import SimulationOp
 from xplane_bridge.bridges.xpc.session.items import (
-    aims_of,
     BRAKES,
+    find_effects,
     HANDLES,
     HELD,
     JOYSTICK,
@@ -97,7 +97,7 @@ class Story:
         """Let X-Plane read a message."""
         if isinstance(message, xpc.Simulation) and message.op == SimulationOp.TOGGLE:
             self.cells[HELD] = [1.0 - one for one in self.cells[HELD]]
-        for key, values, _ in aims_of(message):
+        for key, values, _ in find_effects(message):
             name, place = place_of(key)
             for n, value in enumerate(values if name else ()):
                 self.cells.setdefault(name, [0.0])[place + n:place + n + 1] = [value]

@@ -20,7 +20,7 @@ import os
 import signal
 import sys
 
-from xplane_bridge.laboratory.campaigns.fly import order_of, trajectory
+from xplane_bridge.laboratory.campaigns.fly import make_order, trajectory
 from xplane_bridge.laboratory.campaigns.plan.task import Task
 from xplane_bridge.laboratory.campaigns.table.rows import canonical
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -53,7 +53,7 @@ def fly(task):
     """Fly it; in a scenario called deadly its process dies."""
     if task.scenario == 'deadly':
         os.kill(os.getpid(), signal.SIGKILL)
-    flight = open_flight(order_of(task))
+    flight = open_flight(make_order(task))
     flight.fly()
     if task.folder:
         os.makedirs(task.folder, exist_ok=True)

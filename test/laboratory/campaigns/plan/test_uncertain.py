@@ -134,7 +134,7 @@ def test_each_flight_is_flown_again_from_its_number_in_any_order(plan):
         assert row['key'] == backwards[number]['key']
         values = {name: value for name, value in row.items() if name.startswith('parameter.')}
         assert 750.0 <= values['parameter.plant.mass'] <= 1000.0
-        assert first.flight_of(row['key']) == number
+        assert first.find_flight(row['key']) == number
     assert len({row['trajectory'] for row in forwards.values()}) == 6
 
 

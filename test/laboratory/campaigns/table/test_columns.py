@@ -193,7 +193,7 @@ def test_a_table_says_who_had_which_outcome_and_which_criteria_were_missed(tmp_p
 
 
 def test_figures_are_those_of_the_flight_and_not_of_the_machine():
-    assert rows.figures_of({
+    assert rows.flatten_figures({
         'duration': 60, 'load': {'cpu': 1.0}, 'tracking': {'steps': [{'rise': 2.0}, {'name': 'x'}],
                                                             'none': None},
         'controller': {'rate': 50.0, 'travel': 3}, 'vehicles': {'uav1': {

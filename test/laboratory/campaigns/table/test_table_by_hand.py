@@ -206,7 +206,7 @@ def test_which_figures_are_the_machines(name, kept):
     nested = 1
     for part in reversed(name.split('.')):
         nested = {part: nested}
-    assert rows.figures_of(nested) == ({f'figure.{name}': 1.0} if kept else {})
+    assert rows.flatten_figures(nested) == ({f'figure.{name}': 1.0} if kept else {})
 
 
 def test_a_damaged_part_says_what_to_do(tmp_path):

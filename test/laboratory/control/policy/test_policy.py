@@ -124,7 +124,7 @@ def with_external_data(path, location='weights.bin'):
 def test_the_digest_of_an_onnx_file_includes_its_external_data(tmp_path):
     path = with_external_data(tmp_path / 'policy.onnx')
     weights = tmp_path / 'weights.bin'
-    assert policy.files_of(str(path)) == {'policy.onnx': path, 'weights.bin': weights}
+    assert policy.find_files(str(path)) == {'policy.onnx': path, 'weights.bin': weights}
     before = load(str(path))
     weights.write_bytes(np.full(8, 0.5, np.float32).tobytes())
     after = load(str(path))
@@ -139,7 +139,7 @@ def test_external_data_lies_below_the_folder_of_its_file(tmp_path):
     path.write_bytes(path.read_bytes().replace(b'weights.bin', b'../weightsb'))
     (tmp_path.parent / 'weightsb').write_bytes(b'of somebody else')
     with pytest.raises(ValueError, match='expected a file below its own folder'):
-        policy.files_of(str(path))
+        policy.find_files(str(path))
 
 
 def test_an_onnx_file_that_may_never_end_is_refused_before_it_is_run(tmp_path):
@@ -172,7 +172,7 @@ def test_an_onnx_file_that_may_never_end_is_refused_before_it_is_run(tmp_path):
 def test_what_is_no_onnx_file_has_the_digest_of_its_bytes(tmp_path, content):
     path = tmp_path / 'no.onnx'
     path.write_bytes(content)
-    assert policy.files_of(str(path)) == {'no.onnx': path}
+    assert policy.find_files(str(path)) == {'no.onnx': path}
 
 
 def observed(**values):

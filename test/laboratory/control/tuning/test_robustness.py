@@ -29,9 +29,9 @@ from xplane_bridge.laboratory.control.gains import Gains
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.targets import Target
 from xplane_bridge.laboratory.control.tuning.robustness import (
+    compute_margins,
     disk_margin,
     linear_law,
-    margins_of,
     robustness,
 )
 from xplane_bridge.laboratory.control.tuning.tune import tune
@@ -43,7 +43,7 @@ def test_margins_of_an_integrator_with_delay() -> None:
     # 2 e^(-0.1 s) / s: |L| = 1 at 2 rad/s, where the phase is -90 degrees - 0.2 rad, so that
     # another (pi/2 - 0.2) / 2 s are possible; -180 degrees at 5 pi rad/s, where |L| = 2 / (5 pi).
     s = 1j * FREQUENCIES
-    found = margins_of(FREQUENCIES, 2.0 * np.exp(-0.1 * s) / s)
+    found = compute_margins(FREQUENCIES, 2.0 * np.exp(-0.1 * s) / s)
     assert found.phase == pytest.approx(math.degrees(math.pi / 2.0 - 0.2), abs=1e-3)
     assert found.delay == pytest.approx((math.pi / 2.0 - 0.2) / 2.0, rel=1e-4)
     assert found.gain == pytest.approx(20.0 * math.log10(2.5 * math.pi), abs=1e-3)
@@ -51,7 +51,7 @@ def test_margins_of_an_integrator_with_delay() -> None:
 
 def test_margins_of_a_lag_that_nothing_makes_unstable() -> None:
     # L = 0.5 / (s + 1): |S - T| / 2 = |1 - L| / |1 + L| / 2 is largest for s without bounds.
-    found = margins_of(FREQUENCIES, 0.5 / (1j * FREQUENCIES + 1.0))
+    found = compute_margins(FREQUENCIES, 0.5 / (1j * FREQUENCIES + 1.0))
     assert (found.gain, found.phase, found.delay) == (math.inf, math.inf, math.inf)
     assert found.disk == pytest.approx(2.0, rel=1e-3)
 
@@ -59,7 +59,7 @@ def test_margins_of_a_lag_that_nothing_makes_unstable() -> None:
 def test_the_disk_margin_of_a_double_lag() -> None:
     # L = 25 / (s^3 + 10 s^2 + 10 s + 10), example of Seiler, Packard and Gahinet.
     s = 1j * FREQUENCIES
-    found = margins_of(FREQUENCIES, 25.0 / (s ** 3 + 10.0 * s ** 2 + 10.0 * s + 10.0))
+    found = compute_margins(FREQUENCIES, 25.0 / (s ** 3 + 10.0 * s ** 2 + 10.0 * s + 10.0))
     # -180 degrees at sqrt(10) rad/s, where it is 25 / -90.
     assert found.gain == pytest.approx(20.0 * math.log10(3.6), abs=2e-3)
     assert found.disk == pytest.approx(0.46, abs=0.01)
@@ -71,7 +71,7 @@ def test_the_disk_margin_of_several_loops_is_that_of_the_worst_if_they_are_apart
     sensitivity = np.zeros((len(s), 2, 2), dtype=complex)
     for n, loop in enumerate(loops):
         sensitivity[:, n, n] = 1.0 / (1.0 + loop)
-    alone = [margins_of(FREQUENCIES, loop).disk for loop in loops]
+    alone = [compute_margins(FREQUENCIES, loop).disk for loop in loops]
     assert disk_margin(sensitivity) == pytest.approx(min(alone))
 
 
@@ -87,7 +87,7 @@ def test_the_disk_margin_of_coupled_loops_is_the_textbook_one() -> None:
         np.linalg.norm((sensitivity - 0.5 * one) * np.array([[1.0, d], [1.0 / d, 1.0]]), 2,
                        axis=(1, 2)) for d in np.logspace(-1.0, 1.0, 101)], axis=0)
     assert disk_margin(sensitivity) == pytest.approx(1.0 / least.max(), rel=1e-3)
-    alone = [margins_of(FREQUENCIES, 1.0 / sensitivity[:, n, n] - 1.0).disk for n in (0, 1)]
+    alone = [compute_margins(FREQUENCIES, 1.0 / sensitivity[:, n, n] - 1.0).disk for n in (0, 1)]
     assert min(alone) > disk_margin(sensitivity)
 
 

@@ -124,9 +124,9 @@ def test_a_wrong_number_of_parameters_is_refused():
 def test_the_graph_is_the_policy():
     pytest.importorskip('onnx', reason='needs onnx')
     onnxruntime = pytest.importorskip('onnxruntime', reason='needs onnxruntime')
-    from xplane_bridge.laboratory.episodes.training.graph import model_of
+    from xplane_bridge.laboratory.episodes.training.graph import to_model
     policy = Holding(RANDOM.normal(0.0, 0.5, len(holding.PARAMETERS)))
-    session = onnxruntime.InferenceSession(model_of(policy).SerializeToString())
+    session = onnxruntime.InferenceSession(to_model(policy).SerializeToString())
     state = np.zeros((1, len(holding.STATE)), np.float32)
     for frame in range(300):
         turned = RANDOM.normal(size=4)
@@ -216,12 +216,12 @@ def test_what_cannot_be_tested_is_refused_with_a_sentence(tmp_path, capsys):
 
 def test_the_shipped_policy_is_its_parameters():
     pytest.importorskip('onnx', reason='needs onnx')
-    from xplane_bridge.laboratory.episodes.training.graph import model_of
+    from xplane_bridge.laboratory.episodes.training.graph import to_model
     account = json.loads(POLICY.with_suffix('.json').read_text())
     content = POLICY.read_bytes()
     assert hashlib.sha256(content).hexdigest() == account['sha256']
     assert tuple(account['parameters']) == holding.PARAMETERS
-    made = model_of(Holding(list(account['parameters'].values())))
+    made = to_model(Holding(list(account['parameters'].values())))
     assert made.SerializeToString(deterministic=True) == content
 
 

@@ -22,8 +22,12 @@ import pytest
 
 pytest.importorskip('scipy', reason='a frequency response needs scipy')
 
-from xplane_bridge.laboratory.control.tuning.robustness import disk_margin, linear_law, margins_of
-from xplane_bridge.laboratory.flights.analysis.broken_loop import broken_loop, disk_of_all
+from xplane_bridge.laboratory.control.tuning.robustness import (
+    compute_margins,
+    disk_margin,
+    linear_law,
+)
+from xplane_bridge.laboratory.flights.analysis.broken_loop import broken_loop, compute_joint_disk
 from xplane_bridge.laboratory.flights.analysis.series import Series
 from xplane_bridge.laboratory.flights.scenario.excitation import Excitation
 
@@ -82,7 +86,7 @@ def test_margins_are_those_of_the_loop(kind, noise):
         excitation = Excitation(kind, axis, 0.1, SECONDS, **(
             {'f0': 0.1, 'f1': 8.0} if kind == 'chirp' else {'frequencies': frequencies}))
         loop = broken_loop(excitation, 100.0, flown(excitation, noise))
-        wanted = margins_of(math.tau * hertz, 1.0 / sensitivity[:, at, at] - 1.0)
+        wanted = compute_margins(math.tau * hertz, 1.0 / sensitivity[:, at, at] - 1.0)
         found = loop.margins
         assert found.gain == pytest.approx(wanted.gain, abs=0.5), axis
         assert found.phase == pytest.approx(wanted.phase, abs=3.0), axis
@@ -90,8 +94,8 @@ def test_margins_are_those_of_the_loop(kind, noise):
         assert found.disk == pytest.approx(wanted.disk, rel=0.05), axis
         assert loop.figures()['coherence'] > 0.6
         loops.append(loop)
-    assert disk_of_all(loops) == pytest.approx(disk_margin(sensitivity), rel=0.05)
-    assert math.isnan(disk_of_all(loops[:1]))
+    assert compute_joint_disk(loops) == pytest.approx(disk_margin(sensitivity), rel=0.05)
+    assert math.isnan(compute_joint_disk(loops[:1]))
 
 
 def test_what_is_not_in_the_band_is_not_told():
@@ -161,7 +165,7 @@ def test_the_autopilots_margins_in_flight_are_those_of_its_linear_model(tmp_path
     pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
     from xplane_bridge.laboratory.flights.core import CoreFlight
     from xplane_bridge.laboratory.flights.flight import Silent
-    from xplane_bridge.laboratory.flights.laws import autopilot_of
+    from xplane_bridge.laboratory.flights.laws import make_autopilot
     from xplane_bridge.laboratory.flights.order import Order
     from xplane_bridge.laboratory.flights.scenario import scenario
     from xplane_bridge.simulation.aircraft.studies.linearize import linearize
@@ -173,11 +177,11 @@ def test_the_autopilots_margins_in_flight_are_those_of_its_linear_model(tmp_path
     spare, _ = in_steady_flight('c172p', 1500.0, 51.444)
     # A command is delayed by the plant, and by a step of JSBSim.
     speed = np.geomspace(0.5, 60.0, 4000)
-    analytic = stepped(linearize(spare, 'differences'), autopilot_of('c172p').gains,
+    analytic = stepped(linearize(spare, 'differences'), make_autopilot('c172p').gains,
                        0.1 + 1.0 / 120.0, speed)
     for name in ('elevator', 'aileron'):
         found = result.figures['windows'][f'multisine_{name}']['loop']
-        wanted = margins_of(speed, analytic[name])
+        wanted = compute_margins(speed, analytic[name])
         assert found['gain'] == pytest.approx(wanted.gain, abs=0.2), name
         assert found['phase'] == pytest.approx(wanted.phase, abs=1.0), name
         assert found['delay'] == pytest.approx(wanted.delay, rel=0.03), name

@@ -204,11 +204,11 @@ def test_a_flown_response_lies_on_that_of_the_linear_model(kind, axis, output, f
     from xplane_bridge.laboratory.flights.order import Order
     from xplane_bridge.laboratory.open_flight import open_flight
     from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-    from xplane_bridge.simulation.aircraft.studies.spare import spare_of
+    from xplane_bridge.simulation.aircraft.studies.spare import make_spare
     flight = open_flight(Order(
         scenario.parse('mine', yaml.safe_load(C172P % (kind, axis, frequencies)))))
     flight.start()
-    model = linearize(spare_of(flight.vehicle.aircraft))
+    model = linearize(make_spare(flight.vehicle.aircraft))
     flight.fly()
     window, = flight.result().windows
     found = window.responses[output].where(0.8)

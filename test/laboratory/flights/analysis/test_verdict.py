@@ -26,9 +26,9 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.flights.analysis import history as analysis
 from xplane_bridge.laboratory.flights.analysis import motion, verdict
 from xplane_bridge.laboratory.flights.analysis.history import (
-    error_of,
+    compute_error,
+    compute_latency,
     figures,
-    latency_of,
     quantity,
     statistic,
 )
@@ -66,7 +66,7 @@ def test_the_error_is_from_the_target_that_held():
     found = flight(
         altitude=([0, 1, 2, 3, 4], [100, 101, 102, 103, 104]),
         target_altitude=([1, 3], [100, 110]))
-    error = error_of(found, 'altitude')
+    error = compute_error(found, 'altitude')
     assert list(error.times) == [1, 2, 3, 4]
     assert list(error.values) == [1, 2, -7, -6]
 
@@ -96,7 +96,7 @@ def test_a_target_without_a_stamp_is_of_the_newest_state_when_it_was_recorded():
 def test_the_heading_error_is_the_short_way_round():
     found = flight(
         heading=([0, 1], np.radians([355, 365])), target_heading=([0], np.radians([5])))
-    assert np.degrees(error_of(found, 'heading').values) == pytest.approx([-10, 0])
+    assert np.degrees(compute_error(found, 'heading').values) == pytest.approx([-10, 0])
     assert quantity(found, 'heading_error_deg').values == pytest.approx([-10, 0])
 
 
@@ -241,13 +241,13 @@ def test_latency_of_commands_counts_only_what_a_controller_made_of_a_state():
     assert loop == {
         'samples': 900, 'median': pytest.approx(0.002), 'p99': pytest.approx(0.002),
         'p999': pytest.approx(0.0023, abs=4e-4), 'max': pytest.approx(0.005)}
-    assert list(latency_of(found, 'command/controls').times) == list(states[100:])
+    assert list(compute_latency(found, 'command/controls').times) == list(states[100:])
 
 
 def test_simulated_stamps_give_no_latency():
     found = flight({'fix': Arrivals(np.array([0.0, 1.0]), np.array([1.7e9, 1.7e9 + 1]))})
     assert figures(found)['latency'] == {}
-    assert not len(latency_of(found, 'fix').times)
+    assert not len(compute_latency(found, 'fix').times)
 
 
 def test_json_has_null_for_what_never_happened():

@@ -59,7 +59,7 @@ def wrong(conduct):
 def test_a_campaign_tells_no_flights_apart_by_how_busy_the_machine_was():
     """Its table has a hash: of the flights in lockstep, not of latencies."""
     quick, slow = (
-        rows.figures_of({'controller': flown(lockstep=True, answer=answer).figures(5.0, now)})
+        rows.flatten_figures({'controller': flown(lockstep=True, answer=answer).figures(5.0, now)})
         for answer, now in ((0.002, 2.0), (0.019, 3.0)))
     assert quick == slow
     assert quick['figure.controller.commands'] == 100.0

@@ -34,7 +34,7 @@ from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.laboratory.flights.recordings import cdr, mcap_writer, parquet_file, rosbag2
 from xplane_bridge.laboratory.flights.recordings.collected import Collected, Collector, Rows
-from xplane_bridge.laboratory.flights.recordings.vehicle_topics import topics_of
+from xplane_bridge.laboratory.flights.recordings.vehicle_topics import to_topics
 from xplane_bridge.simulation.aircraft.sample import Airframe, ENGINE, Sample, Surroundings
 
 FRAMES = 6
@@ -86,7 +86,7 @@ FLOWN = flown()
 def messages(given=FLOWN, namespace='/uav/', name='flight.mcap'):
     """Return what readers find in an MCAP file: by topic the times and messages, its summary."""
     stream = io.BytesIO()
-    mcap_writer.write(stream, name, topics_of(given, namespace), '{"a": 1}')
+    mcap_writer.write(stream, name, to_topics(given, namespace), '{"a": 1}')
     stream.seek(0)
     reader = make_reader(stream, validate_crcs=True)
     found = {}

@@ -18,7 +18,7 @@ import os
 
 import pytest
 
-from xplane_bridge.laboratory.flights.scenario.flown_by import prefix_of
+from xplane_bridge.laboratory.flights.scenario.flown_by import find_prefix
 
 
 @pytest.fixture
@@ -36,21 +36,21 @@ def spaces(tmp_path, monkeypatch):
 
 
 def test_the_first_install_space_that_has_it_is_taken(spaces):
-    assert prefix_of('both') == str(spaces[0])
-    assert prefix_of('below') == str(spaces[1])
+    assert find_prefix('both') == str(spaces[0])
+    assert find_prefix('below') == str(spaces[1])
     outside = spaces[1] / 'share' / 'ament_index' / 'resource_index' / 'packages' / 'both'
     for name in ('missing', '', '.', '../packages/both', str(outside)):
         with pytest.raises(LookupError, match='no package'):
-            prefix_of(name)
+            find_prefix(name)
 
 
 def test_it_is_where_ros_says(spaces):
     packages = pytest.importorskip('ament_index_python.packages', reason='needs ROS')
     for name in ('both', 'below'):
-        assert prefix_of(name) == packages.get_package_prefix(name)
+        assert find_prefix(name) == packages.get_package_prefix(name)
 
 
 def test_without_ros_there_is_none(monkeypatch):
     monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
     with pytest.raises(LookupError):
-        prefix_of('xplane_bridge')
+        find_prefix('xplane_bridge')

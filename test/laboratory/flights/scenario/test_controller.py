@@ -96,12 +96,12 @@ def test_what_cannot_be_flown_is_refused(options, sentence):
 
 def test_ros_arguments_are_at_the_end_or_where_the_command_wants_them():
     python = shutil.which('python3')
-    assert controller.arguments_of("python3 'my file.py' -v", ROS) == [
+    assert controller.split_command("python3 'my file.py' -v", ROS) == [
         python, 'my file.py', '-v', '--ros-args', '-r', '__ns:=/experiment', '-p',
         'lockstep:=true']
-    assert controller.arguments_of('python3 a.py {ros_arguments} -- x', ROS) == [
+    assert controller.split_command('python3 a.py {ros_arguments} -- x', ROS) == [
         python, 'a.py', *ROS, '--', 'x']
-    assert controller.arguments_of("sh -c 'cd a && ./b {ros_arguments}'", ROS)[1:] == [
+    assert controller.split_command("sh -c 'cd a && ./b {ros_arguments}'", ROS)[1:] == [
         '-c', 'cd a && ./b --ros-args -r __ns:=/experiment -p lockstep:=true']
     assert controller.ros_arguments('/a', True, False)[3:] == ['-p', 'use_sim_time:=true']
 
@@ -117,13 +117,13 @@ def test_ros_arguments_are_at_the_end_or_where_the_command_wants_them():
 def test_a_command_that_cannot_be_started_is_said_before_anything_is(command, sentence):
     pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
     with pytest.raises(ScenarioError, match=sentence):
-        controller.arguments_of(command, ROS)
+        controller.split_command(command, ROS)
 
 
 @pytest.mark.parametrize('command', ['ros2 run xplane_bridge autopilot_node', 'autopilot_node'])
 def test_an_executable_of_a_package_needs_no_ros2(command):
     pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
-    path, *rest = controller.arguments_of(command + ' -v', ROS)
+    path, *rest = controller.split_command(command + ' -v', ROS)
     assert path.endswith('lib/xplane_bridge/autopilot_node')
     assert rest == ['-v', *ROS]
 

@@ -38,9 +38,9 @@ from xplane_bridge.laboratory.nodes.autopilot.newest import (
     controls,
     position,
     PositionDerivative,
-    stamp_of,
+    read_stamp,
 )
-from xplane_bridge.laboratory.nodes.autopilot.route import waypoints_of_path, waypoints_of_route
+from xplane_bridge.laboratory.nodes.autopilot.route import read_path, read_route
 from xplane_bridge.msg import AirData, FlightControls, Route
 
 CENTRED = (0.0,) * 8
@@ -207,7 +207,7 @@ def test_the_attitude_is_read_from_the_bytes_of_an_imu(frames):
     rates.x, rates.y, rates.z = 1.0, 2.0, 3.0
     imu.linear_acceleration.x = 5.0
     data = bytes(serialize_message(imu))
-    assert stamp_of(data) == 12_000_000_034
+    assert read_stamp(data) == 12_000_000_034
     for encoded in (data, Other(data)):
         assert attitude(encoded) == ((0.9, 0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
     for unknown in ('orientation_covariance', 'angular_velocity_covariance'):
@@ -236,12 +236,12 @@ def test_a_path_is_in_metres_from_the_datum():
     pose.pose.position.x, pose.pose.position.y, pose.pose.position.z = 1000.0, 2000.0, 100.0
     path.poses = [pose]
     with pytest.raises(ValueError, match='which has not arrived'):
-        waypoints_of_path(path, None, 'odom')
+        read_path(path, None, 'odom')
     path.header.frame_id = 'map'
     with pytest.raises(ValueError, match="'map': expected 'odom'"):
-        waypoints_of_path(path, datum, 'odom')
+        read_path(path, datum, 'odom')
     path.header.frame_id = 'odom'
-    found = waypoints_of_path(path, datum, 'odom')
+    found = read_path(path, datum, 'odom')
     # 2000 m to the north, 1000 m to the east; 5 km away the ground has fallen by 0.4 m.
     assert found.positions[0] == pytest.approx((47.01799, 8.01316), abs=1e-4)
     assert found.altitudes[0] == pytest.approx(600.4, abs=0.1)
@@ -259,11 +259,11 @@ def test_a_path_is_in_metres_from_the_datum():
 ])
 def test_a_route_that_cannot_be_flown_is_refused_with_the_waypoint(route, words):
     with pytest.raises(ValueError, match=words):
-        waypoints_of_route(route)
+        read_route(route)
 
 
 def test_a_waypoint_that_is_too_far_away_is_refused():
     # Latitude and longitude the wrong way round.
-    waypoints = waypoints_of_route(Route(latitude=[8.0], longitude=[47.0]))
+    waypoints = read_route(Route(latitude=[8.0], longitude=[47.0]))
     with pytest.raises(ValueError, match='km away: at most 500 km'):
         waypoints.east_north(LocalFrame(47.0, 8.0, 500.0))

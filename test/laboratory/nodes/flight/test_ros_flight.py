@@ -38,7 +38,7 @@ from xplane_bridge.laboratory.flights.order import FlownBy, Link, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError
 from xplane_bridge.laboratory.flights.scenario.events import parse as parse_event
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
-from xplane_bridge.laboratory.flights.scenario.start import scenario_of, Start
+from xplane_bridge.laboratory.flights.scenario.start import apply_start, Start
 from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.msg import FlightControls
 
@@ -175,7 +175,7 @@ def test_its_states_are_those_of_a_flight_in_one_process():
 
 def test_one_that_cannot_begin_has_failed_and_says_why():
     namespace = f'/failing_{os.getpid()}'
-    too_fast = scenario_of(BRIEF, Start(initial={'airspeed': 300.0}))
+    too_fast = apply_start(BRIEF, Start(initial={'airspeed': 300.0}))
     driver = Driver(open_flight(by_actions(too_fast, namespace=namespace)), ACTION)
     assert driver.do('fly') is State.FAILED
     assert driver.flight.why.startswith('simulator_node ended with code 1: ')
@@ -219,7 +219,7 @@ def test_what_cannot_be_flown_through_ros_is_said():
         open_flight(by_actions(SCENARIO, sim='dcs'))
     with pytest.raises(ValueError, match='the flight is new, expected ready'):
         open_flight(by_actions(SCENARIO)).step(ACTION)
-    real = by_actions(scenario_of(SCENARIO, Start(initial={'altitude': 900.0})),
+    real = by_actions(apply_start(SCENARIO, Start(initial={'altitude': 900.0})),
                       lockstep=False, host='192.0.2.1')
     with pytest.raises(OrderError) as refused:
         open_flight(real)

@@ -30,7 +30,7 @@ from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.linear_model import from_json
 from xplane_bridge.simulation.aircraft.state import KNOT
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight, spare_of
+from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight, make_spare
 from xplane_bridge.simulation.aircraft.studies.trim_in_place import trim_in_place
 
 STATES = ['true_airspeed', 'angle_of_attack', 'sideslip', 'roll', 'pitch', 'heading', 'roll_rate',
@@ -131,7 +131,7 @@ def test_a_glider_has_no_throttle_and_a_turn_is_linearised_too() -> None:
 def test_a_step_of_the_elevator_flies_as_the_linear_model_says() -> None:
     aircraft = Aircraft('c172p')
     trim_in_place(aircraft, 2000.0, 50.0)
-    model = linearize(spare_of(aircraft))
+    model = linearize(make_spare(aircraft))
     before, step, seconds = aircraft.state, 0.02, 1.0
     aircraft.set_controls(elevator=step)
     aircraft.advance(seconds)
@@ -153,7 +153,7 @@ def test_linearising_does_not_disturb_the_flight() -> None:
         aircraft.advance(1.0)
         if disturbed:
             before = aircraft.state
-            linearize(spare_of(aircraft))
+            linearize(make_spare(aircraft))
             assert aircraft.state == before
         aircraft.advance(1.0)
         flights.append(aircraft.state)
@@ -247,7 +247,7 @@ def test_a_model_on_the_ground_is_refused() -> None:
     from xplane_bridge.simulation.aircraft.initial import Initial
 
     with pytest.raises(ValueError, match='on the ground'):
-        linearize(spare_of(Aircraft(initial=Initial(parked=True))))
+        linearize(make_spare(Aircraft(initial=Initial(parked=True))))
 
 
 def test_a_file_that_is_no_model_is_refused_with_a_sentence() -> None:

@@ -24,7 +24,7 @@ import pytest
 
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel, Signal
-from xplane_bridge.simulation.aircraft.studies.modes import levels, Mode, Modes, modes_of
+from xplane_bridge.simulation.aircraft.studies.modes import compute_modes, levels, Mode, Modes
 
 LONGITUDINAL = ('true_airspeed', 'angle_of_attack', 'pitch', 'pitch_rate')
 LATERAL = ('sideslip', 'roll', 'roll_rate', 'yaw_rate')
@@ -58,7 +58,7 @@ def model(longitudinal: tuple[complex, ...], lateral: tuple[complex, ...],
 
 
 def test_the_modes_of_a_usual_aircraft() -> None:
-    found = modes_of(model((-0.02 + 0.2j, -3.0 + 4.0j), (-0.4 + 2.0j, -5.0, 0.01)))
+    found = compute_modes(model((-0.02 + 0.2j, -3.0 + 4.0j), (-0.4 + 2.0j, -5.0, 0.01)))
     assert found['short_period'].frequency == pytest.approx(5.0)
     assert found['short_period'].damping == pytest.approx(0.6)
     assert found['phugoid'].frequency == pytest.approx(math.hypot(0.02, 0.2))
@@ -74,13 +74,13 @@ def test_the_modes_of_a_usual_aircraft() -> None:
 
 
 def test_real_short_period_values_are_an_overdamped_mode() -> None:
-    found = modes_of(model((-1.0, -4.0, -0.02 + 0.2j), (-0.4 + 2.0j, -5.0, 0.01)))
+    found = compute_modes(model((-1.0, -4.0, -0.02 + 0.2j), (-0.4 + 2.0j, -5.0, 0.01)))
     assert found['short_period'].frequency == pytest.approx(2.0)
     assert found['short_period'].damping == pytest.approx(1.25)
 
 
 def test_an_unstable_aircraft_has_no_frequency_but_a_time_to_double() -> None:
-    found = modes_of(model((0.5, -4.0, -0.02 + 0.2j), (-0.4 + 2.0j, -5.0, 0.01)))
+    found = compute_modes(model((0.5, -4.0, -0.02 + 0.2j), (-0.4 + 2.0j, -5.0, 0.01)))
     assert math.isnan(found['short_period'].frequency)
     assert math.isnan(found['short_period'].damping)
     assert found['short_period'].time_to_double == pytest.approx(2.0 * math.log(2.0))
@@ -88,14 +88,14 @@ def test_an_unstable_aircraft_has_no_frequency_but_a_time_to_double() -> None:
 
 
 def test_roll_and_spiral_may_have_become_one_oscillation() -> None:
-    found = modes_of(model((-0.02 + 0.2j, -3.0 + 4.0j), (-0.4 + 2.0j, -0.4 + 0.1j)))
+    found = compute_modes(model((-0.02 + 0.2j, -3.0 + 4.0j), (-0.4 + 2.0j, -0.4 + 0.1j)))
     assert [*found.modes] == ['short_period', 'phugoid', 'dutch_roll', 'roll_spiral']
     assert found['dutch_roll'].frequency > 2.0
     assert [levels(found, 'IV', category)['roll_spiral'] for category in 'ABC'] == [4, 2, 2]
 
 
 def test_four_real_lateral_values_still_have_a_fastest_and_a_slowest() -> None:
-    found = modes_of(model((-0.02 + 0.2j, -3.0 + 4.0j), (-6.0, -1.0, -2.0, 0.02)))
+    found = compute_modes(model((-0.02 + 0.2j, -3.0 + 4.0j), (-6.0, -1.0, -2.0, 0.02)))
     assert found['roll'].time_constant == pytest.approx(1.0 / 6.0)
     assert found['spiral'].growth == pytest.approx(0.02)
     assert found['dutch_roll'].frequency == pytest.approx(math.sqrt(2.0))

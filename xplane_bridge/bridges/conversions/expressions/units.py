@@ -68,7 +68,7 @@ def _registry() -> Any:
 
 
 @lru_cache(maxsize=1000)
-def unit_of(text: str, wanted: str = '') -> Unit | None:
+def find_unit(text: str, wanted: str = '') -> Unit | None:
     """
     Return how a unit is converted to the ``wanted`` one, or to its SI unit if that is empty.
 

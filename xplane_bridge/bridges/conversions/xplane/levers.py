@@ -104,7 +104,7 @@ def elements(dataref: str) -> tuple[str, ...]:
 _ELEMENTS = {dataref: elements(dataref) for dataref in ENGINES.values()}
 
 
-def arrays_of(values: Mapping[str, float]) -> dict[str, list[float]]:
+def to_arrays(values: Mapping[str, float]) -> dict[str, list[float]]:
     """Return the arrays of engines from their elements."""
     return {
         dataref: [values[name] for name in names if name in values]

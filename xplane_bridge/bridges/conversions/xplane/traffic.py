@@ -67,7 +67,7 @@ def no_targets(version: int) -> str:
 
 
 def target_datarefs(count: int) -> tuple[str, ...]:
-    """Return what targets_of() reads of the targets 1 to ``count``, for RREF; none for 0."""
+    """Return what read_targets() reads of the targets 1 to ``count``, for RREF; none for 0."""
     if not count:
         return ()
     return (TIME, *ORIGIN, *(
@@ -94,7 +94,7 @@ def flight_ids(count: int, given: Mapping[str, float]) -> dict[int, str]:
     return found
 
 
-def targets_of(
+def read_targets(
     count: int, given: Mapping[str, float], callsigns: Mapping[int, str]
 ) -> dict[int, TrafficTarget | None]:
     """

@@ -25,11 +25,11 @@ from typing import BinaryIO, TypeAlias
 
 from xplane_bridge.bridges.links.captures.ipv4 import (
     behind_ipv6,
+    describe_payload,
     Fragments,
     GRE,
     ip_offset,
     is_fragment,
-    kind_of,
     LINK_TYPES,
     offset_in_gre,
     protocol_name,
@@ -179,7 +179,7 @@ def _datagram(packet: Packet, fragments: Fragments, tally: Tally) -> Datagram | 
     frame = packet.data
     begin = ip_offset(packet.link_type, frame)
     if begin < 0:
-        tally.skip(kind_of(packet.link_type, frame))
+        tally.skip(describe_payload(packet.link_type, frame))
         return None
     for _ in range(_MOST_TUNNELS):
         version = frame[begin] >> 4 if begin < len(frame) else 0

@@ -121,7 +121,7 @@ def behind_ipv6(frame: bytes, begin: int) -> tuple[int, int]:
     return protocol, at
 
 
-def kind_of(link_type: int, frame: bytes) -> str:
+def describe_payload(link_type: int, frame: bytes) -> str:
     """Return what a frame carries, if that is not IP; for people."""
     kind, begin = _frame(link_type, frame)
     if kind is None:

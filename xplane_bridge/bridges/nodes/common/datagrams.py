@@ -62,7 +62,7 @@ class Pending:
         call(begin, *given)
         done = await future
         if done.error:
-            raise _error_of(done)
+            raise _to_error(done)
         return done
 
     def end(self, done: Any) -> None:
@@ -77,10 +77,10 @@ class Pending:
             future.set_result(done)
         elif isinstance(done, CommandDone) and done.error and (
                 self._node.active or done.was_sent):
-            self._node.refuse(done.what, _error_of(done))
+            self._node.refuse(done.what, _to_error(done))
 
 
-def _error_of(done: Any) -> ValueError:
+def _to_error(done: Any) -> ValueError:
     """Return the error of a read or a command."""
     was_sent = isinstance(done, CommandDone) and done.was_sent
     return NotShownError(done.error) if was_sent else ValueError(done.error)

@@ -36,7 +36,7 @@ STATUS = 'airframe'
 _NUMBERS = ('value', 'limit', 'at', 'pitch')
 
 
-def status_of(event: AirframeEvent | None) -> DiagnosticStatus:
+def to_status(event: AirframeEvent | None) -> DiagnosticStatus:
     """Return the message of an event, whose ``at`` is simulated time, or that there is none."""
     status = DiagnosticStatus(name=STATUS, level=DiagnosticStatus.OK, message='whole')
     if event is not None:
@@ -57,7 +57,7 @@ def reported() -> AirframeEvent:
     return AirframeEvent(Kind.REPORTED, 'has_crashed', math.nan)
 
 
-def event_of(status: DiagnosticStatus) -> AirframeEvent | None:
+def to_event(status: DiagnosticStatus) -> AirframeEvent | None:
     """Return the event of a message; None if it is that there is none."""
     given = {one.key: one.value for one in status.values}
     try:

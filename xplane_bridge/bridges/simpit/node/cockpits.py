@@ -31,7 +31,11 @@ from xplane_bridge.bridges.sessions.base import PeerAbsentError, PeerChanged, Pe
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.conversion import axes_from_wire, groups_in
 from xplane_bridge.bridges.simpit.node.messages import AXES_MASK
-from xplane_bridge.bridges.simpit.node.parameters import CockpitPort, cockpits_of, SimpitParameters
+from xplane_bridge.bridges.simpit.node.parameters import (
+    CockpitPort,
+    read_cockpits,
+    SimpitParameters,
+)
 from xplane_bridge.bridges.simpit.session import (
     CockpitCommand,
     CockpitLeft,
@@ -68,7 +72,7 @@ class Cockpits:
     def __init__(self, node: Bridge[SimpitParameters, SimpitSession]) -> None:
         self._node = node
         self._presence = Presence()
-        ports = cockpits_of(node.parameters)
+        ports = read_cockpits(node.parameters)
         topics = _Topics(node) if ports else None
         self._cockpits = [_Cockpit(node, port, topics) for port in ports if topics]
         self.changed(node.parameters)

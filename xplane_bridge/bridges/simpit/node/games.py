@@ -25,7 +25,11 @@ from rclpy.parameter import Parameter
 
 from xplane_bridge.bridges.nodes.common.running import run
 from xplane_bridge.bridges.simpit.node.node import SimpitNode
-from xplane_bridge.bridges.simpit.node.parameters import games_of, SimpitParameters, split_cockpit
+from xplane_bridge.bridges.simpit.node.parameters import (
+    read_games,
+    SimpitParameters,
+    split_cockpit,
+)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -51,7 +55,7 @@ def make_nodes() -> list[SimpitNode]:
         given.destroy_node()
     port, ports = values['port'], values['ports']
     try:
-        games = games_of([ports] if isinstance(ports, str) else ports or ())
+        games = read_games([ports] if isinstance(ports, str) else ports or ())
     except ValueError:
         games = {}
     if port or not games:

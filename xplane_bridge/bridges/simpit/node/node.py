@@ -35,11 +35,11 @@ from xplane_bridge.bridges.simpit.node.cockpits import Cockpits
 from xplane_bridge.bridges.simpit.node.commands import SimpitCommands
 from xplane_bridge.bridges.simpit.node.messages import Publisher
 from xplane_bridge.bridges.simpit.node.parameters import (
-    channels_of,
-    cockpits_of,
     EVERYTHING,
-    games_of,
-    profiles_of,
+    read_channels,
+    read_cockpits,
+    read_games,
+    read_profiles,
     SimpitParameters,
 )
 from xplane_bridge.bridges.simpit.node.topics import all_topics
@@ -83,7 +83,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
     def check(self, given: SimpitParameters) -> None:
         """Require the port; refuse channels that do not exist."""
         if given.ports:
-            games_of(given.ports)
+            read_games(given.ports)
             raise ValueError(
                 'parameter ports: give either port or ports, at the start of the process')
         if not given.port:
@@ -91,8 +91,8 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
                 'parameter port: it is required, for example /dev/ttyUSB0; /dev/serial/by-id has '
                 'stable names')
         check_port(given.port, given.baud)
-        cockpits_of(given, self.elsewhere)
-        SimpitSession(channels_of(given), profile=given.profile)
+        read_cockpits(given, self.elsewhere)
+        SimpitSession(read_channels(given), profile=given.profile)
 
     # Lifecycle.
 
@@ -110,7 +110,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         """Return the session with the plugin."""
         given = self.parameters
         return SimpitSession(
-            channels_of(given), profile=given.profile, agx=given.action_groups_extended,
+            read_channels(given), profile=given.profile, agx=given.action_groups_extended,
             line_rate=given.baud / _BITS, lifetime=given.command_lifetime,
             release_throttle=given.release_throttle, name=given.port)
 
@@ -125,7 +125,7 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         """Create publishers, the gate of command/controls, other commands and services."""
         given = self.parameters
         self._publisher = Publisher(self, given.frame_prefix + given.base_frame)
-        self._publisher.offer(channels_of(given), profiles_of(given))
+        self._publisher.offer(read_channels(given), read_profiles(given))
         self.plausibilities[''] = self._publisher.plausibility
         self.gates[''] = CommandGate(
             self, self._send, self._release, takes=_CONTROLS, neutral=self._centre)
@@ -147,8 +147,8 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
         super().changed(given)
         self._cockpits.changed(given)
         if given.channels != self.parameters.channels:
-            self._publisher.offer(channels_of(given), profiles_of(given))
-            self.link.call(self.session.set_channels, channels_of(given))
+            self._publisher.offer(read_channels(given), read_profiles(given))
+            self.link.call(self.session.set_channels, read_channels(given))
 
     def peer_address(self) -> str:
         """Return the port."""

@@ -83,7 +83,7 @@ class CockpitPort:
     profile: str
 
 
-def cockpits_of(
+def read_cockpits(
     given: SimpitParameters, elsewhere: Collection[str] = ()
 ) -> tuple[CockpitPort, ...]:
     """
@@ -132,7 +132,7 @@ def split_cockpit(entry: str) -> tuple[str, str]:
     return (entry, AUTO) if not port or '?' in port else (port, profile)
 
 
-def games_of(ports: Sequence[object]) -> dict[str, str]:
+def read_games(ports: Sequence[object]) -> dict[str, str]:
     """Return the ports of several games by name. Raises ValueError."""
     found: dict[str, str] = {}
     for entry in map(str, ports):
@@ -149,10 +149,10 @@ def games_of(ports: Sequence[object]) -> dict[str, str]:
     return found
 
 
-def channels_of(given: SimpitParameters) -> tuple[str | int, ...]:
+def read_channels(given: SimpitParameters) -> tuple[str | int, ...]:
     """Return the requested channels. Raises ValueError if a pattern matches none."""
     known = dict.fromkeys(
-        row.name for profile in profiles_of(given) for row in registrable(profile))
+        row.name for profile in read_profiles(given) for row in registrable(profile))
     found: dict[str | int, None] = {}
     for pattern in given.channels:
         if isinstance(pattern, int) or pattern.isdecimal():
@@ -168,6 +168,6 @@ def channels_of(given: SimpitParameters) -> tuple[str | int, ...]:
     return tuple(found)
 
 
-def profiles_of(given: SimpitParameters) -> tuple[Profile, ...]:
+def read_profiles(given: SimpitParameters) -> tuple[Profile, ...]:
     """Return the profiles that the plugin may have."""
     return tuple(PROFILES.values()) if given.profile == AUTO else (PROFILES[given.profile],)

@@ -111,7 +111,7 @@ _KINDS = {
 }
 
 
-def words_of(name: str) -> list[str]:
+def split_words(name: str) -> list[str]:
     """Return the words of a name in capitals: of altitudeMSL_ft, ALTITUDE, MSL, FT."""
     parts = re.sub(r'(?<=[a-z])(?=[A-Z])', ' ', name)
     return re.findall(r'[A-Z]+[0-9]*', parts.upper())
@@ -132,7 +132,7 @@ class Guess(NamedTuple):
 
 def guess(seen: Seen) -> Guess:
     """Return what a parameter is by its name and range."""
-    words = words_of(seen.name)
+    words = split_words(seen.name)
     found = set(words)
     if not found & _OTHER:
         plain = found - _UNITS.keys() | {words[0]} if words else found

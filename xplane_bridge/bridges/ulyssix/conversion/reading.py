@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from xplane_bridge.bridges.conversions.expressions import dimensions
 from xplane_bridge.bridges.conversions.expressions.expression import Expression
-from xplane_bridge.bridges.conversions.expressions.units import Unit, unit_of
+from xplane_bridge.bridges.conversions.expressions.units import find_unit, Unit
 from xplane_bridge.bridges.conversions.topics import STATE, topic_names
 from xplane_bridge.bridges.ulyssix.conversion.quantities import FRAMES, QUANTITIES
 from xplane_bridge.common import plain_files, plain_yaml
@@ -331,7 +331,7 @@ class _Reader:
             return target, Unit(1.0, 0.0, target)
         # YAML reads 1 as a number.
         symbol = '' if value == 1 and value is not True else text(value, 'unit')
-        unit = unit_of(symbol, target)
+        unit = find_unit(symbol, target)
         if unit is None:
             raise ValueError(
                 f'unit {symbol!r} is not {QUANTITIES[quantity].kind} (quantity {quantity})')

@@ -162,14 +162,14 @@ def _read_names(
         return None, at, ()
     end = at + length
     if view[end:end + len(START)] not in _START_STRINGS:
-        end_of_characters = _end_of_characters(view, at, length)
+        end_of_characters = _find_end(view, at, length)
         if end_of_characters is not None:
             names = _split_names(bytes(view[at:end_of_characters]))
             return names, end_of_characters, (PacketFlag.NAMES_LENGTH_IN_CHARACTERS,)
     return _split_names(bytes(view[at:end])), end, ()
 
 
-def _end_of_characters(view: memoryview, at: int, length: int) -> int | None:
+def _find_end(view: memoryview, at: int, length: int) -> int | None:
     """
     Return where that many UTF-8 characters end, as the document counts the names' length.
 

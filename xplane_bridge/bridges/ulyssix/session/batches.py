@@ -201,9 +201,9 @@ def _follow_times(known: Known, batch: Batch) -> None:
     known['follows'] |= some
     if batch.times is None:
         # A step per packet, which has counts samples.
-        missing, late = _gaps_of_packets(batch, ahead, period)
+        missing, late = _count_packet_gaps(batch, ahead, period)
     else:
-        missing, late = _gaps_of_samples(batch, batch.times, ahead, before, period)
+        missing, late = _count_sample_gaps(batch, batch.times, ahead, before, period)
     if missing is None and late is None:
         return
     # Samples that come late close gaps, of which there are never less than none.
@@ -234,7 +234,7 @@ def _learn(known: Known, batch: Batch, follows: Bools) -> Floats:
     return np.asarray(periods[place // RECENT, batch.parameter])
 
 
-def _gaps_of_packets(
+def _count_packet_gaps(
     batch: Batch, ahead: Ints, period: Floats
 ) -> tuple[Ints | None, Ints | None]:
     """Return how many samples are missing, and late, in each part; None for none at all."""
@@ -249,7 +249,7 @@ def _gaps_of_packets(
     return missing, late
 
 
-def _gaps_of_samples(
+def _count_sample_gaps(
     batch: Batch, times: Ints, ahead: Ints, before: Ints, period: Floats
 ) -> tuple[Ints | None, Ints | None]:
     """Return the same by the time of each sample."""

@@ -142,7 +142,7 @@ class PacketCounting:
                 return NEW
         step = (packet.counter - newest.counter + _HALF) % COUNTER_MODULUS - _HALF
         added = packet.total_samples - newest.total_samples
-        if self._is_of_before(packet, self._number + step):
+        if self._is_from_before(packet, self._number + step):
             self._statistics.too_late += 1
             return Verdict.DROPPED
         if step <= 0:
@@ -250,7 +250,7 @@ class PacketCounting:
             return NEW
         return self._hold(packet, again, now)
 
-    def _is_of_before(self, packet: DataPacket, number: int) -> bool:
+    def _is_from_before(self, packet: DataPacket, number: int) -> bool:
         """Return whether a packet was sent before counting restarted, and has only come now."""
         if self._past is None or self._floor - WINDOW < number < self._floor:
             return False

@@ -241,7 +241,7 @@ class UlyssixSession(Session):
         self.statistics.packets += 1
         self.statistics.samples += len(packet.values)
         self.parameter_count = len(packet.counts)
-        names = self._names_of(packet)
+        names = self._find_names(packet)
         if names and names != self.names:
             self.names = names
             self.statistics.renamed += 1
@@ -253,7 +253,7 @@ class UlyssixSession(Session):
 
     # Names.
 
-    def _names_of(self, packet: DataPacket) -> tuple[str, ...]:
+    def _find_names(self, packet: DataPacket) -> tuple[str, ...]:
         """Return the names of a packet's parameters, its own or earlier ones; none if unknown."""
         if packet.names is not None:
             if packet.names != self._names_on_wire:

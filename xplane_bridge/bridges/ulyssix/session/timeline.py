@@ -151,10 +151,10 @@ class Timeline:
             if samples is None:
                 return self._placed(received, None, packet, received)
             since = samples.first - (self.sample_days or 0) * _DAY
-            start = self._start_of_year(since, received)
+            start = self._find_year_start(since, received)
         else:
             since -= _DAY if self.day_base is None else self.day_base * _DAY
-            start = self._start_of_year(since, received)
+            start = self._find_year_start(since, received)
             if samples is not None:
                 self._unwrap(samples, since)
                 self._drop_strays(samples, since)
@@ -213,11 +213,11 @@ class Timeline:
         # Both make sense and none is settled. The samples, or else the receive time, are close to
         # one.
         self.statistics.times_guessed += 1
-        near = samples.first if samples is not None else received - _start(_year_of(received))
+        near = samples.first if samples is not None else received - _start(_to_year(received))
         return min((_since_day_0(reading) for reading in readings),
                    key=lambda since: abs(since - _DAY - near))
 
-    def _start_of_year(self, since: int, received: int) -> int:
+    def _find_year_start(self, since: int, received: int) -> int:
         """Return the beginning of the year of a time since 1 January, in ns since 1970."""
         reference = received
         if self._fixed_year is not None:
@@ -228,7 +228,7 @@ class Timeline:
             start = _start(self._year)
             if abs(start + since - reference) < _HALF_YEAR - _DAY:
                 return start
-        year = _year_of(reference)
+        year = _to_year(reference)
         self._year = min((year - 1, year, year + 1),
                          key=lambda year: abs(_start(year) + since - reference))
         return _start(self._year)
@@ -291,7 +291,7 @@ def _start(year: int) -> int:
     return (datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) * 1000
 
 
-def _year_of(ns: int) -> int:
+def _to_year(ns: int) -> int:
     return (_EPOCH + timedelta(microseconds=ns // 1000)).year
 
 

@@ -60,12 +60,13 @@ def polled(aircraft: Sequence[int], derive: bool = False) -> dict[int, Polled]:
         plane = others.other_prefix(number)
         return Polled(
             others.other_datarefs(number, with_air=derive), others.other_place(number),
-            axes.pose_of(number),
+            axes.make_pose_reader(number),
             {plane + name: _LARGEST_ARRAY for name in ('throttle', 'gear_deploy')})
 
     return {
         number: other(number) if number else Polled(
-            (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE, axes.pose_of(number),
+            (*xplane.OWN_DATAREFS, *xplane.LOCAL_PLACE), xplane.OWN_PLACE,
+            axes.make_pose_reader(number),
             arrays=tuple(xplane_levers.ENGINES.values()))
         for number in sorted(aircraft, key=bool)}
 

@@ -85,7 +85,7 @@ from xplane_bridge.bridges.xpc.protocol.wire import (
     need,
     need_floats,
     placed,
-    tag_of,
+    read_tag,
 )
 from xplane_bridge.common.text import counted
 
@@ -365,7 +365,7 @@ def _pack_forwarded(message: Forwarded) -> bytes:
 
 
 def _unpack_forwarded(data: bytes) -> Forwarded:
-    return Forwarded(tag_of(data), data[HEADER_SIZE:])
+    return Forwarded(read_tag(data), data[HEADER_SIZE:])
 
 
 REQUESTS: Mapping[type[Any], Codec[Any]] = {

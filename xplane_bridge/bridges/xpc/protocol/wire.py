@@ -65,7 +65,7 @@ def placed(kind: type[KindT]) -> Pair[KindT]:
 
 # Checks of received data.
 
-def tag_of(data: bytes) -> str:
+def read_tag(data: bytes) -> str:
     """Return the first four letters of a datagram."""
     return data[:4].decode('ascii')
 
@@ -75,7 +75,7 @@ def check_size(data: bytes, *sizes: int) -> None:
     if len(data) not in sizes:
         *others, last = map(str, sizes)
         expected = f'{", ".join(others)} or {last}' if others else last
-        raise ProtocolError(f'{tag_of(data)}: {counted(len(data), "byte")}, expected {expected}')
+        raise ProtocolError(f'{read_tag(data)}: {counted(len(data), "byte")}, expected {expected}')
 
 
 def need(data: bytes, what: str, offset: int, size: int) -> None:
@@ -83,13 +83,14 @@ def need(data: bytes, what: str, offset: int, size: int) -> None:
     left = len(data) - offset
     if left < size:
         raise ProtocolError(
-            f'{tag_of(data)} {what}: {counted(left, "byte")} left at offset {offset}, need {size}')
+            f'{read_tag(data)} {what}: {counted(left, "byte")} left at offset {offset}, '
+            f'need {size}')
 
 
 def check_end(data: bytes, what: str, offset: int) -> None:
     """Raise ProtocolError if the datagram does not end here."""
     if offset != len(data):
-        raise ProtocolError(f'{tag_of(data)}: '
+        raise ProtocolError(f'{read_tag(data)}: '
                             f'{counted(len(data), "byte")}, expected {offset} for {what}')
 
 

@@ -64,13 +64,13 @@ Key: TypeAlias = tuple[int, str]
 """An aircraft and the name of a value in the ledger."""
 
 
-def aims_of(message: xpc.Request) -> Iterator[tuple[Key, Values, bool]]:
+def find_effects(message: xpc.Request) -> Iterator[tuple[Key, Values, bool]]:
     """Return what a message leads to: each item, its values, and whether that takes it."""
     if isinstance(message, xpc.Controls):
-        yield from _of_controls(message)
+        yield from _find_control_effects(message)
     elif isinstance(message, xpc.SetDatarefs):
         for name, values in message.items:
-            yield from _of_dataref(name, values)
+            yield from _find_dataref_effects(name, values)
     elif isinstance(message, xpc.Text):
         yield (0, TEXT), (), bool(message.text)
     elif isinstance(message, xpc.Simulation) and message.op != SimulationOp.TOGGLE:
@@ -82,7 +82,7 @@ def aims_of(message: xpc.Request) -> Iterator[tuple[Key, Values, bool]]:
             yield (number, PAUSE), (float(pauses),), pauses
 
 
-def _of_controls(message: xpc.Controls) -> Iterator[tuple[Key, Values, bool]]:
+def _find_control_effects(message: xpc.Controls) -> Iterator[tuple[Key, Values, bool]]:
     for surface in SURFACES:
         value = getattr(message, surface)
         if value is not None:
@@ -91,7 +91,7 @@ def _of_controls(message: xpc.Controls) -> Iterator[tuple[Key, Values, bool]]:
         yield (0, 'throttle'), (message.throttle,), True
 
 
-def _of_dataref(name: str, values: Values) -> Iterator[tuple[Key, Values, bool]]:
+def _find_dataref_effects(name: str, values: Values) -> Iterator[tuple[Key, Values, bool]]:
     if name == HELD:
         for number, value in enumerate(values[:xpc.AIRCRAFT_COUNT]):
             yield (number, PAUSE), (value,), bool(value)
@@ -128,5 +128,5 @@ def names_of(entries: Collection[Entry[Values]]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def text_of(values: Iterable[float]) -> str:
+def format_values(values: Iterable[float]) -> str:
     return ', '.join(f'{value:g}' for value in values)

@@ -26,9 +26,10 @@ from xplane_bridge.bridges.sessions.ledger import Entry, Held, Ledger, name_of
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.protocol import SimulationOp
 from xplane_bridge.bridges.xpc.session.items import (
-    aims_of,
     BRAKES,
     CONTROLS,
+    find_effects,
+    format_values,
     HANDLES,
     HELD,
     JOYSTICK,
@@ -42,7 +43,6 @@ from xplane_bridge.bridges.xpc.session.items import (
     place_of,
     REPORTED,
     TEXT,
-    text_of,
     THROTTLE,
     TOE_BRAKES,
     Values,
@@ -206,7 +206,7 @@ class Overrides:
         if pauses_one or not self.can_write(message):
             return message
         written, = self._pause({
-            key[0]: values[0] for key, values, _ in aims_of(message)}, pauses_one=False)
+            key[0]: values[0] for key, values, _ in find_effects(message)}, pauses_one=False)
         return written
 
     def note(
@@ -220,7 +220,7 @@ class Overrides:
         pauses: dict[Key, float] = {}
         if isinstance(message, xpc.Simulation) and message.op == SimulationOp.TOGGLE:
             self._invert(now, serial)
-        for key, values, takes in aims_of(message):
+        for key, values, takes in find_effects(message):
             if key[1] == PAUSE:
                 pauses[key] = values[0]
             if takes:
@@ -654,7 +654,7 @@ class Overrides:
         """Return sentences where what is commanded or given back is not what is reported."""
         sentences = []
         for key in self._unshown:
-            commanded, reported = text_of(self._wanted.get(key, ())), self._now(key)
+            commanded, reported = format_values(self._wanted.get(key, ())), self._now(key)
             if commanded != reported:
                 sentences.append(
                     f'{name_of(Entry(*key))} was commanded {commanded}, '
@@ -672,7 +672,7 @@ class Overrides:
     def _now(self, key: Key) -> str:
         name, place = place_of(key)
         row = self._reported.get(name) or self._checked.get(name, ())
-        return text_of(row[place:place + 1]) or 'nothing'
+        return format_values(row[place:place + 1]) or 'nothing'
 
 
 def _fresh(entry: Entry[Values]) -> Values | None:

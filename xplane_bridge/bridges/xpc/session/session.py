@@ -47,7 +47,7 @@ from xplane_bridge.bridges.xpc.session.items import CONTROLS, JOYSTICK_OVERRIDE,
 from xplane_bridge.bridges.xpc.session.outbox import Outbox
 from xplane_bridge.bridges.xpc.session.overrides import Overrides
 from xplane_bridge.bridges.xpc.session.peer import Peer
-from xplane_bridge.bridges.xpc.session.requests import period_of, PROBE_CHANNEL, Requests
+from xplane_bridge.bridges.xpc.session.requests import PROBE_CHANNEL, Requests, to_period
 from xplane_bridge.bridges.xpc.session.requests.checks import Checked
 from xplane_bridge.bridges.xpc.session.requests.polls import make_round_trip, RUNNING_TIME
 from xplane_bridge.bridges.xpc.session.requests.reads import batches
@@ -323,7 +323,7 @@ class XpcSession(Session):
         At most MOST_WATCHED; no names stop it.
         """
         check_watched(names)
-        self._requests.watch(tuple(names), period_of(rate), now)
+        self._requests.watch(tuple(names), to_period(rate), now)
 
     # For the link.
 

@@ -83,7 +83,7 @@ class Publisher:
             position = self.vehicle.plausibility.place(*(values[name] for name in _POSITION))
         state = xplane.own_state(
             position, attitude, values, by_acceleration=self._by_acceleration,
-            arrays=xplane_levers.arrays_of(values))
+            arrays=xplane_levers.to_arrays(values))
         self._last_given = position, state, values
         self._publish(state, stamp_ns)
 

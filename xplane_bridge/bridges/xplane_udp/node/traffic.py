@@ -65,7 +65,7 @@ class Targets:
         now, _ = running_time(values)
         if now is None:
             return
-        self._ages.update(traffic.targets_of(count, values, self._callsigns), now)
+        self._ages.update(traffic.read_targets(count, values, self._callsigns), now)
         if self._topic.has_subscribers:
             message = self._topic.message(self._ages.reports().values())
             if self._node.stamp(message, stamp_ns):

@@ -183,7 +183,7 @@ class WebFlights:
         self, request: StartFlight.Request, response: StartFlight.Response
     ) -> None:
         """Start a flight, or change the one under way."""
-        wanted = self._start_of(request)
+        wanted = self._read_start(request)
         if request.aircraft:
             wanted |= flight.aircraft(request.aircraft, request.livery)
         elif request.livery:
@@ -203,7 +203,7 @@ class WebFlights:
             response.message = f'X-Plane starts a flight with {path}'
         response.success = True
 
-    def _start_of(self, request: StartFlight.Request) -> dict[str, Any]:
+    def _read_start(self, request: StartFlight.Request) -> dict[str, Any]:
         """Return the place to start at, {} for none. Raises ValueError."""
         given = POSE_MASK.given(request.pose) if request.pose.fields else {}
         ways = [name for name, way in (

@@ -260,7 +260,7 @@ def decode_data(data: bytes | bytearray | memoryview, layout: Layout | None = No
     Raises ProtocolError for a length that no layout has, a trailer that does not match, or row
     numbers that are plausible in neither byte order.
     """
-    layout, end = _layout_of(data, 'DATA', SEGMENT_SIZE, layout, previous, version)
+    layout, end = _find_layout(data, 'DATA', SEGMENT_SIZE, layout, previous, version)
     segments = []
     for index, *values in _SEGMENTS[layout.byte_order].iter_unpack(data[layout.header_size:end]):
         segments.append(Segment(index, tuple(
@@ -293,7 +293,7 @@ def decode_selection(message_type: type[SelectionT], data: bytes | bytearray | m
                      layout: Layout | None = None, previous: Layout | None = None,
                      version: int | None = None) -> SelectionT:
     """Decode a Dsel, Usel, Dcoc or Ucoc; parameters and errors as decode_data's."""
-    layout, end = _layout_of(data, message_type.tag, INDEX_SIZE, layout, previous, version)
+    layout, end = _find_layout(data, message_type.tag, INDEX_SIZE, layout, previous, version)
     unpacked = _INTS[layout.byte_order].iter_unpack(data[layout.header_size:end])
     return message_type(tuple(i for i, in unpacked), layout)
 
@@ -349,7 +349,7 @@ def _with_integers(segment: Segment, integers: tuple[int, ...], layout: Layout,
     return Segment(segment.index, tuple(values), integers)
 
 
-def _layout_of(data: bytes | bytearray | memoryview, tag: str, size: int, layout: Layout | None,
+def _find_layout(data: bytes | bytearray | memoryview, tag: str, size: int, layout: Layout | None,
                previous: Layout | None, version: int | None) -> tuple[Layout, int]:
     """Return the layout of a datagram of items of size bytes, and where the last item ends."""
     if version is not None:

@@ -327,10 +327,10 @@ def read_value(
     dataref: DatarefInfo, reply: Reply, index: int | None = None
 ) -> tuple[float, ...] | bytes:
     """Return the numbers of a dataref, a single one for an element, or its bytes."""
-    return value_of(dataref, _data(dataref.name, reply), is_element=index is not None)
+    return decode_value(dataref, _data(dataref.name, reply), is_element=index is not None)
 
 
-def value_of(
+def decode_value(
     dataref: DatarefInfo, value: Json, *, is_element: bool = False
 ) -> tuple[float, ...] | bytes:
     """Return the numbers of a dataref, or its bytes, from what JSON has for it."""

@@ -54,7 +54,7 @@ _NUMBERS = range(100_000, 1_000_000)
 _WITH_TRAILER = 7
 
 
-def version_of(number: float | None) -> int | None:
+def to_version(number: float | None) -> int | None:
     """Return the version, 10 to 12, for a number like 115501; later ones count as 12."""
     if number is None or not _NUMBERS.start <= number < _NUMBERS.stop:
         return None
@@ -176,7 +176,7 @@ class Dialect:
 
     def on_values(self, values: Mapping[int, float]) -> None:
         """Handle values of the datarefs that show the version."""
-        self._seen = version_of(values.get(_FIRST_INDEX)) or self._seen
+        self._seen = to_version(values.get(_FIRST_INDEX)) or self._seen
 
     def on_reply(self, now: float) -> None:
         """Record that a dataref or the pose arrived: it is 10 or later."""

@@ -54,7 +54,7 @@ from xplane_bridge.bridges.xplane_udp.session.dialect import (
     Dialect,
     INTERNAL_VERSION,
     TIME,
-    version_of,
+    to_version,
     Wire,
 )
 from xplane_bridge.bridges.xplane_udp.session.events import DATAREFS, Statistics, VersionFound
@@ -466,7 +466,7 @@ class XplaneUdpSession(Session):
             return self._requests.receive_values(channel, reply, now)
         values = self._requests.receive_reports(reply, now)
         credible = self._on_reports(values, values.get(TIME), now)
-        return self._recognize(version_of(credible.get(INTERNAL_VERSION)), now)
+        return self._recognize(to_version(credible.get(INTERNAL_VERSION)), now)
 
     def _on_reports(
         self, values: Mapping[str, float | None], time: float | None, now: float

@@ -29,7 +29,7 @@ from typing import TypeAlias
 
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.xplane_udp.protocol import web_socket
-from xplane_bridge.bridges.xplane_udp.protocol.web_api import DatarefInfo, value_of
+from xplane_bridge.bridges.xplane_udp.protocol.web_api import DatarefInfo, decode_value
 from xplane_bridge.bridges.xplane_udp.protocol.web_socket import (
     CommandUpdate,
     DatarefUpdate,
@@ -237,7 +237,7 @@ class SocketSession:
 
 def _read(watched: Watched, value: object) -> dict[str, Reading]:
     """Return the readings of a dataref by the names that were given for it."""
-    whole = value_of(watched.info, value)
+    whole = decode_value(watched.info, value)
     indices: Sequence[int] = range(len(whole)) if watched.indices is None else watched.indices
     if len(whole) != len(indices):
         raise ProtocolError(

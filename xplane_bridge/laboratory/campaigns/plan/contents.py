@@ -31,10 +31,14 @@ from typing import Any
 from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.laboratory.control.policy import contents
 from xplane_bridge.laboratory.control.policy.contents import digest, Files
-from xplane_bridge.laboratory.control.policy.load import files_of
+from xplane_bridge.laboratory.control.policy.load import find_files
 from xplane_bridge.laboratory.flights.order import model_of
 from xplane_bridge.laboratory.flights.scenario import flown_by as controller
-from xplane_bridge.laboratory.flights.scenario.contents import of_aircraft, of_gains, of_sensors
+from xplane_bridge.laboratory.flights.scenario.contents import (
+    find_aircraft_files,
+    find_gains_files,
+    find_sensors_files,
+)
 from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT, ROS_ARGUMENTS
 from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
 
@@ -44,16 +48,16 @@ POLICY = 'policy:'
 _NAMED = ('initial.model', 'initial.aircraft_path', 'initial.gains', 'sensors')
 
 
-def of_controller(name: str) -> Files:
+def find_controller_files(name: str) -> Files:
     """Return the files of a plan's controller; ValueError if it names a policy that is none."""
     if name == AUTOPILOT:
         return {}
     if name.startswith(POLICY):
-        return files_of(name.removeprefix(POLICY))
-    return _of_command(name)
+        return find_files(name.removeprefix(POLICY))
+    return _find_command_files(name)
 
 
-def _of_command(command: str) -> Files:
+def _find_command_files(command: str) -> Files:
     """Return the program of a command line, and the files that it names."""
     found: Files = {}
     try:
@@ -64,23 +68,23 @@ def _of_command(command: str) -> Files:
         words.pop(0)
     with suppress(ScenarioError, IndexError):
         # If there is none, its flight says so.
-        found |= _of_file(Path(controller.program(words)[0]))
+        found |= _find_program_files(Path(controller.program(words)[0]))
     if words[:2] == ['ros2', 'run'] and len(words) > 3:
-        found |= _of_package(words[2])
+        found |= _find_package_files(words[2])
     for number, word in enumerate(words):
         if number and Path(word).is_file():
-            found |= _of_file(Path(word))
+            found |= _find_program_files(Path(word))
         elif number and words[number - 1] == '-m':
-            found |= contents.of_module(word)
+            found |= contents.find_module_files(word)
         elif ' ' in word:
             # As of bash -c '...'.
-            found |= _of_command(word)
+            found |= _find_command_files(word)
     return found
 
 
-def _of_file(path: Path) -> Files:
+def _find_program_files(path: Path) -> Files:
     if path.suffix == '.py' or _is_python(path):
-        return contents.of_python(path)
+        return contents.find_python_files(path)
     return {path.name: path}
 
 
@@ -94,7 +98,7 @@ def _is_python(path: Path) -> bool:
     return first.startswith(b'#!') and b'python' in first
 
 
-def _of_package(name: str) -> Files:
+def _find_package_files(name: str) -> Files:
     """Return the Python modules of a ROS package, which its executables only name."""
     spec = find_spec(name) if name.isidentifier() and name != 'xplane_bridge' else None
     return {f'{name}/{file.relative_to(folder)}': file
@@ -122,10 +126,10 @@ class OfAircraft:
         if found is None:
             flown, where = model_of({'model': model}), f' in {path}' if path else ''
             found = self._known[model, path, named, sensors] = {
-                f'aircraft {flown}{where}': digest(of_aircraft(flown, path)),
+                f'aircraft {flown}{where}': digest(find_aircraft_files(flown, path)),
                 f'gains {named}' if named else f'gains of {flown}{where}': digest(
-                    of_gains(flown, path, named)),
-                **({f'sensors {sensors}': digest(of_sensors(sensors))}
+                    find_gains_files(flown, path, named)),
+                **({f'sensors {sensors}': digest(find_sensors_files(sensors))}
                    if sensors not in ('', NO_SENSORS) else {})}
         return found
 

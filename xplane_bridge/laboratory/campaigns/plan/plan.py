@@ -53,12 +53,12 @@ from xplane_bridge.laboratory.campaigns.plan.versions import (
     version_of,
 )
 from xplane_bridge.laboratory.control.policy.load import load as load_policy
-from xplane_bridge.laboratory.flights.order import CORE, flown_by_of, Keep, Link, model_of, Order
+from xplane_bridge.laboratory.flights.order import CORE, Keep, Link, make_flown_by, model_of, Order
 from xplane_bridge.laboratory.flights.recordings import written
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import scenario
 from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT
-from xplane_bridge.laboratory.flights.scenario.scenario import physics_rate_of
+from xplane_bridge.laboratory.flights.scenario.scenario import read_physics_rate
 from xplane_bridge.laboratory.flights.scenario.untargeted import untargeted
 
 # A flight in one process takes a second or two; through ROS, half a minute.
@@ -232,7 +232,7 @@ class Plan:
         rest, aircraft = divmod(rest, len(self.aircraft))
         return *divmod(rest, len(self.simulators)), aircraft, controller
 
-    def flight_of(self, which: str) -> int:
+    def find_flight(self, which: str) -> int:
         """Return a flight's number, given that or the beginning of its key; PlanError for none."""
         if which.isdecimal() and len(which) < KEY_DIGITS:
             return int(which)
@@ -324,7 +324,7 @@ def load(name: str) -> Plan:
 def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
     top = fields.mapping(content, 'the file', required=('scenarios',), optional=_SECTIONS)
     folder = os.path.dirname(os.path.abspath(path))
-    seeds = sections.seeds_of(top.get('seeds', [0]))
+    seeds = sections.read_seeds(top.get('seeds', [0]))
     varied = _parameters(fields.mapping(
         top.get('parameters', {}), 'parameters', optional=tuple(top.get('parameters', ()))),
         len(seeds))
@@ -337,24 +337,24 @@ def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
         description=str(top.get('description', '')).strip(),
         scenarios=sections.each(
             top['scenarios'], 'scenarios',
-            lambda item, where: sections.scenario_of(item, where, folder)),
+            lambda item, where: sections.read_scenario(item, where, folder)),
         simulators=sections.each(
-            top.get('simulators', [CORE]), 'simulators', sections.simulator_of),
+            top.get('simulators', [CORE]), 'simulators', sections.read_simulator),
         controllers=sections.each(
-            top.get('controllers', [AUTOPILOT]), 'controllers', sections.controller_of),
+            top.get('controllers', [AUTOPILOT]), 'controllers', sections.read_controller),
         aircraft=sections.each(
             top['aircraft'], 'aircraft',
-            lambda item, where: sections.aircraft_of(item, where, folder),
+            lambda item, where: sections.read_aircraft(item, where, folder),
         ) if 'aircraft' in top else (Aircraft('', ''),),
         parameters=varied,
-        sampling=sections.sampling_of(
+        sampling=sections.read_sampling(
             top['sampling'], sampled, len(seeds)) if 'sampling' in top else Sampling(),
         seeds=seeds,
         time_limit=fields.number(
             top.get('time_limit', _TIME_LIMIT), 'time_limit', above=0.0, at_most=DAY),
         require=fields.number(top.get('require', 0.0), 'require', at_least=0.0, at_most=1.0),
-        record=sections.recorded_of(top['record']) if 'record' in top else Recorded(),
-        physics_rate=physics_rate_of(top))
+        record=sections.read_recorded(top['record']) if 'record' in top else Recorded(),
+        physics_rate=read_physics_rate(top))
 
 
 def _parameters(given: Mapping[str, Any], seeds: int) -> tuple[Parameter, ...]:
@@ -394,9 +394,9 @@ def _check(plan: Plan) -> None:
             try:
                 found = scenario.parse(flown.name, content)
                 for simulator, controller in product(plan.simulators, plan.controllers):
-                    order = order_of(found, simulator, controller.flown)
+                    order = make_order(found, simulator, controller.flown)
                     if sentences := refusals(replace(order, keep=keep), load_policies=False):
-                        raise OrderError(list(map(sections.in_words_of_plan, sentences)))
+                        raise OrderError(list(map(sections.to_plan_words, sentences)))
             except ScenarioError as error:
                 values = ', '.join(f'{name} {value}' for name, value in given.items())
                 raise ScenarioError(
@@ -404,11 +404,11 @@ def _check(plan: Plan) -> None:
                 ) from None
 
 
-def order_of(flown: scenario.Scenario, simulator: str, controller: str) -> Order:
+def make_order(flown: scenario.Scenario, simulator: str, controller: str) -> Order:
     """Return how a scenario is flown on a simulator by a controller of a plan."""
     policy = controller.removeprefix(contents.POLICY)
     is_policy = policy != controller
-    flown_by = flown_by_of(
+    flown_by = make_flown_by(
         flown, command='' if is_policy else controller, policy=policy if is_policy else '')
     return Order(
         flown if flown_by.targets else untargeted(flown), simulator, flown_by,

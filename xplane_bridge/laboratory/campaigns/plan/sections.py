@@ -110,7 +110,7 @@ class Sampling:
     seed: int = 0
 
 
-def in_words_of_plan(sentence: str) -> str:
+def to_plan_words(sentence: str) -> str:
     """Return a sentence with a plan's words where it has options of a command line."""
     return re.sub(r'--[a-z-]+', lambda found: _WORDS.get(found[0], found[0]), sentence)
 
@@ -131,7 +131,7 @@ def each(value: Any, where: str, parse: Callable[[Any, str], T]) -> tuple[T, ...
     return tuple(found)
 
 
-def scenario_of(item: Any, where: str, folder: str) -> Scenario:
+def read_scenario(item: Any, where: str, folder: str) -> Scenario:
     """Return a scenario by name, or by a file, which may be relative to the plan's ``folder``."""
     name = fields.text(item, where)
     beside = os.path.join(folder, name)
@@ -152,7 +152,7 @@ def _with_texts(value: Any) -> Any:
     return [_with_texts(item) for item in value] if isinstance(value, list) else value
 
 
-def simulator_of(item: Any, where: str) -> str:
+def read_simulator(item: Any, where: str) -> str:
     """Return the name of a simulator that can be flown in lockstep, or core."""
     if isinstance(item, str) and item in NO_SIMULATORS:
         raise ScenarioError(f'{where}: {no_simulator(item)}')
@@ -164,7 +164,7 @@ def simulator_of(item: Any, where: str) -> str:
     return name
 
 
-def controller_of(item: Any, where: str) -> Controller:
+def read_controller(item: Any, where: str) -> Controller:
     """Return autopilot, a policy, or a command, with its files' digest; nothing is run."""
     name = fields.text(item, where).strip()
     if not name or name == controller.EXTERNAL:
@@ -174,15 +174,15 @@ def controller_of(item: Any, where: str) -> Controller:
     if _IS_POLICY.fullmatch(name):
         raise ScenarioError(f'{where}: {name} is no command line: write {POLICY}{name}')
     if not name.startswith(POLICY):
-        return Controller(name, digest(contents.of_controller(name)), name)
+        return Controller(name, digest(contents.find_controller_files(name)), name)
     flown = f'{POLICY}{absolute(name.removeprefix(POLICY))}'
     try:
-        return Controller(name, digest(contents.of_controller(flown)), flown)
+        return Controller(name, digest(contents.find_controller_files(flown)), flown)
     except ValueError as error:
         raise ScenarioError(f'{where}: {error}') from None
 
 
-def aircraft_of(item: Any, where: str, folder: str) -> Aircraft:
+def read_aircraft(item: Any, where: str, folder: str) -> Aircraft:
     """Return an aircraft: a JSBSim model, or one with the folder it is in."""
     if isinstance(item, Mapping):
         given = fields.mapping(
@@ -194,14 +194,14 @@ def aircraft_of(item: Any, where: str, folder: str) -> Aircraft:
         named = fields.text(given.get('gains', ''), f'{where}.gains')
         if os.path.isfile(file := os.path.join(folder, os.path.expanduser(named))):
             named = os.path.abspath(file)
-        return Aircraft(aircraft_of(given['model'], f'{where}.model', folder).model, path, named)
+        return Aircraft(read_aircraft(given['model'], f'{where}.model', folder).model, path, named)
     # A model's name may look like a number: 737.
     if not isinstance(item, str | int) or isinstance(item, bool):
         raise ScenarioError(f'{where}: expected the name of a model, got {abbreviated(item)}')
     return Aircraft(str(item), '')
 
 
-def seeds_of(item: Any) -> Sequence[int]:
+def read_seeds(item: Any) -> Sequence[int]:
     """Return random seeds: of a list, or ``count`` from ``first`` on."""
     if isinstance(item, Mapping):
         given = fields.mapping(item, 'seeds', required=('count',), optional=('first',))
@@ -217,7 +217,7 @@ def seeds_of(item: Any) -> Sequence[int]:
     return each(item, 'seeds', lambda one, where: whole_number(one, where, 0, LARGEST_SEED))
 
 
-def recorded_of(item: Any) -> Recorded:
+def read_recorded(item: Any) -> Recorded:
     """Return which flights are recorded: a format, or with which flights."""
     given = fields.mapping(item if isinstance(item, Mapping) else {'format': item}, 'record',
                            required=('format',), optional=('flights', 'at_most'))
@@ -228,7 +228,7 @@ def recorded_of(item: Any) -> Recorded:
         whole_number(given.get('at_most', MOST_RECORDED), 'record.at_most', 1, MOST_FLIGHTS))
 
 
-def sampling_of(item: Any, sampled: Sequence[str], seeds: int) -> Sampling:
+def read_sampling(item: Any, sampled: Sequence[str], seeds: int) -> Sampling:
     """Return how the ``sampled`` parameters are drawn; once for each seed unless it says."""
     given = fields.mapping(item, 'sampling', optional=('method', 'count', 'seed'))
     if not sampled:

@@ -290,14 +290,14 @@ def _worst(columns: Columns, folder: Path, draw: Draw | None) -> list[str]:
                 + [f'{name} {value:.6g}' if isinstance(value, float) else f'{name} {value}'
                    for name, value in each.inputs.items()])),
             code(str(row['command'])) if row.get('command') else '',
-            *_picture_of(each, folder, draw)]
+            *_find_picture(each, folder, draw)]
         if each.files:
             parts.append(paragraph('It left ' + ', '.join(
                 path.relative_to(folder).as_posix() for path in each.files) + '.', 'note'))
     return parts
 
 
-def _picture_of(each: Worst, folder: Path, draw: Draw | None) -> list[str]:
+def _find_picture(each: Worst, folder: Path, draw: Draw | None) -> list[str]:
     """Return the picture of a flight: the one that it left, or a new one."""
     own = left_by(each.row, folder)
     file = next(iter(sorted(own.glob('*.png'))), own / 'flight.png')

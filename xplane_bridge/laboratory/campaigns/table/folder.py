@@ -320,7 +320,7 @@ def _identity(folder: Path) -> Any:
     return json.loads(plain_files.read(folder / ROWS / _IDENTITY, _LONGEST_IDENTITY))
 
 
-def origin_of(folder: Path) -> str:
+def read_origin(folder: Path) -> str:
     """Return the file of the plan that a folder is of; PlanError if it is no campaign's."""
     try:
         return str(_identity(folder)['plan'])

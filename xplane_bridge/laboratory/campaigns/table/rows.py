@@ -86,7 +86,7 @@ _LAST = {
     'command': 'string', 'recording': 'string'}
 
 
-def figures_of(figures: Mapping[str, Any]) -> Row:
+def flatten_figures(figures: Mapping[str, Any]) -> Row:
     """
     Return the columns of a flight's figures (laboratory/experiments/report.py), by dotted names.
 
@@ -117,7 +117,7 @@ def judged(judgements: Iterable[tuple[str, float, bool]]) -> Row:
     return row
 
 
-def columns_of(names: Iterable[str]) -> list[str]:
+def sort_columns(names: Iterable[str]) -> list[str]:
     """Return the names of columns in the order of a table."""
     given = set(names)
     groups = [sorted(name for name in given if name.startswith(group)) for group in GROUPS]
@@ -139,7 +139,7 @@ def schema(rows: Sequence[Row]) -> Any:
 
     return pyarrow.schema([
         (name, pyarrow.type_for_alias(type_of(name)))
-        for name in columns_of(name for row in rows for name in row)])
+        for name in sort_columns(name for row in rows for name in row)])
 
 
 def arrow(rows: Sequence[Row]) -> Any:
@@ -197,7 +197,7 @@ def _synthetic(flight: int, seed: int, controller: str, skill: float) -> Row:
     row |= judged((
         ('rms of altitude_error from 20 s at most 8', altitude, altitude <= 8.0),
         ('rms of heading_error_deg from 25 s at most 4', heading, heading <= 4.0)))
-    row |= figures_of({'duration': 60.0, 'tracking': {
+    row |= flatten_figures({'duration': 60.0, 'tracking': {
         'altitude': {'rms': altitude, 'max': 2.5 * altitude},
         'heading': {'rms': math.radians(heading)}}, 'activity': {
         'elevator': {'travel': 0.05 + 0.01 * rough}}})

@@ -107,7 +107,7 @@ def _schema(files: Sequence[Path]) -> Any:
     fields: dict[str, Any] = {}
     for part in files:
         fields |= {one.name: one for one in parts.schema(part)}
-    return pyarrow.schema([fields[name] for name in rows.columns_of(fields) if name in fields])
+    return pyarrow.schema([fields[name] for name in rows.sort_columns(fields) if name in fields])
 
 
 def _windows(files: Sequence[Path], schema: Any) -> Iterator[Any]:

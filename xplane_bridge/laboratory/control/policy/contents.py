@@ -70,12 +70,12 @@ def _hashed(path: Path) -> str:
 # Python.
 
 
-def of_python(path: Path) -> Files:
+def find_python_files(path: Path) -> Files:
     """Return a Python file with all that it imports and names."""
     return _Search(path.absolute(), '').files
 
 
-def of_module(name: str) -> Files:
+def find_module_files(name: str) -> Files:
     """Return the file of a module with all that it imports and names; {} if there is none."""
     spec = _find(name, [])
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():
@@ -245,7 +245,7 @@ _OPERATOR = 4
 _ENDLESS = b'Loop'
 
 
-def of_onnx(path: Path) -> Files:
+def find_onnx_files(path: Path) -> Files:
     """
     Return an ONNX file with its external data.
 

@@ -72,8 +72,8 @@ class LoadedPolicy:
         if not callable(policy):
             raise ValueError(f'{self.name} is not a policy: it cannot be called')
         self._policy = policy
-        self.fields = _fields_of(policy)
-        self.action = _action_of(policy)
+        self.fields = _read_fields(policy)
+        self.action = _read_action(policy)
         self._columns = columns(self.fields)
         self._reset: Callable[[], object] | None = getattr(policy, 'reset', None)
         if self._reset is not None and not callable(self._reset):
@@ -130,10 +130,10 @@ def absolute(reference: str) -> str:
 def _loaded(reference: str) -> LoadedPolicy:
     module, colon, attribute = reference.rpartition(':')
     if reference.endswith(ONNX) or not colon:
-        return _of_onnx(_onnx_file(reference))
+        return _load_onnx(_onnx_file(reference))
     if not module or not attribute.isidentifier():
         raise ValueError(_EXPECTED)
-    found = (_module_of_file(plain_files.expanded(module)) if module.endswith(PYTHON)
+    found = (_load_module(plain_files.expanded(module)) if module.endswith(PYTHON)
              else _imported(module))
     if not hasattr(found, attribute):
         raise ValueError(f'{module} has no {attribute}')
@@ -144,24 +144,24 @@ def _loaded(reference: str) -> LoadedPolicy:
         except Exception as error:
             raise ValueError(f'{attribute}() raised {_said(error)}') from error
     return LoadedPolicy(
-        policy, attribute, contents.digest(_files_of(reference)))
+        policy, attribute, contents.digest(_find_files(reference)))
 
 
-def _of_onnx(path: Path) -> LoadedPolicy:
+def _load_onnx(path: Path) -> LoadedPolicy:
     from xplane_bridge.laboratory.control.policy.onnx import OnnxPolicy
 
-    files = contents.of_onnx(path)
+    files = contents.find_onnx_files(path)
     return LoadedPolicy(OnnxPolicy(path), path.stem, contents.digest(files))
 
 
-def files_of(reference: str) -> Files:
+def find_files(reference: str) -> Files:
     """
     Return the files that a policy is made of, without running any of it; see load().
 
     Raises ValueError with a sentence if there is no such policy.
     """
     try:
-        return _files_of(reference)
+        return _find_files(reference)
     except ValueError as error:
         raise ValueError(f'policy {reference}: {error}') from error
 
@@ -177,7 +177,7 @@ def taken_along(reference: str) -> Files:
     try:
         if reference.endswith(ONNX) or not colon:
             path = _onnx_file(reference)
-            found = contents.of_onnx(path)
+            found = contents.find_onnx_files(path)
             for name in found:
                 if Path(name).is_absolute() or '..' in Path(name).parts:
                     raise ValueError(
@@ -192,18 +192,18 @@ def taken_along(reference: str) -> Files:
         raise ValueError(f'policy {reference}: {error}') from error
 
 
-def _files_of(reference: str) -> Files:
+def _find_files(reference: str) -> Files:
     module, colon, attribute = reference.rpartition(':')
     if reference.endswith(ONNX) or not colon:
         path = _onnx_file(reference)
-        return contents.of_onnx(path)
+        return contents.find_onnx_files(path)
     if not module or not attribute.isidentifier():
         raise ValueError(_EXPECTED)
     if not module.endswith(PYTHON):
-        return contents.of_module(module)
+        return contents.find_module_files(module)
     path = plain_files.expanded(module)
     _check_is_file(path)
-    return contents.of_python(path)
+    return contents.find_python_files(path)
 
 
 def _onnx_file(reference: str) -> Path:
@@ -227,7 +227,7 @@ def _check_is_file(path: Path) -> None:
         raise ValueError(f'there is no file {path}')
 
 
-def _module_of_file(path: Path) -> Any:
+def _load_module(path: Path) -> Any:
     _check_is_file(path)
     # Of that name for itself only: another file may have the same.
     name = f'_policy_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:16]}'
@@ -252,7 +252,7 @@ def _imported(name: str) -> Any:
         raise ValueError(f'{name} cannot be imported: {_said(error)}') from error
 
 
-def _fields_of(policy: object) -> tuple[str, ...]:
+def _read_fields(policy: object) -> tuple[str, ...]:
     fields = getattr(policy, 'fields', None)
     if fields is None:
         return NAMES
@@ -263,7 +263,7 @@ def _fields_of(policy: object) -> tuple[str, ...]:
     return tuple(fields)
 
 
-def _action_of(policy: object) -> Action:
+def _read_action(policy: object) -> Action:
     level = getattr(policy, 'level', CONTROLS.level)
     if level not in LEVELS:
         raise ValueError(f"the policy's level is {level!r}: expected one of {', '.join(LEVELS)}")

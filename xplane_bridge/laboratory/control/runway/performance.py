@@ -89,11 +89,11 @@ def load(model: str | Path) -> Performance | None:
 
     Raises ValueError if some of it is missing, unknown or impossible.
     """
-    return of_numbers(parameter_file.numbers(
+    return from_numbers(parameter_file.numbers(
         parameter_file.read(model), GROUP, [item.name for item in fields(Performance)]))
 
 
-def of_numbers(given: Mapping[str, float]) -> Performance | None:
+def from_numbers(given: Mapping[str, float]) -> Performance | None:
     """Return the performance by its names, None for none; ValueError if some are missing."""
     if not given:
         return None

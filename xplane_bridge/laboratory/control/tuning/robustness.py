@@ -32,7 +32,7 @@ import numpy as np
 from xplane_bridge.common.controls import FLOWN, SURFACES
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.laboratory.control.gains import Gains
-from xplane_bridge.laboratory.control.laws import COORDINATION, scale_of
+from xplane_bridge.laboratory.control.laws import compute_scale, COORDINATION
 from xplane_bridge.simulation.aircraft.linear_model import Array, LinearModel, Responses
 
 _FREQUENCIES = np.logspace(-3.0, 2.5, 2200)
@@ -135,7 +135,7 @@ def robustness(model: LinearModel, gains: Gains, delay: float = 0.06,
     # Of one control, the loops of all others being closed.
     alone: list[Responses] = [1.0 / sensitivity[:, n, n] - 1.0 for n in range(len(controls))]
     return Robustness(grows, {
-        name: margins_of(_FREQUENCIES, one_loop)
+        name: compute_margins(_FREQUENCIES, one_loop)
         for name, one_loop in zip(controls, alone, strict=True)}, disk_margin(sensitivity))
 
 
@@ -148,7 +148,7 @@ def linear_law(gains: Gains, model: LinearModel, controls: Sequence[str]) -> Sta
     """
     speed, airspeed = model.state('true_airspeed'), model.airspeed
     sine, cosine = math.sin(model.state('pitch')), math.cos(model.state('pitch'))
-    scale = scale_of(gains, airspeed)
+    scale = compute_scale(gains, airspeed)
 
     def respond(x: Array, y: Array) -> Array:
         """Return the derivatives of the integrals, and the controls."""
@@ -230,7 +230,7 @@ def _behind(plant: StateSpace, n: int, first: StateSpace) -> StateSpace:
         np.hstack([plant.c, plant.d[:, n:n + 1] @ first.c]), d)
 
 
-def margins_of(frequencies: Array, loop: Responses) -> Margins:
+def compute_margins(frequencies: Array, loop: Responses) -> Margins:
     """
     Return the margins of a stable loop by its open frequency response, in rad/s.
 

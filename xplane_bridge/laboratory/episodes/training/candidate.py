@@ -75,11 +75,11 @@ def scenario(duration: float) -> Scenario:
 
 def fly(parameters: Sequence[float] | None, seed: int, duration: float) -> Score:
     """Fly a policy, or the shipped autopilot if None, for ``duration`` seconds (more than 12)."""
-    flown = flight_of(scenario(duration), parameters, seed)
+    flown = fly_policy(scenario(duration), parameters, seed)
     return score(flown) if isinstance(flown, History) else Score((), (), flown)
 
 
-def flight_of(flown: Scenario, parameters: Sequence[float] | None, seed: int) -> History | float:
+def fly_policy(flown: Scenario, parameters: Sequence[float] | None, seed: int) -> History | float:
     """Return a flight of a policy, or the share of it that was flown before it was lost."""
     law = None if parameters is None else PolicyLaw(LoadedPolicy(Holding(parameters)))
     flight = CoreFlight(Order(flown, seed=seed), Silent(), law)

@@ -158,7 +158,7 @@ class Graph:
         return self.add('MatMul', joined, np.array(weights, np.float32).reshape(-1, 1))
 
 
-def model_of(policy: holding.Holding) -> Any:
+def to_model(policy: holding.Holding) -> Any:
     """Return the policy as an onnx.ModelProto; ImportError with a sentence without onnx."""
     optional.require('writing a policy', 'onnx', extra='train')
     graph = Graph()

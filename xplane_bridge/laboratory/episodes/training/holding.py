@@ -97,7 +97,7 @@ STATE = ('started', 'altitude', 'airspeed', 'climb', 'acceleration', 'slow_airsp
 """What it remembers from one observation to the next; all 0 at the start."""
 
 
-def weights_of(parameters: Sequence[float]) -> list[list[float]]:
+def to_weights(parameters: Sequence[float]) -> list[list[float]]:
     """Return the weights of the features, in SI, a row for each control."""
     rows, given = [], iter(parameters)
     for control, names in SUMMED.items():
@@ -109,13 +109,13 @@ def weights_of(parameters: Sequence[float]) -> list[list[float]]:
     return rows
 
 
-def shares_of(parameters: Sequence[float]) -> list[float]:
+def to_shares(parameters: Sequence[float]) -> list[float]:
     """Return which share of a new value each filter takes in a frame."""
     return [1.0 / (1.0 + RATE * time) for time in _scaled(
         FILTERS, parameters[-len(FILTERS) - len(LIMITS):-len(LIMITS)], _FILTER_RANGE)]
 
 
-def limits_of(parameters: Sequence[float]) -> list[float]:
+def to_limits(parameters: Sequence[float]) -> list[float]:
     """Return the largest error that counts, of altitude, airspeed and heading."""
     return _scaled(LIMITS, parameters[-len(LIMITS):], _LIMIT_RANGE)
 
@@ -232,8 +232,8 @@ class Holding:
         if len(parameters) != len(PARAMETERS):
             raise ValueError(
                 f'the policy has {len(PARAMETERS)} parameters, got {len(parameters)}')
-        self.weights, self.shares = weights_of(parameters), shares_of(parameters)
-        self.limits = limits_of(parameters)
+        self.weights, self.shares = to_weights(parameters), to_shares(parameters)
+        self.limits = to_limits(parameters)
         self.reset()
 
     def reset(self) -> None:

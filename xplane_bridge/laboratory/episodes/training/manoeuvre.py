@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xplane_bridge.laboratory.episodes.training.candidate import ERRORS, flight_of, TARGETS
+from xplane_bridge.laboratory.episodes.training.candidate import ERRORS, fly_policy, TARGETS
 from xplane_bridge.laboratory.flights.analysis.history import quantity
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.scenario.scenario import parse, Scenario
@@ -82,7 +82,7 @@ class _Step(NamedTuple):
 def fly(parameters: Sequence[float] | None, seed: int) -> Strayed:
     """Fly a policy, or the shipped autopilot if None, through steps drawn by the seed."""
     scenario, steps = drawn(seed)
-    flown = flight_of(scenario, parameters, seed)
+    flown = fly_policy(scenario, parameters, seed)
     return strayed(flown, steps) if isinstance(flown, History) else Strayed((), flown)
 
 

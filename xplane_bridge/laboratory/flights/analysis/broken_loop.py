@@ -30,7 +30,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xplane_bridge.laboratory.control.tuning.robustness import disk_margin, Margins, margins_of
+from xplane_bridge.laboratory.control.tuning.robustness import (
+    compute_margins,
+    disk_margin,
+    Margins,
+)
 from xplane_bridge.laboratory.flights.analysis.frequency_response import (
     COHERENT,
     FrequencyResponse,
@@ -71,7 +75,7 @@ class BrokenLoop(NamedTuple):
                           np.arange(len(at)), at)
         size = np.interp(dense, at, np.log(np.abs(loop.ratio)))
         angle = np.interp(dense, at, np.unwrap(np.angle(loop.ratio)))
-        found = margins_of(math.tau * np.exp(dense), np.exp(size + 1j * angle))
+        found = compute_margins(math.tau * np.exp(dense), np.exp(size + 1j * angle))
         return Margins(*(value if math.isfinite(value) else math.nan for value in (
             found.gain, found.phase, found.delay, found.disk)))
 
@@ -128,7 +132,7 @@ def broken_loop(
     return BrokenLoop(excitation.axis, found)
 
 
-def disk_of_all(loops: Sequence[BrokenLoop]) -> float:
+def compute_joint_disk(loops: Sequence[BrokenLoop]) -> float:
     """
     Return the disk margin of all controls whose loops were flown, NaN for less than two.
 

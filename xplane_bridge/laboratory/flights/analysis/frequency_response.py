@@ -105,11 +105,11 @@ def response_to(excitation: Excitation, given: Series, output: Series) -> Freque
     if len(given.times) < 10 or len(output.times) < 10:
         raise ValueError('not enough was measured')
     if excitation.kind == 'multisine':
-        return _of_multisine(excitation, given, output)
+        return _compute_multisine_response(excitation, given, output)
     begin, end = float(output.times[0]), float(output.times[-1])
     count = max(2, round((end - begin) / float(np.median(np.diff(output.times)))))
     times = np.linspace(begin, end, count + 1)
-    return _of_chirp(
+    return _compute_chirp_response(
         excitation, np.interp(times, given.times, given.values),
         np.interp(times, output.times, output.values), count / (end - begin))
 
@@ -119,7 +119,7 @@ def _finite(series: Series) -> Series:
     return Series(series.times[known], series.values[known])
 
 
-def _of_chirp(
+def _compute_chirp_response(
     excitation: Excitation, command: Array, output: Array, rate: float
 ) -> FrequencyResponse:
     """Return the response of ``rate`` values per second of each."""
@@ -145,7 +145,9 @@ def _of_chirp(
     return _response(rows)
 
 
-def _of_multisine(excitation: Excitation, command: Series, output: Series) -> FrequencyResponse:
+def _compute_multisine_response(
+    excitation: Excitation, command: Series, output: Series
+) -> FrequencyResponse:
     """Return the response at its frequencies, from each of its periods."""
     period = excitation.period
     frequencies = np.array(sorted(excitation.frequencies))

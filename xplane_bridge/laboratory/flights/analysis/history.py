@@ -56,8 +56,8 @@ from xplane_bridge.laboratory.flights.analysis.quantities import (
     MOVED,
     OF_SIMULATOR,
     ORDERED,
+    read_stamp,
     RELAYED,
-    stamp_of,
     TARGET,
 )
 from xplane_bridge.laboratory.flights.analysis.series import (
@@ -205,7 +205,7 @@ def _read(recording: Recording, namespace: str | None, begin: float | None) -> H
         topic = names[recorded.name]
         if topic == TARGET and is_release(message):
             continue
-        stamp = stamp_of(message) if hasattr(message, 'header') else math.nan
+        stamp = read_stamp(message) if hasattr(message, 'header') else math.nan
         found = {name: value for of in (EXTRACT, MORE) if topic in of
                  for name, value in of[topic](message).items()}
         if topic not in rows:
@@ -292,7 +292,7 @@ def _flight(
     start = float(imu.stamps[0]) if begin is None else begin
     series: dict[str, Series] = {}
     for topic, found in numbers.items():
-        order = _last_of_each(topics[topic].stamps)
+        order = _find_last(topics[topic].stamps)
         times = topics[topic].stamps[order] - start
         for column, name in enumerate(rows[topic].names, 2):
             series[name] = Series(times, found[order, column])
@@ -302,7 +302,7 @@ def _flight(
     return make_flight(namespace, start, series, topics, counts, diagnostics)
 
 
-def _last_of_each(stamps: Array) -> NDArray[np.intp]:
+def _find_last(stamps: Array) -> NDArray[np.intp]:
     """Return the index of the last message of each stamp, in order of the stamps."""
     order = np.argsort(stamps, kind='stable')
     is_last = np.append(np.diff(stamps[order]) > 0.0, True)
@@ -310,7 +310,7 @@ def _last_of_each(stamps: Array) -> NDArray[np.intp]:
     return last
 
 
-def error_of(flight: History, name: str) -> Series:
+def compute_error(flight: History, name: str) -> Series:
     """
     Return the error of altitude, heading or airspeed from the target in force; + is above.
 
@@ -337,7 +337,7 @@ def quantity(flight: History, name: str) -> Series:
     """
     plain = name.removesuffix('_deg')
     if plain.removesuffix('_error') in TARGETS and plain.endswith('_error'):
-        found = error_of(flight, plain.removesuffix('_error'))
+        found = compute_error(flight, plain.removesuffix('_error'))
     elif plain in DERIVED:
         found = derived(flight.series, plain)
     elif plain in flight.series or plain in known():
@@ -395,13 +395,13 @@ def figures(flight: History, end: float = math.nan) -> dict[str, Any]:
     per second, from one movement of at least LEAST_MOVEMENT to one the other way. rates: for
     each topic, the number of messages with distinct stamps, their rate in the stamps' clock, and
     the longest gap (s). latency (s), if stamps are receive times: from the datagram in the kernel
-    to the recorder, and to the recorder through the autopilot; see latency_of(). link: the
+    to the recorder, and to the recorder through the autopilot; see compute_latency(). link: the
     bridge's counters.
     """
     return {
         'duration': _duration(flight, end),
         'tracking': {
-            name: {kind: statistic(error_of(flight, name).between(0.0, end), kind)
+            name: {kind: statistic(compute_error(flight, name).between(0.0, end), kind)
                    for kind in ('rms', 'max_abs')}
             for name in TARGETS if len(flight.series[f'target_{name}'].times)},
         'activity': {
@@ -412,12 +412,12 @@ def figures(flight: History, end: float = math.nan) -> dict[str, Any]:
         'latency': {
             name: _latency(found.values)
             for name, topic in (('telemetry', 'fix'), ('loop', _COMMAND))
-            if len((found := latency_of(flight, topic)).values)},
+            if len((found := compute_latency(flight, topic)).values)},
         'link': _link(flight),
     }
 
 
-def latency_of(flight: History, topic: str) -> Series:
+def compute_latency(flight: History, topic: str) -> Series:
     """
     Return seconds from a topic's stamps to its recording; empty if the clocks differ.
 

@@ -41,7 +41,7 @@ from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.plant import Plant
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-from xplane_bridge.simulation.aircraft.studies.modes import levels, modes_of
+from xplane_bridge.simulation.aircraft.studies.modes import compute_modes, levels
 from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
 
 MARGINS, HANDLING = 'margins', 'handling'
@@ -122,7 +122,7 @@ def _model(
 
 
 def _handling(model: LinearModel) -> Mapping[str, Any]:
-    modes = modes_of(model)
+    modes = compute_modes(model)
     level = levels(modes)
     found: dict[str, Any] = {
         name: {**{figure: getattr(mode, figure) for figure in _OF_MODES}, 'level': level[name]}

@@ -44,7 +44,7 @@ from xplane_bridge.laboratory.flights.analysis.series import (
     Series,
 )
 from xplane_bridge.laboratory.flights.recordings.collected import Collected, Rows
-from xplane_bridge.laboratory.flights.recordings.parquet_file import columns_of
+from xplane_bridge.laboratory.flights.recordings.parquet_file import to_columns
 from xplane_bridge.laboratory.flights.scenario.quantities import AIRFRAME, MOTION
 from xplane_bridge.simulation.aircraft.studies.standing import strut_compression
 
@@ -137,7 +137,7 @@ class Touched:
             wheels, structure, strut_compression(compressions, self._standing)))
 
 
-def history_of(
+def to_history(
     measured: Measured[Any], commanded: Rows, wanted: Sequence[tuple[float, ...]],
     touched: Rows | None, collected: Collected | None = None,
 ) -> History:
@@ -148,13 +148,13 @@ def history_of(
     """
     times, series = measured.series()
     if collected is not None:
-        columns: Any = columns_of(collected)
+        columns: Any = to_columns(collected)
         series |= {name: Series(collected.frames['time'], columns[name])
                    for name in (*MOTION, *AIRFRAME)}
     topics = _arrivals(times, EACH_FRAME)
     for rows, names, of in (
         (commanded.rows(), tuple(COMMANDS), ('command/controls',)),
-        (last_of_each(wanted), TARGETS, (TARGET,)),
+        (find_last_rows(wanted), TARGETS, (TARGET,)),
         (touched.rows() if touched else (), CONTACTS, ()),
     ):
         if len(rows):
@@ -171,6 +171,6 @@ def _arrivals(times: Array, topics: Iterable[str]) -> dict[str, Arrivals]:
     return dict.fromkeys(topics, Arrivals(times, np.full(len(times), math.nan)))
 
 
-def last_of_each(rows: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
+def find_last_rows(rows: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
     """Return the last row of each time."""
     return list({row[0]: row for row in rows}.values())

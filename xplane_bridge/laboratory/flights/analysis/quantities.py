@@ -64,12 +64,12 @@ POLICY_TARGET = 'policy/command/target'
 """Where the autopilot below a policy receives its targets: the policy holds command/target."""
 
 
-def _of_fix(message: Any) -> dict[str, float]:
+def _read_fix(message: Any) -> dict[str, float]:
     return {'latitude': message.latitude, 'longitude': message.longitude,
             'altitude': message.altitude}
 
 
-def _of_imu(message: Any) -> dict[str, float]:
+def _read_imu(message: Any) -> dict[str, float]:
     orientation = message.orientation
     roll, pitch, yaw = axes.quaternion_to_euler(
         (orientation.w, orientation.x, orientation.y, orientation.z))
@@ -78,26 +78,26 @@ def _of_imu(message: Any) -> dict[str, float]:
             'roll_rate': rates.x, 'pitch_rate': -rates.y, 'yaw_rate': -rates.z}
 
 
-def _of_odom(message: Any) -> dict[str, float]:
+def _read_odom(message: Any) -> dict[str, float]:
     position = message.pose.pose.position
     return {'east': position.x, 'north': position.y}
 
 
-def _of_air_data(message: Any) -> dict[str, float]:
+def _read_air_data(message: Any) -> dict[str, float]:
     speed = message.indicated_airspeed
     return {'airspeed': message.true_airspeed if math.isnan(speed) else speed,
             'angle_of_attack': message.angle_of_attack, 'sideslip': message.sideslip}
 
 
-def _of_controls(message: Any) -> dict[str, float]:
+def _read_controls(message: Any) -> dict[str, float]:
     return {name: known_or_nan(message, name) for name in FLOWN}
 
 
-def _of_command(message: Any) -> dict[str, float]:
+def _read_command(message: Any) -> dict[str, float]:
     return {f'command_{name}': known_or_nan(message, name) for name in FLOWN}
 
 
-def _of_target(message: Any) -> dict[str, float]:
+def _read_target(message: Any) -> dict[str, float]:
     # Recordings of 0.1 have a heading.
     heading = 'true_heading' if hasattr(message, 'true_heading') else 'heading'
     return {'target_altitude': known_or_nan(message, 'altitude'),
@@ -105,7 +105,7 @@ def _of_target(message: Any) -> dict[str, float]:
             'target_airspeed': known_or_nan(message, 'airspeed')}
 
 
-def _of_contacts(message: Any) -> dict[str, float]:
+def _read_contacts(message: Any) -> dict[str, float]:
     return dict(zip(CONTACTS, map(float, (
         message.wheels, message.structure, message.strut_compression)), strict=True))
 
@@ -130,7 +130,7 @@ def _air(message: Any) -> dict[str, float]:
             'wind_north': wind.y, 'wind_east': wind.x, 'wind_down': -wind.z}
 
 
-def _of_airframe(message: Any) -> dict[str, float]:
+def _read_airframe(message: Any) -> dict[str, float]:
     turning, gusts = message.angular_acceleration, message.turbulence
     return {**{name: getattr(message, name) for name in _PLAIN_AIRFRAME},
             'roll_acceleration': turning.x, 'pitch_acceleration': -turning.y,
@@ -140,16 +140,16 @@ def _of_airframe(message: Any) -> dict[str, float]:
 
 # Topic, below the vehicle's namespace -> quantities in its messages, in SI units and radians.
 EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
-    'fix': _of_fix,
-    'imu/data': _of_imu,
-    'odom': _of_odom,
-    'air_data': _of_air_data,
-    'controls': _of_controls,
-    'command/controls': _of_command,
-    TARGET: _of_target,
-    ORDERED: _of_target,
-    RELAYED: _of_command,
-    CONTACTS_TOPIC: _of_contacts,
+    'fix': _read_fix,
+    'imu/data': _read_imu,
+    'odom': _read_odom,
+    'air_data': _read_air_data,
+    'controls': _read_controls,
+    'command/controls': _read_command,
+    TARGET: _read_target,
+    ORDERED: _read_target,
+    RELAYED: _read_command,
+    CONTACTS_TOPIC: _read_contacts,
 }
 
 # The same, of what only a recording is asked for.
@@ -157,7 +157,7 @@ MORE: Mapping[str, Callable[[Any], dict[str, float]]] = {
     'imu/data': _force,
     'odom': _movement,
     'air_data': _air,
-    AIRFRAME_TOPIC: _of_airframe,
+    AIRFRAME_TOPIC: _read_airframe,
 }
 
 
@@ -166,7 +166,7 @@ def is_release(message: Any) -> bool:
     return bool(getattr(message, 'fields', 0) & getattr(message, 'RELEASE', 0))
 
 
-def stamp_of(message: Any) -> float:
+def read_stamp(message: Any) -> float:
     """Return the stamp of a message's header in seconds."""
     stamp = message.header.stamp
     return float(stamp.sec + stamp.nanosec * 1e-9)

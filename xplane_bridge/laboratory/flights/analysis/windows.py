@@ -132,7 +132,7 @@ class Window:
             'until': self.until, 'moved': {name: asdict(one) for name, one in moved.items()}}
         if self.event.action in _SWEPT:
             found['responses'] = {
-                output: _figures_of(self._axis, output, self.responses.get(output),
+                output: _compute_figures(self._axis, output, self.responses.get(output),
                                     self.modes.get(output))
                 for output in self._outputs}
         if self.loop is not None:
@@ -213,7 +213,7 @@ def _moved(name: str, movement: Movement, always: bool) -> str:
     return f'{name} {peak:+.1f} {unit} after {movement.time_to_peak:.1f} s'
 
 
-def _figures_of(
+def _compute_figures(
     axis: str, output: str, response: FrequencyResponse | None, modes: dict[str, float] | None
 ) -> dict[str, Any]:
     """Return the figures of a response, all of them NaN without one."""

@@ -119,9 +119,9 @@ def findings(
     return [
         _ends(account, begin), _subscribes(heard, targets), _publishes(conduct, targets),
         _rate(account, begin),
-        _of_counts('stamps', conduct, 'are those of imu/data', 'unstamped', 'unknown',
+        _judge_counts('stamps', conduct, 'are those of imu/data', 'unstamped', 'unknown',
                    'backwards', *(('duplicate',) if conduct.lockstep else ())),
-        _of_counts('controls', conduct, 'set elevator, aileron, rudder and throttle',
+        _judge_counts('controls', conduct, 'set elevator, aileron, rudder and throttle',
                    'mask', 'incomplete'),
         _lockstep(conduct),
         *(_follows(step, flown, values) if targets else _untried(step.name) for step in STEPS),
@@ -200,7 +200,7 @@ def _rate(account: Account, begin: float) -> Finding:
     return Finding('rate', True, text)
 
 
-def _of_counts(name: str, conduct: Conduct, good: str, *kinds: str) -> Finding:
+def _judge_counts(name: str, conduct: Conduct, good: str, *kinds: str) -> Finding:
     commands = conduct.counts['commands']
     if not commands:
         return Finding(name, None, 'not tried: no command was heard')
@@ -243,7 +243,7 @@ def _follows(step: Step, flown: float, values: Values) -> Finding:
 def _saturates(conduct: Conduct, flown: float, targets: bool) -> Finding:
     kinds = [kind for kind in ('not_finite', 'out_of_range') if conduct.counts[kind]]
     if kinds:
-        return _of_counts('saturates', conduct, '', *kinds)
+        return _judge_counts('saturates', conduct, '', *kinds)
     if not targets:
         return Finding('saturates', True, 'commands stay in range')
     if flown < _RELEASED:

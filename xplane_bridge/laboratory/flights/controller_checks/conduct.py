@@ -189,7 +189,7 @@ class Conduct:
         """
         self.counts['commands'] += 1
         self._silent_until(now)
-        wrong = self._of_stamp(stamp, now)
+        wrong = self._judge_stamp(stamp, now)
         if wrong:
             self._note(wrong, f'stamp {stamp:.3f} s')
         return wrong, self._good(values)
@@ -220,7 +220,7 @@ class Conduct:
             self._note('incomplete', f'no {", ".join(absent)}')
         return dict(values)
 
-    def _of_stamp(self, stamp: float, now: float) -> str:
+    def _judge_stamp(self, stamp: float, now: float) -> str:
         """Return what is wrong with a stamp; note the answer if nothing is."""
         if stamp == 0.0:
             return 'unstamped'

@@ -59,7 +59,7 @@ class FleetFlight(MultiFlight[CoreFlight]):
     def __init__(self, order: Order, display: Display) -> None:
         super().__init__(order, display)
         self.flights = {
-            name: _of_fleet(one, self._news.of(name, leads=not number))
+            name: _make_flight(one, self._news.of(name, leads=not number))
             for number, (name, one) in enumerate(order.of_vehicles().items())}
         self._used = 0.0
 
@@ -157,7 +157,7 @@ class _OfFleet(CoreFlight):
         """Do nothing."""
 
 
-def _of_fleet(order: Order, display: Display) -> CoreFlight:
+def _make_flight(order: Order, display: Display) -> CoreFlight:
     """Return the flight of one; it waits for none to be engaged, since all have one clock."""
     level = order.flown_by.actions
     if not level:

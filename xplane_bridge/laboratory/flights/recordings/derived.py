@@ -57,7 +57,7 @@ class Motion:
     datum: tuple[float, float, float]
 
 
-def motion_of(flown: Collected) -> Motion:
+def compute_motion(flown: Collected) -> Motion:
     """Return how the aircraft moved."""
     state: Any = flown.frames
     orientation: Any = axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(

@@ -114,7 +114,7 @@ class Recording:
         for path in self._files:
             try:
                 with plain_files.open_regular(path) as stream:
-                    yield from self._of_file(path, stream, budget)
+                    yield from self._read_file(path, stream, budget)
             except (OSError, ValueError) as error:
                 fault = printable(str(error), _MAX_FAULT)
                 if tell is not None:
@@ -131,7 +131,7 @@ class Recording:
         which = f'{path.name}: ' if self._is_bag else ''
         return RecordingError(f'{self.path} is not read as a recording: {which}{fault}')
 
-    def _of_file(self, path: Path, stream: BinaryIO, budget: Budget) -> Iterator[Recorded]:
+    def _read_file(self, path: Path, stream: BinaryIO, budget: Budget) -> Iterator[Recorded]:
         magic = stream.read(16)
         stream.seek(0)
         found: McapFile | SqliteFile
@@ -142,7 +142,7 @@ class Recording:
             module = mcap_file.zstd()
             unpacked = _Unpacked(module.ZstdFile(stream, options=mcap_file.window()), budget)
             if unpacked.magic == sqlite_file.MAGIC:
-                yield from self._of_packed_sqlite(unpacked, budget)
+                yield from self._read_packed_sqlite(unpacked, budget)
                 return
             found = McapFile(unpacked, None, self.topics, budget)
         else:
@@ -169,7 +169,7 @@ class Recording:
         if isinstance(distribution, str):
             self.distribution = distribution
 
-    def _of_packed_sqlite(self, unpacked: _Unpacked, budget: Budget) -> Iterator[Recorded]:
+    def _read_packed_sqlite(self, unpacked: _Unpacked, budget: Budget) -> Iterator[Recorded]:
         # SQLite reads from files only.
         with TemporaryDirectory() as folder:
             path = Path(folder, 'bag.db3')

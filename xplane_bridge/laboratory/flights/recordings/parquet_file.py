@@ -88,7 +88,7 @@ class Table(NamedTuple):
     facts: Mapping[str, Any]
 
 
-def columns_of(flown: Collected) -> dict[str, Array | tuple[Array, NDArray[np.bool_]]]:
+def to_columns(flown: Collected) -> dict[str, Array | tuple[Array, NDArray[np.bool_]]]:
     """Return all columns by name; those that have nulls with a mask of where."""
     return dict(_columns(flown))
 

@@ -35,9 +35,9 @@ from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.laboratory.flights.recordings.cdr import Layout, Numbers, stamps
 from xplane_bridge.laboratory.flights.recordings.collected import Collected
 from xplane_bridge.laboratory.flights.recordings.derived import (
+    compute_motion,
     ground_elevation,
     load_factor,
-    motion_of,
 )
 from xplane_bridge.laboratory.sensors.topics import TRUTH
 from xplane_bridge.simulation.aircraft.sample import Airframe, ENGINE
@@ -74,15 +74,15 @@ class TopicMessages:
     latched: bool = False
 
 
-def topics_of(flown: Collected, namespace: str) -> list[TopicMessages]:
+def to_topics(flown: Collected, namespace: str) -> list[TopicMessages]:
     """Return all topics that have messages, below a namespace."""
     prefix = f'/{namespace.strip("/")}/'
-    return [replace(one, topic=prefix + one.topic) for one in _topics_of(flown)]
+    return [replace(one, topic=prefix + one.topic) for one in _to_topics(flown)]
 
 
-def _topics_of(flown: Collected) -> Iterator[TopicMessages]:
+def _to_topics(flown: Collected) -> Iterator[TopicMessages]:
     times = _nanoseconds(flown.frames['time'])
-    state, moving = flown.frames, motion_of(flown)
+    state, moving = flown.frames, compute_motion(flown)
     truth = f'{TRUTH}/' if flown.sensed else ''
 
     def each(
@@ -128,11 +128,11 @@ def _topics_of(flown: Collected) -> Iterator[TopicMessages]:
     yield _messages(
         DATUM, _FIX, {'header.frame_id': ODOM}, times[:1],
         dict(zip(position, moving.datum, strict=True)), latched=True)
-    yield from _of_the_law(flown)
-    yield from _of_sensors(flown)
+    yield from _to_law_topics(flown)
+    yield from _to_sensor_topics(flown)
 
 
-def _of_the_law(flown: Collected) -> Iterator[TopicMessages]:
+def _to_law_topics(flown: Collected) -> Iterator[TopicMessages]:
     """Yield what was commanded, wanted and touched."""
     if len(flown.commands):
         times, *values = flown.commands.T
@@ -152,7 +152,7 @@ def _of_the_law(flown: Collected) -> Iterator[TopicMessages]:
                 ('wheels', 'structure', 'strut_compression'), values, strict=True)))
 
 
-def _of_sensors(flown: Collected) -> Iterator[TopicMessages]:
+def _to_sensor_topics(flown: Collected) -> Iterator[TopicMessages]:
     for topic, rows in flown.sensed.items():
         times, at, *found = rows.T
         kind, texts, numbers, constants = _SENSED[topic](found)

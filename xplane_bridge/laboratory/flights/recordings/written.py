@@ -24,7 +24,7 @@ from typing import Any
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.laboratory.flights.recordings import mcap_writer, parquet_file
 from xplane_bridge.laboratory.flights.recordings.collected import Collected
-from xplane_bridge.laboratory.flights.recordings.vehicle_topics import topics_of
+from xplane_bridge.laboratory.flights.recordings.vehicle_topics import to_topics
 
 FORMATS: Mapping[str, tuple[str, ...]] = {
     'mcap': ('mcap', 'rosbags'), 'parquet': ('pyarrow',)}
@@ -57,6 +57,6 @@ def write(path: str, flown: Collected, namespace: str, facts: Mapping[str, Any])
     with plain_files.output(file) as stream:
         if format_of(path) == 'mcap':
             mcap_writer.write(
-                stream, file.name, topics_of(flown, namespace or NAMESPACE), text)
+                stream, file.name, to_topics(flown, namespace or NAMESPACE), text)
         else:
             parquet_file.write(stream, flown, text)

@@ -34,7 +34,7 @@ _NAMED = re.compile(r'<\w+\s[^>]*?\bfile\s*=\s*"([^"]+)"')
 _OWN_FOLDERS = ('Engines', 'engines', 'Systems', 'systems')
 
 
-def of_aircraft(model: str, aircraft_path: str = '') -> Files:
+def find_aircraft_files(model: str, aircraft_path: str = '') -> Files:
     """Return the files of an aircraft; {} if there is none, which its flight says."""
     spec = find_spec('jsbsim')
     if spec is None or spec.origin is None:
@@ -61,7 +61,7 @@ def of_aircraft(model: str, aircraft_path: str = '') -> Files:
     return found
 
 
-def of_gains(model: str, aircraft_path: str = '', named: str = '') -> Files:
+def find_gains_files(model: str, aircraft_path: str = '', named: str = '') -> Files:
     """Return the file of the autopilot's gains; {} if there are none, which its flight says."""
     try:
         path = parameter_file.chosen(model, aircraft_path, named)
@@ -70,7 +70,7 @@ def of_gains(model: str, aircraft_path: str = '', named: str = '') -> Files:
     return {path.name: path}
 
 
-def of_sensors(name: str) -> Files:
+def find_sensors_files(name: str) -> Files:
     """Return the file of sensors; {} for none."""
     path = Path(specification.file_of(name))
     return {path.name: path} if path.is_file() else {}

@@ -31,8 +31,8 @@ from xplane_bridge.laboratory.flights.scenario.fleet import (
     ANY_TWO,
     Fleet,
     FORMATION,
+    read_subject,
     SEPARATION,
-    subject_of,
 )
 from xplane_bridge.laboratory.flights.scenario.quantities import is_known, known, unit_of
 
@@ -94,7 +94,7 @@ def parse(item: Any, where: str, duration: float) -> Criterion:
     statistic = fields.choice(given['statistic'], f'{where}.statistic', STATISTICS)
     window = _window(given, where, duration)
     if 'expression' in given:
-        return _of_expression(given, where, statistic, window, limits)
+        return _read_expression(given, where, statistic, window, limits)
     if 'unit' in given:
         raise ScenarioError(f'{where}: "unit" belongs to an expression; a quantity has its own')
     name = fields.text(given['quantity'], f'{where}.quantity')
@@ -103,7 +103,7 @@ def parse(item: Any, where: str, duration: float) -> Criterion:
     return Criterion(name, statistic, *window, *limits)
 
 
-def _of_expression(
+def _read_expression(
     given: Mapping[str, Any], where: str, statistic: str, window: tuple[float, float],
     limits: tuple[float, float],
 ) -> Criterion:
@@ -145,7 +145,7 @@ def over_two(
         given.get('statistic', 'min' if SEPARATION in given else 'max'), f'{where}.statistic',
         STATISTICS)
     return Criterion(
-        subject_of(given, where, names, fleet), statistic, *_window(given, where, duration),
+        read_subject(given, where, names, fleet), statistic, *_window(given, where, duration),
         *_limits(given, where))
 
 

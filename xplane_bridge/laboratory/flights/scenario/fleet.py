@@ -80,7 +80,7 @@ class Fleet:
     midair: Midair
 
 
-def names_of(items: Sequence[Any]) -> list[str]:
+def read_names(items: Sequence[Any]) -> list[str]:
     """Return the names of a file's vehicles; ScenarioError for none, a bad one, or two equal."""
     if not 1 <= len(items) <= MOST_VEHICLES:
         raise ScenarioError(f'vehicles: it has {len(items)}, expected 1 to {MOST_VEHICLES}')
@@ -102,7 +102,7 @@ def names_of(items: Sequence[Any]) -> list[str]:
     return names
 
 
-def contents_of(items: Sequence[Any], initial: Any, duration: float) -> list[dict[str, Any]]:
+def read_contents(items: Sequence[Any], initial: Any, duration: float) -> list[dict[str, Any]]:
     """
     Return the content of a scenario's file for each of a file's vehicles.
 
@@ -164,7 +164,7 @@ def _beside(first: Mapping[str, Any], own: Mapping[str, Any], where: str) -> dic
         **({} if is_parked else {'altitude': altitude + up}), **rest}
 
 
-def fleet_of(
+def read_fleet(
     items: Sequence[Any], names: Sequence[str], midair: Any, duration: float
 ) -> Fleet:
     """Return what binds the vehicles of a file."""
@@ -209,7 +209,7 @@ def _check_leads(name: str, stations: Mapping[str, Station]) -> None:
         met.append(leader)
 
 
-def subject_of(item: Mapping[str, Any], where: str, names: Sequence[str], fleet: Fleet) -> str:
+def read_subject(item: Mapping[str, Any], where: str, names: Sequence[str], fleet: Fleet) -> str:
     """Return the name of the quantity that a criterion over two is about."""
     if SEPARATION in item:
         pair = item[SEPARATION]

@@ -38,7 +38,7 @@ from xplane_bridge.common.plain_yaml import abbreviated
 _INDEX = os.path.join('share', 'ament_index', 'resource_index', 'packages')
 
 
-def prefix_of(package: str) -> str:
+def find_prefix(package: str) -> str:
     """
     Return the install space of a package: the first of AMENT_PREFIX_PATH that has it.
 
@@ -108,7 +108,7 @@ def ros_arguments(
             *(('-p', 'behind_sensors:=true') if behind_sensors else ())]
 
 
-def arguments_of(command: str, ros: Sequence[str]) -> list[str]:
+def split_command(command: str, ros: Sequence[str]) -> list[str]:
     """
     Return a command line as a program's path and its arguments, with the ROS arguments.
 
@@ -152,7 +152,7 @@ def program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
 def _executable(package: str, name: str) -> str:
     """Return the path of a package's executable."""
     try:
-        folder = os.path.join(prefix_of(package), 'lib', package)
+        folder = os.path.join(find_prefix(package), 'lib', package)
     except LookupError:
         raise ScenarioError(
             f'controller: there is no package {package!r}: build it, and source its install '

@@ -47,7 +47,12 @@ from xplane_bridge.laboratory.flights.scenario.events import (
 )
 from xplane_bridge.laboratory.flights.scenario.events import parse as parse_event
 from xplane_bridge.laboratory.flights.scenario.excitation import Excitation
-from xplane_bridge.laboratory.flights.scenario.fleet import contents_of, Fleet, fleet_of, names_of
+from xplane_bridge.laboratory.flights.scenario.fleet import (
+    Fleet,
+    read_contents,
+    read_fleet,
+    read_names,
+)
 from xplane_bridge.laboratory.flights.scenario.quantities import AIRFRAME, needs_more
 from xplane_bridge.laboratory.flights.scenario.runway import PROCEDURES
 from xplane_bridge.laboratory.sensors.faults import SENSOR_FAULTS
@@ -242,7 +247,7 @@ def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
         controller.parse(top['controller']) if 'controller' in top else {},
         fields.text(top.get('sensors', ''), 'sensors'), runway,
         expect_crash=fields.boolean(top.get('expect_crash', False), 'expect_crash'),
-        physics_rate=physics_rate_of(top))
+        physics_rate=read_physics_rate(top))
     if runway is None and (needed := found.needs_runway()):
         raise ScenarioError(
             f'{", ".join(needed)} needs a runway: state heading_deg, length, width and '
@@ -250,7 +255,7 @@ def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
     return found
 
 
-def physics_rate_of(given: Mapping[str, Any]) -> int:
+def read_physics_rate(given: Mapping[str, Any]) -> int:
     """Return the steps per second in a file, 0 if it has none; ScenarioError for a bad one."""
     rate = fields.number(given.get('physics_rate', 0), 'physics_rate')
     if rate and rate not in PHYSICS_RATES:
@@ -265,16 +270,16 @@ def _fleet(name: str, content: Any) -> Scenario:
         optional=('description', 'initial', 'sensors', 'midair', 'physics_rate'))
     duration = _duration(top)
     items = fields.items(top['vehicles'], 'vehicles')
-    names = names_of(items)
+    names = read_names(items)
     initial, common = parse_initial(top.get('initial', {})), _in_time(_events(top, duration))
     vehicles = []
     for own, given in zip(
-            names, contents_of(items, top.get('initial', {}), duration), strict=True):
+            names, read_contents(items, top.get('initial', {}), duration), strict=True):
         try:
             vehicles.append(_alone(own, given, common))
         except ScenarioError as error:
             raise ScenarioError(f'vehicle {own}: {error}') from None
-    fleet = fleet_of(items, names, top.get('midair', {}), duration)
+    fleet = read_fleet(items, names, top.get('midair', {}), duration)
     for vehicle in vehicles:
         _check_one_of_many(vehicle, common, fleet)
     judged = [criteria.over_two(item, f'criteria[{n}]', duration, names, fleet)
@@ -287,9 +292,9 @@ def _fleet(name: str, content: Any) -> Scenario:
     return Scenario(
         name, str(top.get('description', '')).strip(), duration, initial, common,
         tuple(judged), sensors=fields.text(top.get('sensors', ''), 'sensors'),
-        vehicles=tuple(replace(one, physics_rate=physics_rate_of(top), is_one_of_many=True)
+        vehicles=tuple(replace(one, physics_rate=read_physics_rate(top), is_one_of_many=True)
                        for one in vehicles),
-        fleet=fleet, physics_rate=physics_rate_of(top))
+        fleet=fleet, physics_rate=read_physics_rate(top))
 
 
 def _check_one_of_many(vehicle: Scenario, common: tuple[Event, ...], fleet: Fleet) -> None:

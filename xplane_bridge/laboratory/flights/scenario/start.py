@@ -59,7 +59,7 @@ class Start:
     sensors: str = ''
 
 
-def start_of(seed: int, options: Mapping[str, Any], usual: Start, duration: float) -> Start:
+def make_start(seed: int, options: Mapping[str, Any], usual: Start, duration: float) -> Start:
     """
     Return the start by the options of a reset, and by ``usual`` where they say nothing.
 
@@ -82,7 +82,7 @@ def start_of(seed: int, options: Mapping[str, Any], usual: Start, duration: floa
     return replace(usual, **changes)
 
 
-def scenario_of(scenario: Scenario, start: Start) -> Scenario:
+def apply_start(scenario: Scenario, start: Start) -> Scenario:
     """Return a scenario with what a start changes of it. Raises ValueError with a sentence."""
     first: list[Event] = []
     replaced: set[str] = set()

@@ -83,7 +83,7 @@ def load(path: str) -> Airframe:
         raise ValueError(f'{path}: {error}') from None
 
 
-def of_model(model: Model) -> Airframe:
+def read_airframe(model: Model) -> Airframe:
     """Return the airframe of a simulated aircraft as it is loaded now."""
     return Airframe(**{
         name: model.get(node) * factor for name, (node, factor) in _PROPERTIES.items()})

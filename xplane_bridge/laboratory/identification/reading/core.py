@@ -40,7 +40,7 @@ _FRAMES = {
 _AIR = ('true_airspeed', 'angle_of_attack', 'sideslip', 'density')
 
 
-def of_core(flight: CoreFlight) -> tuple[Flight, float]:
+def read_core(flight: CoreFlight) -> tuple[Flight, float]:
     """
     Return the signals of a flight in core, flown to its end here, and the step of JSBSim (s).
 

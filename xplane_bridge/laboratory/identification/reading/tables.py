@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions.expressions.units import unit_of
+from xplane_bridge.bridges.conversions.expressions.units import find_unit
 from xplane_bridge.common import optional, plain_yaml
 from xplane_bridge.common.tables.bounds import TableError
 from xplane_bridge.common.tables.csv_file import CsvFile
@@ -79,14 +79,14 @@ def load_map(path: str) -> dict[str, Entry]:
 
 def _factor(text: str, name: str, where: str) -> float:
     wanted = 's' if name == _TIME else SIGNALS[name].unit
-    unit = unit_of(text, wanted or '1')
+    unit = find_unit(text, wanted or '1')
     if unit is None or unit.offset:
         raise plain_yaml.FieldError(
             f'{where}.unit: {printable(text)} does not become {wanted or "a part of 1"}')
     return unit.factor
 
 
-def of_table(path: Path, entries: Mapping[str, Entry] | None = None, model: str = '') -> Flight:
+def read_table(path: Path, entries: Mapping[str, Entry] | None = None, model: str = '') -> Flight:
     """
     Return the flight of a CSV or Parquet file; without a map its columns have the signals' names.
 

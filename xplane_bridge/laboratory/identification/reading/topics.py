@@ -58,35 +58,35 @@ _MOST_MESSAGES = 10_000_000
 _MOST_FIGURES = 1024 * 1024
 
 
-def _of_imu(message: Any) -> tuple[float, ...]:
+def _read_imu(message: Any) -> tuple[float, ...]:
     at = message.orientation
     roll, pitch, _ = axes.quaternion_to_euler((at.w, at.x, at.y, at.z))
     rates, force = message.angular_velocity, message.linear_acceleration
     return (roll, -pitch, rates.x, -rates.y, -rates.z, force.x, -force.y, -force.z)
 
 
-def _of_air_data(message: Any) -> tuple[float, ...]:
+def _read_air_data(message: Any) -> tuple[float, ...]:
     return (message.true_airspeed, message.angle_of_attack, message.sideslip, message.density)
 
 
-def _of_controls(message: Any) -> tuple[float, ...]:
+def _read_controls(message: Any) -> tuple[float, ...]:
     return tuple(known_or_nan(message, name) for name in FLOWN)
 
 
-def _of_airframe(message: Any) -> tuple[float, ...]:
+def _read_airframe(message: Any) -> tuple[float, ...]:
     return tuple(getattr(message, name) for name in DEFLECTIONS.values())
 
 
 _TOPICS: Mapping[str, tuple[tuple[str, ...], Callable[[Any], tuple[float, ...]]]] = {
-    _IMU: (tuple(SIGNALS)[:8], _of_imu),
-    'air_data': (tuple(SIGNALS)[8:12], _of_air_data),
-    'controls': (FLOWN, _of_controls),
-    'command/controls': (FLOWN, _of_controls),
-    'airframe': (tuple(DEFLECTIONS.values()), _of_airframe),
+    _IMU: (tuple(SIGNALS)[:8], _read_imu),
+    'air_data': (tuple(SIGNALS)[8:12], _read_air_data),
+    'controls': (FLOWN, _read_controls),
+    'command/controls': (FLOWN, _read_controls),
+    'airframe': (tuple(DEFLECTIONS.values()), _read_airframe),
 }
 
 
-def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, float]:
+def read_recording(path: Path, namespace: str | None = None) -> tuple[Flight, float]:
     """
     Return the flight of a recording, and the step of its simulator (s).
 
@@ -107,7 +107,7 @@ def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, floa
             f'{prefix}{_COLUMNS.get(name, (name,))[0]}' for name in SIGNALS
             for prefix in ('', _SENSED)])
         manoeuvres, model, plant, step = _said(path, {**table.facts, **figures})
-        return Flight(str(path), table.columns['time'], _of_columns(path, table.columns),
+        return Flight(str(path), table.columns['time'], _read_columns(path, table.columns),
                       manoeuvres, model, plant), step
     manoeuvres, model, plant, step = _said(path, figures)
     recording = Recording(path)
@@ -129,7 +129,7 @@ def of_recording(path: Path, namespace: str | None = None) -> tuple[Flight, floa
         flight, manoeuvres=manoeuvres, model=model, plant=plant, cut=recording.cut), step
 
 
-def _of_columns(path: Path, columns: Mapping[str, Array]) -> dict[str, Array]:
+def _read_columns(path: Path, columns: Mapping[str, Array]) -> dict[str, Array]:
     """Return the signals in the columns of a flight in core: what sensors said, if it had some."""
     found = {}
     prefix = _SENSED if f'{_SENSED}roll_rate' in columns else ''

@@ -29,11 +29,11 @@ from xplane_bridge.laboratory.control.targets import Attitude, check_targets, Ra
 from xplane_bridge.laboratory.nodes.autopilot.goals import Ask
 from xplane_bridge.laboratory.nodes.autopilot.newest import Newest
 from xplane_bridge.laboratory.nodes.autopilot.route import (
+    read_path,
+    read_route,
     Waypoints,
-    waypoints_of_path,
-    waypoints_of_route,
 )
-from xplane_bridge.laboratory.nodes.messages.targets import changes_of
+from xplane_bridge.laboratory.nodes.messages.targets import read_changes
 from xplane_bridge.msg import AttitudeCommand, AutopilotTarget, RateCommand, Route
 
 _ATTITUDE_MASK = Mask(AttitudeCommand)
@@ -72,15 +72,15 @@ class Levels:
             waypoints.closed)
 
     def _on_path(self, message: Path) -> None:
-        waypoints = waypoints_of_path(
+        waypoints = read_path(
             message, self._telemetry.datum, self._telemetry.odom_frame)
         self._command('command/path', message, partial(self.follow, waypoints))
 
     def _on_route(self, message: Route) -> None:
-        self._command('command/route', message, partial(self.follow, waypoints_of_route(message)))
+        self._command('command/route', message, partial(self.follow, read_route(message)))
 
     def _on_target(self, message: AutopilotTarget) -> None:
-        given = changes_of(message)
+        given = read_changes(message)
         if given is None:
             self._release(message)
             return

@@ -79,7 +79,7 @@ _FORMATS = {
     for number, order in ((_LITTLE, '<'), (_BIG, '>'))}
 
 
-def stamp_of(data: bytes) -> int:
+def read_stamp(data: bytes) -> int:
     """Return the stamp (ns) of a serialised message that begins with a header."""
     seconds, rest = _FORMATS[data[1] & 1].stamp.unpack_from(data, _BEGIN)
     return int(seconds * SECOND_NS + rest)
@@ -324,24 +324,24 @@ class Newest:
 
     def _velocity(self, orientation: Quaternion, position: Vector) -> Vector | None:
         """Return the velocity over ground, east, north and up; None if it is not known."""
-        if (self._odom_stamp >= stamp_of(self._imu) if self._lockstep
+        if (self._odom_stamp >= read_stamp(self._imu) if self._lockstep
                 else time.monotonic() - self._odom_at < _OLDEST):
             velocity, self.odom_frame = body_velocity(self._odom)
             # What a simulator does not report is 0, and no aircraft in flight has that.
             if any(velocity):
                 return axes.rotate(orientation, velocity)
-        return self._derivative.update(position, stamp_of(self._imu) * 1e-9)
+        return self._derivative.update(position, read_stamp(self._imu) * 1e-9)
 
     def _height_above_ground(self, orientation: Quaternion) -> float:
         """Return it by the range finder: infinity if out of range, NaN if it is not known."""
         if self._range is not None:
             self._height, self._range = below(self._range, orientation), None
-        age = ((stamp_of(self._imu) - self._range_stamp) * 1e-9 if self._lockstep
+        age = ((read_stamp(self._imu) - self._range_stamp) * 1e-9 if self._lockstep
                else time.monotonic() - self._range_at)
         return self._height if age < _OLDEST else math.nan
 
     def _gather(self, topic: str, data: bytes) -> None:
-        self._updates.add(stamp_of(data), topic, data)
+        self._updates.add(read_stamp(data), topic, data)
 
     def _take_update(self, stamp: int, update: Mapping[str, Any]) -> None:
         for subscription in self._before:
@@ -369,10 +369,10 @@ class Newest:
 
     def _on_imu(self, data: bytes) -> None:
         self._imu = data
-        self._heard(stamp_of(data))
+        self._heard(read_stamp(data))
 
     def _on_odom(self, data: bytes) -> None:
-        stamp = stamp_of(data)
+        stamp = read_stamp(data)
         if self._lockstep and 'odom' in self._awaited:
             self._updates.add(stamp, 'odom', data)
         else:

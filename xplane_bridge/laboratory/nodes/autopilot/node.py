@@ -44,12 +44,12 @@ from xplane_bridge.laboratory.nodes.autopilot.levels import Levels
 from xplane_bridge.laboratory.nodes.autopilot.newest import Newest
 from xplane_bridge.laboratory.nodes.autopilot.parameters import (
     AutopilotParameters,
-    envelope_of,
-    gains_of,
-    joystick_of,
-    performance_of,
+    read_envelope,
+    read_gains,
+    read_joystick,
+    read_performance,
+    read_targets,
     stamp_at,
-    wanted_of,
 )
 from xplane_bridge.laboratory.nodes.autopilot.reports import (
     autopilot_status,
@@ -58,7 +58,7 @@ from xplane_bridge.laboratory.nodes.autopilot.reports import (
     OFF,
     Reports,
 )
-from xplane_bridge.laboratory.nodes.autopilot.route import waypoints_of_route
+from xplane_bridge.laboratory.nodes.autopilot.route import read_route
 from xplane_bridge.laboratory.nodes.autopilot.runways import Runways
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 
@@ -142,7 +142,7 @@ class RouteAction(Goals):
         self.follower: PathFollower | None = None
 
     def _fly(self, request: Any) -> None:
-        waypoints = waypoints_of_route(request.route)
+        waypoints = read_route(request.route)
 
         def follow() -> list[str]:
             said = self._levels.follow(waypoints)
@@ -249,16 +249,17 @@ class AutopilotNode(BridgeNode[Any]):
 
     def check(self, given: Any) -> None:
         """Refuse targets that cannot be flown, and limits that are not possible."""
-        check_targets({name: value for name, value in wanted_of(given).items() if value == value})
-        gains_of(given)
-        envelope_of(given, None)
-        performance_of(given)
+        check_targets({
+            name: value for name, value in read_targets(given).items() if value == value})
+        read_gains(given)
+        read_envelope(given, None)
+        read_performance(given)
 
     def open(self) -> None:
         """Create topics, the action and the service."""
         given = self.parameters
         self._cascade = Autopilot(
-            gains_of(given), envelope_of(given, None), performance_of(given))
+            read_gains(given), read_envelope(given, None), read_performance(given))
         # Behind sensors only a range finder knows the height above a runway to a metre.
         self._cascade.exact = not given.behind_sensors
         self._engaged = False
@@ -288,7 +289,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._actions = Actions(self, self._cascade, self._telemetry, self._levels, Asker(
             self._ask, self._await, self._hold))
         self._entities.append((Actions.retire, self._actions))
-        self._pilot = Pilot(self, joystick_of(given), self._take_over, self._give_back)
+        self._pilot = Pilot(self, read_joystick(given), self._take_over, self._give_back)
         self.make_service(SetBool, 'autopilot/engage', self._on_engage)
 
     def begin(self) -> None:
@@ -305,13 +306,13 @@ class AutopilotNode(BridgeNode[Any]):
 
     def changed(self, given: Any) -> None:
         """Use new gains and limits, engage at a new stamp, or hold at another one."""
-        self._cascade.gains = gains_of(given)
-        self._cascade.performance = performance_of(given)
-        envelope = envelope_of(given, self._telemetry.local)
+        self._cascade.gains = read_gains(given)
+        self._cascade.performance = read_performance(given)
+        envelope = read_envelope(given, self._telemetry.local)
         # NaN is not equal to itself.
         if repr(envelope) != repr(self._cascade.envelope):
             self._cascade.envelope = envelope
-        self._pilot.joystick.settings = joystick_of(given)
+        self._pilot.joystick.settings = read_joystick(given)
         self._hold_at = stamp_at(given.hold_at)
         if given.subscribers != self.parameters.subscribers:
             self._subscribers = given.subscribers
@@ -342,7 +343,7 @@ class AutopilotNode(BridgeNode[Any]):
         if telemetry.local is not self._fence_frame:
             self._fence_frame = telemetry.local
             if self.parameters.geofence_deg:
-                self._cascade.envelope = envelope_of(self.parameters, telemetry.local)
+                self._cascade.envelope = read_envelope(self.parameters, telemetry.local)
 
     def _is_repeated(self, stamp: int) -> bool:
         """Return whether this state has been flown; send its command again if it was lost."""
@@ -367,7 +368,7 @@ class AutopilotNode(BridgeNode[Any]):
         if not self._engaged and stamp >= self._engage_at:
             self._engage_at, self._wants_to_engage = math.inf, True
         if self._wants_to_engage and not self._engaged:
-            self._engage(measurement, wanted_of(self.parameters))
+            self._engage(measurement, read_targets(self.parameters))
             self._report()
         if self._engaged:
             # Engaged now, it does not matter what the previous update was.

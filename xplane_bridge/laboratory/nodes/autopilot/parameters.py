@@ -26,7 +26,7 @@ from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.envelope import Envelope
 from xplane_bridge.laboratory.control.gains import Gains, NAMES, SCHEDULE, scheduled
-from xplane_bridge.laboratory.control.runway.performance import GROUP, of_numbers, Performance
+from xplane_bridge.laboratory.control.runway.performance import from_numbers, GROUP, Performance
 from xplane_bridge.laboratory.control.schedule import AIRSPEED, AXES
 from xplane_bridge.laboratory.nodes.autopilot.joystick import JoystickSettings
 
@@ -102,14 +102,14 @@ AutopilotParameters = make_dataclass(
     bases=(OwnParameters,), frozen=True)
 
 
-def gains_of(given: Any) -> Gains:
+def read_gains(given: Any) -> Gains:
     """Return the gains among the parameters; ValueError for a schedule that is none."""
     return scheduled(
         Gains(**{name: getattr(given, f'gain_{name}') for name in NAMES}),
         {name: values for name in _SCHEDULED if (values := getattr(given, f'scheduled_{name}'))})
 
 
-def envelope_of(given: Any, local: LocalFrame | None) -> Envelope:
+def read_envelope(given: Any, local: LocalFrame | None) -> Envelope:
     """
     Return the envelope among the parameters; its geofence is in a local frame, empty without one.
 
@@ -140,24 +140,24 @@ def envelope_of(given: Any, local: LocalFrame | None) -> Envelope:
         raise ValueError(f'envelope.{error}') from None
 
 
-def performance_of(given: Any) -> Performance | None:
+def read_performance(given: Any) -> Performance | None:
     """
     Return the performance of take-off and landing, None if nothing of it is known.
 
     Raises ValueError if only some of it is, or if it is not possible.
     """
-    return of_numbers({
+    return from_numbers({
         item.name: value for item in fields(Performance)
         if (value := getattr(given, f'{GROUP}_{item.name}')) == value})
 
 
-def joystick_of(given: Any) -> JoystickSettings:
+def read_joystick(given: Any) -> JoystickSettings:
     """Return the settings of the joystick among the parameters."""
     return JoystickSettings(**{
         item.name: getattr(given, f'joystick_{item.name}') for item in _JOYSTICK})
 
 
-def wanted_of(given: Any) -> dict[str, float]:
+def read_targets(given: Any) -> dict[str, float]:
     """Return the targets among the parameters, NaN for none."""
     return {'altitude': given.altitude, 'true_heading': given.true_heading_deg * DEGREE,
             'airspeed': given.airspeed}

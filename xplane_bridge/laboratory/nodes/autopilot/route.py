@@ -78,7 +78,7 @@ class Waypoints:
         return points
 
 
-def waypoints_of_route(message: Route) -> Waypoints:
+def read_route(message: Route) -> Waypoints:
     """Return the waypoints of a message. Raises ValueError for what cannot be flown."""
     if len(message.latitude) != len(message.longitude):
         raise ValueError(
@@ -88,7 +88,7 @@ def waypoints_of_route(message: Route) -> Waypoints:
         message.airspeed or math.nan, message.closed)
 
 
-def waypoints_of_path(message: Path, datum: LocalFrame | None, odom_frame: str) -> Waypoints:
+def read_path(message: Path, datum: LocalFrame | None, odom_frame: str) -> Waypoints:
     """
     Return the waypoints of a path in the frame of odom, with its heights unless all are NaN.
 

@@ -169,7 +169,7 @@ class LawVehicle(FlownByLaw, Vehicle):
 
     def measurement(self) -> Measurement:
         """Return what the law knows of the observed state."""
-        return measurement_of_numbers(self._seen)
+        return numbers_to_measurement(self._seen)
 
     def reported_controls(self) -> Controls:
         """Return the controls that the observed state reports."""
@@ -220,7 +220,7 @@ class LawVehicle(FlownByLaw, Vehicle):
             for name, column in zip(FLOWN, columns, strict=True) if len(times)})
 
 
-def measurement_of_numbers(seen: Vector) -> Measurement:
+def numbers_to_measurement(seen: Vector) -> Measurement:
     """Return what autopilot_node would know of an observation; NaN is unknown."""
     x, y, z, w, p, q, r, *_ = seen[SLICES['imu/data']].tolist()
     _, _, altitude = seen[SLICES['fix']].tolist()

@@ -31,7 +31,7 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.laboratory.control.path import PathFollower
-from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, RELAYED, stamp_of
+from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, read_stamp, RELAYED
 from xplane_bridge.laboratory.flights.controller_checks.conduct import (
     Account,
     Conduct,
@@ -102,7 +102,7 @@ class ControlledVehicle(Vehicle):
             (self._relay or self.conduct).state(stamp, time.monotonic())
 
     def _on_command(self, message: FlightControls) -> None:
-        stamp, now = stamp_of(message), time.monotonic()
+        stamp, now = read_stamp(message), time.monotonic()
         if self._relay is None and stamp in self._own:
             # What the scenario itself commands takes the same way.
             return
@@ -158,7 +158,7 @@ class ControlledVehicle(Vehicle):
 
     def command(self, command: FlightControls) -> None:
         """Command the vehicle."""
-        self._own.add(stamp_of(command))
+        self._own.add(read_stamp(command))
         super().command(command)
 
     def engage(self, on: bool, now: float) -> None:

@@ -45,7 +45,7 @@ from xplane_bridge.laboratory.flights.analysis import history as analysis
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.laboratory.flights.analysis.series import Arrivals, History
 from xplane_bridge.laboratory.flights.flight import Display, Flight, State
-from xplane_bridge.laboratory.flights.laws import ActionLaw, autopilot_of
+from xplane_bridge.laboratory.flights.laws import ActionLaw, make_autopilot
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.flown_by import EXTERNAL
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
@@ -84,7 +84,7 @@ class RosFlight(Flight):
     def __init__(
         self, order: Order, display: Display, patience: float = math.inf
     ) -> None:
-        namespace = namespace_of(order)
+        namespace = choose_namespace(order)
         # Reported before the flight, not after it.
         needed = [] if order.link.host else ['jsbsim']
         if order.keep.recording:
@@ -184,7 +184,7 @@ class RosFlight(Flight):
         order, use = self.order, self._resources.enter_context
         link = order.link
         node, monitor = use(observing(
-            EXPERIMENT, link.namespace, order.follows_clock, self._monitor_of))
+            EXPERIMENT, link.namespace, order.follows_clock, self._make_monitor))
         self.telemetry = self._monitor = monitor
         check_free(node, [link.namespace], order.flown_by.command == EXTERNAL,
                    FOUND_WITHIN if self._is_named else 0.0)
@@ -245,7 +245,7 @@ class RosFlight(Flight):
         self._loading = reader.submit(self._load)
         reader.shutdown(wait=False)
 
-    def _monitor_of(self, node: Node) -> Monitor:
+    def _make_monitor(self, node: Node) -> Monitor:
         order = self.order
         if order.flown_by.actions:
             return Observer(node, order.link.namespace, order.link.lockstep)
@@ -262,7 +262,7 @@ class RosFlight(Flight):
         vehicle = self._vehicle = LawVehicle(
             node, order.link.namespace, monitor, processes, law, order.link.lockstep,
             bool(order.scenario.needs_simulator()))
-        law.place(vehicle.observation, autopilot_of(
+        law.place(vehicle.observation, make_autopilot(
             order.model, initial.get('aircraft_path', ''), initial.get('gains', ''),
             order.plant.gains))
         if why := real_start.place(vehicle, order, self._display):
@@ -291,7 +291,7 @@ class RosFlight(Flight):
         return kind(script, vehicle, self._display)
 
 
-def namespace_of(order: Order) -> str:
+def choose_namespace(order: Order) -> str:
     """Return the namespace of a flight, one of its own by default. Raises ScenarioError."""
     given = order.link.namespace or f'flight_{os.getpid()}_{next(_flights)}'
     namespace = f'/{given.strip("/")}'

@@ -28,11 +28,11 @@ from xplane_bridge.laboratory.control.policy.load import absolute
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, POLICY_TARGET, TARGET
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.flown_by import (
-    arguments_of,
     described,
     EXTERNAL,
     launch_arguments,
     ros_arguments,
+    split_command,
 )
 from xplane_bridge.laboratory.flights.script import Progress
 from xplane_bridge.laboratory.nodes.flight import bridges as peers
@@ -87,11 +87,11 @@ def start_controller(processes: Processes, order: Order) -> Started:
     elif flown_by.policy:
         # It is loaded by its node, after this has seen that it is the one ordered.
         flown_by.load()
-        command = arguments_of('policy_node', peers.ros_arguments(link.namespace, {
+        command = split_command('policy_node', peers.ros_arguments(link.namespace, {
             **_time_of(order), 'policy': absolute(flown_by.policy), 'lockstep': link.lockstep,
             'behind_sensors': behind_sensors}))
     else:
-        command = arguments_of(flown_by.command, ros_arguments(
+        command = split_command(flown_by.command, ros_arguments(
             link.namespace, order.follows_clock, link.lockstep, behind_sensors))
     return Started(name, processes.start_group(command, log), log)
 
@@ -162,7 +162,7 @@ def start_recorder(
 ) -> Recorder:
     """Start the recorder of all below a namespace."""
     command, *arguments = recorders.command(recording, namespace, sent_again())
-    if recorders.missing_of_rosbag2() == ['rosbag2_storage_mcap']:
+    if recorders.find_missing_packages() == ['rosbag2_storage_mcap']:
         display.say('ros2 bag has no MCAP storage (package rosbag2_storage_mcap is not '
                     'installed): recording with record')
     if command == recorders.RECORD:

@@ -39,7 +39,7 @@ from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.nodes.vehicle import crash as crashes
 from xplane_bridge.common.text import printable
 from xplane_bridge.laboratory.flights.analysis import series as past
-from xplane_bridge.laboratory.flights.analysis.quantities import EXTRACT, stamp_of, TARGET
+from xplane_bridge.laboratory.flights.analysis.quantities import EXTRACT, read_stamp, TARGET
 from xplane_bridge.laboratory.flights.analysis.series import make_flight
 from xplane_bridge.laboratory.flights.scenario.quantities import QUANTITIES
 from xplane_bridge.laboratory.sensors.topics import SENSED, TRUTH
@@ -158,13 +158,13 @@ class Monitor:
 
         def take(message: Any) -> None:
             if topic == 'imu/data' and self.on_state is not None:
-                self.on_state(stamp_of(message))
+                self.on_state(read_stamp(message))
             with self.arrived:
-                self._take(topic, stamp_of(message), message)
+                self._take(topic, read_stamp(message), message)
 
         def take_bytes(data: bytes) -> None:
             nonlocal seen
-            stamp = stamp_of_bytes(data)
+            stamp = read_serialized_stamp(data)
             if topic == 'imu/data' and self.on_state is not None:
                 self.on_state(stamp)
             with self.arrived:
@@ -185,7 +185,7 @@ class Monitor:
 
     def _on_sensed(self, data: bytes) -> None:
         with self.arrived:
-            self.stamps[MEASURED] = stamp_of_bytes(data)
+            self.stamps[MEASURED] = read_serialized_stamp(data)
             self._tell()
 
     def _take(self, topic: str, stamp: float, message: Any) -> None:
@@ -282,24 +282,24 @@ class Monitor:
 
     def _on_crash(self, message: DiagnosticStatus) -> None:
         with self.arrived:
-            self.crash = crashes.event_of(message)
+            self.crash = crashes.to_event(message)
 
     def crashed(self, begin: float, now: float) -> AirframeEvent | None:
         """Return a crash, at the time (s) after ``begin``; it may be of another clock."""
         crash = self.crash
         if crash is None:
             return None
-        return replace(crash, at=max(_of_this_clock(crash.at, now) - begin, 0.0))
+        return replace(crash, at=max(_to_this_clock(crash.at, now) - begin, 0.0))
 
     def _on_exceedances(self, message: DiagnosticArray) -> None:
         with self.arrived:
             known, newest = self.exceedances or {}, self.stamps.get('imu/data', math.nan)
             found = {
-                event.limit_name: event for event in map(crashes.event_of, message.status)
+                event.limit_name: event for event in map(crashes.to_event, message.status)
                 if event is not None}
             self.exceedances = {
                 name: known[name] if name in known and known[name].value == event.value
-                else replace(event, at=_of_this_clock(event.at, newest))
+                else replace(event, at=_to_this_clock(event.at, newest))
                 for name, event in found.items()}
 
     def exceeded(self, begin: float) -> Mapping[str, AirframeEvent] | None:
@@ -321,7 +321,7 @@ class Monitor:
                     self.diagnostics[name] = printable(status.message, _LONGEST_SENTENCE)
 
 
-def _of_this_clock(at: float, now: float) -> float:
+def _to_this_clock(at: float, now: float) -> float:
     """Return a time (s), or ``now`` if it is of another clock."""
     return now if abs(at - now) >= _SAME_CLOCK else at
 
@@ -331,7 +331,7 @@ def is_due(stamp: float, due: float) -> bool:
     return stamp >= due or (math.isfinite(due) and round(stamp * 1e9) >= round(due * 1e9))
 
 
-def stamp_of_bytes(data: bytes) -> float:
+def read_serialized_stamp(data: bytes) -> float:
     """Return the stamp of a serialised message that begins with a header."""
     seconds, nanoseconds = struct.unpack_from(
         '<iI' if data[1] & _LITTLE_ENDIAN else '>iI', data, 4)

@@ -31,9 +31,9 @@ from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
 from xplane_bridge.laboratory.nodes.messages.runways import (
     GO_AROUND,
     LAND,
-    message_of,
     PATTERN,
     TAKE_OFF,
+    to_message,
 )
 from xplane_bridge.srv import FlyPattern, GoAround
 
@@ -77,7 +77,7 @@ class Procedures:
             before = counts[TARGET]
         height = values.get('height', 0.0)
         if name in self._actions:
-            goal = FlyRunway.Goal(runway=message_of(runway, stamp), height=height)
+            goal = FlyRunway.Goal(runway=to_message(runway, stamp), height=height)
             self._actions[name].send_goal_async(goal).add_done_callback(
                 lambda sent: sent.result().get_result_async().add_done_callback(
                     lambda done: judge(done.result().result)))
@@ -85,7 +85,7 @@ class Procedures:
             client, request = self._go_around, GoAround.Request(height=height)
             if name == 'pattern':
                 client, request = self._pattern, FlyPattern.Request(
-                    runway=message_of(runway, stamp), height=height,
+                    runway=to_message(runway, stamp), height=height,
                     right=values['side'] == RIGHT)
             elif stamp is not None:
                 request.header.stamp = stamp

@@ -42,7 +42,7 @@ def command(path: str, namespace: str, sent_again: float | None = None) -> list[
             *([] if sent_again is None else ['--sent-again', f'{sent_again:g}'])]
 
 
-def missing_of_rosbag2() -> list[str]:
+def find_missing_packages() -> list[str]:
     """Return the missing packages for recording with rosbag2."""
     packages = get_packages_with_prefixes()
     return [name for name in ('ros2bag', 'rosbag2_storage_mcap') if name not in packages]
@@ -55,4 +55,4 @@ def needed() -> tuple[str, ...]:
 
 def _ros2() -> str | None:
     """Return the path of ros2, if it has all of rosbag2."""
-    return None if missing_of_rosbag2() else shutil.which('ros2')
+    return None if find_missing_packages() else shutil.which('ros2')

@@ -81,7 +81,7 @@ def _start(vehicle: Vehicle, initial: Mapping[str, Any], display: Progress) -> s
         return 'no telemetry arrives'
     vehicle.check_alone()
     response = vehicle.start_flight(
-        request_of(initial, monitor.last('heading')), _ANSWERED_WITHIN)
+        make_request(initial, monitor.last('heading')), _ANSWERED_WITHIN)
     if not response.success:
         return str(response.message)
     display.say(f'initial: {response.message}')
@@ -89,7 +89,7 @@ def _start(vehicle: Vehicle, initial: Mapping[str, Any], display: Progress) -> s
     return ''
 
 
-def request_of(initial: Mapping[str, Any], heading: float) -> StartFlight.Request:
+def make_request(initial: Mapping[str, Any], heading: float) -> StartFlight.Request:
     """Return the request; what is not given keeps its value, as does the aircraft."""
     given = {
         name: initial[key] for name, key in (

@@ -62,7 +62,7 @@ def charted(message: Runway) -> ChartedRunway:
         glide_path_deg * DEGREE, aiming_point)
 
 
-def message_of(runway: ChartedRunway, stamp: Any) -> Runway:
+def to_message(runway: ChartedRunway, stamp: Any) -> Runway:
     """Return a runway as a message, with a stamp of builtin_interfaces/Time if there is one."""
     message = Runway(
         latitude=runway.latitude_deg, longitude=runway.longitude_deg,

@@ -25,7 +25,7 @@ from xplane_bridge.msg import AutopilotTarget
 TARGET_MASK = Mask(AutopilotTarget)
 
 
-def changes_of(message: AutopilotTarget) -> dict[str, Any] | None:
+def read_changes(message: AutopilotTarget) -> dict[str, Any] | None:
     """
     Return what a target sets, by the names of control.targets.Target; None if it releases.
 

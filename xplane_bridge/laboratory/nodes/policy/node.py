@@ -39,7 +39,7 @@ from xplane_bridge.laboratory.control.policy.action import ATTITUDE, CONTROLS, T
 from xplane_bridge.laboratory.control.policy.load import load
 from xplane_bridge.laboratory.control.policy.observation import SIZE, SLICES, TOPICS, Vector
 from xplane_bridge.laboratory.control.targets import Target, with_changes
-from xplane_bridge.laboratory.nodes.messages.targets import changes_of, TARGET_MASK
+from xplane_bridge.laboratory.nodes.messages.targets import read_changes, TARGET_MASK
 from xplane_bridge.laboratory.nodes.policy.parameters import PolicyParameters
 from xplane_bridge.msg import AirData, AttitudeCommand, AutopilotTarget, FlightControls
 
@@ -183,7 +183,7 @@ class PolicyNode(BridgeNode[PolicyParameters]):
     # What is to be held.
 
     def _on_target(self, message: AutopilotTarget) -> None:
-        changes = changes_of(message)
+        changes = read_changes(message)
         self._waiting.add(
             nanoseconds(message), 'command/target',
             self._release if changes is None else partial(self._hold, changes), self._now)

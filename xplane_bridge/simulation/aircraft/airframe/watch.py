@@ -65,7 +65,7 @@ class _Point(NamedTuple):
     y: float
     z: float
 
-    def height_of_line(self, other: _Point, x: float) -> float:
+    def interpolate_height(self, other: _Point, x: float) -> float:
         """Return the height at ``x`` of the line to another one, seen from the side."""
         return self.z + (other.z - self.z) * (x - self.x) / (other.x - self.x)
 
@@ -192,9 +192,9 @@ def _stands_on(
         return [*structure]
     # Seen from the side, it rests on the two points whose line is lowest below its balance.
     points = (*wheels, *structure)
-    edges = [(before.height_of_line(behind, balance), before, behind)
+    edges = [(before.interpolate_height(behind, balance), before, behind)
              for before in points for behind in points if before.x < balance <= behind.x]
     if not edges:
         return [*structure]
     _, before, behind = min(edges)
-    return [one for one in structure if one.z < before.height_of_line(behind, one.x) + _ABOVE]
+    return [one for one in structure if one.z < before.interpolate_height(behind, one.x) + _ABOVE]

@@ -62,7 +62,7 @@ def read(model: str | Path) -> Mapping[str, Any]:
     return found
 
 
-def file_of(model: str, aircraft_path: str = '') -> Path | None:
+def find_file(model: str, aircraft_path: str = '') -> Path | None:
     """
     Return the file for an aircraft of that name, or None if there is none.
 
@@ -89,7 +89,7 @@ def chosen(model: str, aircraft_path: str = '', named: str = '') -> Path:
             return file
         raise ValueError(f'there are no gains {named}: expected a file (.yaml), or one of '
                          f'{_known()}')
-    own = file_of(model, aircraft_path)
+    own = find_file(model, aircraft_path)
     if own is None:
         raise ValueError(
             f'no gains are known for {model}, and the autopilot flies no aircraft with those of '

@@ -99,7 +99,7 @@ class Point:
     inputs: dict[str, float]
 
 
-def point_of(state: AircraftState) -> Point:
+def to_point(state: AircraftState) -> Point:
     """Return the point of a state; its throttle is the first engine's."""
     inputs = {
         'elevator': state.elevator, 'aileron': state.aileron, 'rudder': state.rudder}
@@ -126,7 +126,7 @@ def linearize(spare: Spare, method: str = '', patient: bool = False) -> LinearMo
     if any(state.wheels_on_ground) or state.tas < _SLOWEST:
         raise ValueError(
             f'{spare.name} cannot be linearised on the ground, or below {_SLOWEST:g} m/s')
-    point = point_of(state)
+    point = to_point(state)
     if method != 'differences':
         try:
             model = spare.model()
@@ -152,7 +152,7 @@ def bare(spare: Spare, surfaces: Collection[str] = (), *, at_once: bool = False)
     Raises ValueError as linearize() does.
     """
     steady = linearize(spare, 'differences')
-    model, point, count = spare.model(), point_of(spare.state), len(_STATES)
+    model, point, count = spare.model(), to_point(spare.state), len(_STATES)
     at_once = at_once and model.has_pistons
     if not surfaces and not at_once:
         return steady
@@ -252,7 +252,7 @@ def _by_jsbsim(model: Model, point: Point) -> tuple[Array, Array]:
         model.trim()
     except TrimError:
         raise _NotPossibleError("JSBSim's own trim fails here") from None
-    trimmed = point_of(model.state).states
+    trimmed = to_point(model.state).states
     for name, value in point.states.items():
         limit = (
             _SAME_AIRSPEED * value if name == 'true_airspeed' else

@@ -139,7 +139,7 @@ class Modes:
         return self.modes[SHORT_PERIOD].frequency ** 2 / self.load_factor_per_alpha
 
 
-def modes_of(model: LinearModel) -> Modes:
+def compute_modes(model: LinearModel) -> Modes:
     """
     Return the modes of an aircraft in straight flight, by its linear model.
 

@@ -34,7 +34,7 @@ from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.loading.files import Origin
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-from xplane_bridge.simulation.aircraft.studies.spare import spare_of
+from xplane_bridge.simulation.aircraft.studies.spare import make_spare
 
 HIGHEST = 960
 """More than these per second are not chosen; an aircraft that needs them is told so."""
@@ -57,7 +57,7 @@ def fastest_mode(model: str, initial: Initial, aircraft_path: str = '') -> float
     try:
         # So many steps that it does not matter: none is flown here.
         aircraft = Aircraft(model, key[2], 1.0 / HIGHEST, aircraft_path=aircraft_path)
-        system = linearize(spare_of(aircraft), 'differences')
+        system = linearize(make_spare(aircraft), 'differences')
     except ValueError:
         # Whoever flies it says why it cannot; what only ever stands has no such mode.
         return 0.0

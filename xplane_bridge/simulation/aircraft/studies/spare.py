@@ -123,7 +123,7 @@ def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
     return Spare(name, load, model.state, tuple(1.0 for _ in engines)), steady
 
 
-def spare_of(aircraft: Aircraft) -> Spare:
+def make_spare(aircraft: Aircraft) -> Spare:
     """
     Return what a model like an aircraft's is made of, in its current state.
 

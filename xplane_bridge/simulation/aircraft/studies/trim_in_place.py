@@ -23,7 +23,7 @@ from xplane_bridge.simulation.aircraft.geometry import matrix_ned_body, transfor
 from xplane_bridge.simulation.aircraft.limits import check_finite, MAX_ALTITUDE
 from xplane_bridge.simulation.aircraft.model import TrimError
 from xplane_bridge.simulation.aircraft.state import KNOT
-from xplane_bridge.simulation.aircraft.studies.spare import Spare, spare_of
+from xplane_bridge.simulation.aircraft.studies.spare import make_spare, Spare
 from xplane_bridge.simulation.aircraft.trim import hold, Steady, trim, velocity_through_air
 
 _STEEPEST_BANK = math.radians(75.0)
@@ -40,7 +40,7 @@ def trim_in_place(aircraft: Aircraft, altitude_msl: float | None = None,
     with a bank it is a level turn, and a glider chooses its own flight path angle. Raises
     ValueError, changing nothing, if there is no such flight: it says what could not be trimmed.
     """
-    steady = find_trim(spare_of(aircraft), altitude_msl, cas, flight_path_angle, bank)
+    steady = find_trim(make_spare(aircraft), altitude_msl, cas, flight_path_angle, bank)
     fly_steadily(aircraft, steady, altitude_msl)
     return steady
 

@@ -34,10 +34,10 @@ from xplane_bridge.simulation.aircraft.geometry import (
     LocalFrame,
     Matrix,
     matrix_ned_body,
-    matrix_of_quaternion,
     multiply,
     Quaternion,
     quaternion,
+    quaternion_to_matrix,
     transform,
     transpose,
     Vector,
@@ -178,7 +178,7 @@ class Entities:
         airfield = self._world.aircraft.initial.airfield
         _check_place(lat_deg, lon_deg, altitude, airfield)
         ned_enu = transpose(self._matrix_from_ned(lat_deg, lon_deg))
-        turn = multiply(axes, matrix_of_quaternion(motion.orientation))
+        turn = multiply(axes, quaternion_to_matrix(motion.orientation))
         heading = euler_angles(multiply(multiply(ned_enu, turn), _FLIP))[2]
         return Initial(
             lat_deg=lat_deg, lon_deg=lon_deg, altitude_msl=altitude,
@@ -218,11 +218,11 @@ class Entities:
         n = self._number(name)
         now = self.motion(name)
         origin, axes = self._frame(frame)
-        position, turn = now.position, matrix_of_quaternion(now.orientation)
+        position, turn = now.position, quaternion_to_matrix(now.orientation)
         if with_pose:
             _check_pose(motion)
             position = _add(origin, transform(axes, motion.position))
-            turn = multiply(axes, matrix_of_quaternion(motion.orientation))
+            turn = multiply(axes, quaternion_to_matrix(motion.orientation))
         velocity, rates = now.velocity, now.angular_velocity
         if with_velocity:
             _check_finite('velocity', motion.velocity)
@@ -231,7 +231,7 @@ class Entities:
             rates = transform(axes, motion.angular_velocity)
         elif with_pose:
             # It keeps flying in its own direction, see Aircraft.teleport.
-            turned = multiply(turn, transpose(matrix_of_quaternion(now.orientation)))
+            turned = multiply(turn, transpose(quaternion_to_matrix(now.orientation)))
             velocity, rates = transform(turned, velocity), transform(turned, rates)
         lat_deg, lon_deg, altitude = self._geodetic(position)
         ned_enu = transpose(self._matrix_from_ned(lat_deg, lon_deg))
@@ -292,7 +292,7 @@ class Entities:
                 f"unknown frame '{printable(name, LONGEST_NAME)}'; there are '{self.frame}' "
                 "(east, north, up at the datum) and each entity's name (forward, left, up)")
         motion = self.motion(name)
-        return motion.position, matrix_of_quaternion(motion.orientation)
+        return motion.position, quaternion_to_matrix(motion.orientation)
 
     def _matrix_from_ned(self, lat_deg: float, lon_deg: float) -> Matrix:
         """Return the rotation from NED at a place to the scene's axes."""
@@ -327,7 +327,7 @@ class Entities:
         from_body = multiply(from_ned, matrix_ned_body(*attitude))
         east, up, south = self._axes.to_local(lat_deg, lon_deg, altitude)
         return Motion(
-            (east, -south, up - self._height), _quaternion_of(multiply(from_body, _FLIP)),
+            (east, -south, up - self._height), _matrix_to_quaternion(multiply(from_body, _FLIP)),
             transform(from_ned, velocity_ned), transform(from_body, rates),
             transform(from_ned, acceleration_ned), transform(from_body, rate_changes))
 
@@ -336,7 +336,7 @@ def _add(a: Vector, b: Vector) -> Vector:
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
-def _quaternion_of(matrix: Matrix) -> Quaternion:
+def _matrix_to_quaternion(matrix: Matrix) -> Quaternion:
     w, x, y, z = quaternion(*euler_angles(matrix))
     return (w, x, y, z) if w >= 0.0 else (-w, -x, -y, -z)
 

@@ -29,7 +29,7 @@ from functools import partial
 import math
 
 from xplane_bridge.common.fields import DAY
-from xplane_bridge.simulation.aircraft.geometry import matrix_of_quaternion
+from xplane_bridge.simulation.aircraft.geometry import quaternion_to_matrix
 from xplane_bridge.simulation.aircraft.state import AircraftState, FOOT, KNOT, STANDARD_GRAVITY
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xplane.entries import (
@@ -97,7 +97,7 @@ def _place(t: Table, world: World) -> None:
 
     def write_q(q: list[float]) -> None:
         if not world.frozen(0) and math.hypot(*q) > 0.1:
-            world.move_locally(attitude=matrix_of_quaternion((q[0], q[1], q[2], q[3])))
+            world.move_locally(attitude=quaternion_to_matrix((q[0], q[1], q[2], q[3])))
 
     for i, name in enumerate(('phi', 'theta', 'psi')):
         t.float_(P + name, local_angles[i], partial(write_angle, i))

@@ -52,7 +52,7 @@ def add_tcas(t: Table, world: World) -> None:
             one.v_north, one.v_east, one.v_down)
 
     def local(vector: str, axis: int, n: int) -> float:
-        found: tuple[float, float, float] = getattr(world.local_of(n), vector)
+        found: tuple[float, float, float] = getattr(world.compute_local(n), vector)
         return found[axis]
 
     def on_wheels(n: int) -> int:

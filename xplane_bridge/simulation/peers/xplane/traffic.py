@@ -44,10 +44,10 @@ def _other(t: Table, world: World, n: int, base: str) -> None:  # noqa: C901 -- 
 
     def write_position(i: int, value: float) -> None:
         plane().place(*world.frame.to_geodetic(
-            *replaced(world.local_of(n).position, i, value)))
+            *replaced(world.compute_local(n).position, i, value)))
 
     def local_angles() -> tuple[float, float, float]:
-        local = world.local_of(n)
+        local = world.compute_local(n)
         return (local.phi, local.theta, local.psi)
 
     def write_angle(which: int, value: float) -> None:
@@ -69,9 +69,9 @@ def _other(t: Table, world: World, n: int, base: str) -> None:  # noqa: C901 -- 
     t.double(base + 'lon', lambda: plane().lon_deg)
     t.double(base + 'el', lambda: plane().altitude_msl)
     for i, axis in enumerate('xyz'):
-        t.double(base + axis, element(lambda: world.local_of(n).position, i),
+        t.double(base + axis, element(lambda: world.compute_local(n).position, i),
                  partial(write_position, i))
-        t.float_(base + f'v_{axis}', element(lambda: world.local_of(n).velocity, i))
+        t.float_(base + f'v_{axis}', element(lambda: world.compute_local(n).velocity, i))
     for i, angle in enumerate(('phi', 'the', 'psi')):
         t.float_(base + angle, element(local_angles, i), partial(write_angle, i))
     field('yolk_pitch', 'yoke_pitch')

@@ -127,8 +127,8 @@ class WebApi:
                 what = kind.removesuffix('s')
                 raise RefusedError(
                     404, f'invalid_{what}_name', f"{what.capitalize()} {name} doesn't exist")
-        start = _count_of(query, 'start', 0)
-        limit = _count_of(query, 'limit', len(names))
+        start = _read_count(query, 'start', 0)
+        limit = _read_count(query, 'limit', len(names))
         if start > len(names):
             raise RefusedError(400, 'start_out_of_range', 'Start out of range')
         items = [self.store.item(kind, name) for name in names[start:start + limit]]
@@ -265,7 +265,7 @@ def _index(query: Mapping[str, Sequence[str]]) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 10 else -1
 
 
-def _count_of(query: Mapping[str, Sequence[str]], key: str, default: int) -> int:
+def _read_count(query: Mapping[str, Sequence[str]], key: str, default: int) -> int:
     text = query.get(key, [str(default)])[0]
     if not text.isdecimal() or len(text) > 9:
         raise RefusedError(400, f'{key}_out_of_range', f'{key.capitalize()} out of range')

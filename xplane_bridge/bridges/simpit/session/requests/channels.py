@@ -63,8 +63,8 @@ class Channels:
 
     def choose(self, profile: Profile) -> None:
         """Choose what plugins of a profile have."""
-        shown = _rows_of(profile, self._wanted)
-        shared = _rows_of(profile, chain.from_iterable(self._shared.values()))
+        shown = _find_rows(profile, self._wanted)
+        shared = _find_rows(profile, chain.from_iterable(self._shared.values()))
         self._shown = frozenset(shown)
         self._shared_ids = frozenset(shared)
         needed = (_find(profile, name) for name in _NEEDED)
@@ -141,7 +141,7 @@ def check(channels: Iterable[ChannelName], chosen: Profile | None) -> None:
             raise ValueError(f'channel {channel}: no plugin sends a channel of that name')
 
 
-def _rows_of(profile: Profile, channels: Iterable[ChannelName]) -> dict[int, Channel | None]:
+def _find_rows(profile: Profile, channels: Iterable[ChannelName]) -> dict[int, Channel | None]:
     """Return those of the channels that the profile's plugins send, and all ids."""
     rows: dict[int, Channel | None] = {}
     for channel in channels:

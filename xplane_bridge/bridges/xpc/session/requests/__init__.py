@@ -30,7 +30,7 @@ from xplane_bridge.bridges.xpc.session.flow import Flow
 from xplane_bridge.bridges.xpc.session.items import REPORTED
 from xplane_bridge.bridges.xpc.session.requests.checks import Checks
 from xplane_bridge.bridges.xpc.session.requests.others import Others
-from xplane_bridge.bridges.xpc.session.requests.polls import parts_of, RUNNING_TIME, StatePoll
+from xplane_bridge.bridges.xpc.session.requests.polls import RUNNING_TIME, split_channel, StatePoll
 from xplane_bridge.bridges.xpc.session.requests.reads import Reads
 from xplane_bridge.bridges.xpc.session.requests.telemetry import AircraftPoll, Said
 from xplane_bridge.bridges.xpc.session.requests.watch import Watch
@@ -81,7 +81,7 @@ class Requests:
         self._watch_serial = 0
         self._closing: list[str] = []
         self._probe = PROBE_CHANNEL, xpc.encode(xpc.GetPosition(next(iter(aircraft), 0)))
-        period = period_of(_LOCKSTEP_RATE if lockstep else rate)
+        period = to_period(_LOCKSTEP_RATE if lockstep else rate)
         # The first identifies the peer, by what only it is asked for.
         shared = {
             number: polled for place, (number, polled) in enumerate(aircraft.items())
@@ -190,12 +190,12 @@ class Requests:
 
     def said(self, channel: str, reply: xpc.Reply) -> Said | None:
         """Return AircraftPoll.said() of a reply with the state of an aircraft, else None."""
-        poll = self._poll_of_stem.get(parts_of(channel)[0])
+        poll = self._poll_of_stem.get(split_channel(channel)[0])
         return None if poll is None else poll.said(channel, reply)
 
     def channels_since(self, channel: str) -> float:
         """Return since when a channel can have been in use: copies reach only older ones."""
-        poll = self._poll_of_stem.get(parts_of(channel)[0])
+        poll = self._poll_of_stem.get(split_channel(channel)[0])
         asked = None if poll is None else poll.poll_on(channel)
         return -math.inf if asked is None else asked.channels_since
 
@@ -204,7 +204,7 @@ class Requests:
         if channel == PROBE_CHANNEL:
             self._statistics.replies += 1
             return ()
-        poll = self._poll_of_stem.get(parts_of(channel)[0])
+        poll = self._poll_of_stem.get(split_channel(channel)[0])
         event: Any = None
         if poll is not None:
             event = poll.receive(channel, reply, now)
@@ -423,7 +423,7 @@ def _due_of(poll: StatePoll) -> float:
     return poll.pace.due
 
 
-def period_of(rate: float) -> float:
+def to_period(rate: float) -> float:
     """Return the seconds between updates, 0 for a rate of 0."""
     if not 0.0 <= rate < math.inf:
         raise ValueError(f'rate: got {rate:g} updates per second, expected 0 or more')

@@ -21,7 +21,7 @@ from collections.abc import Collection, Mapping, Sequence
 from xplane_bridge.bridges.sessions.round_trip import RoundTrip
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.session.events import Polled, Statistics, Telemetry
-from xplane_bridge.bridges.xpc.session.requests.polls import parts_of, StatePoll
+from xplane_bridge.bridges.xpc.session.requests.polls import split_channel, StatePoll
 from xplane_bridge.bridges.xpc.session.requests.telemetry import AircraftPoll
 
 _HEADER = 6
@@ -113,12 +113,12 @@ class Others:
 
     def handles(self, channel: str) -> bool:
         """Return whether a channel is one of these polls'."""
-        stem = parts_of(channel)[0]
+        stem = split_channel(channel)[0]
         return stem in self._groups or stem in self._alone
 
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> list[Telemetry]:
         """Handle a reply on one of these channels; return the telemetry that it completes."""
-        stem = parts_of(channel)[0]
+        stem = split_channel(channel)[0]
         group = self._groups.get(stem)
         if group is None:
             member = self._alone[stem]

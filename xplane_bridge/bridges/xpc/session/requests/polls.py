@@ -237,7 +237,7 @@ def make_round_trip() -> RoundTrip:
 
 # The same channels come back with each poll, several times each.
 @lru_cache(maxsize=4 * _MOST)
-def parts_of(channel: str) -> tuple[str, str]:
+def split_channel(channel: str) -> tuple[str, str]:
     """Return what the channels of one request have in common, and the rest: their number."""
     stem, space, number = channel.rpartition(' ')
     return stem, space + number
@@ -387,13 +387,13 @@ class StatePoll:
 
     def poll_on(self, channel: str) -> Poll | None:
         """Return the poll that was sent on a channel, None if nothing is expected there."""
-        stem, number = parts_of(channel)
+        stem, number = split_channel(channel)
         poll = self._polls.get(number)
         return None if poll is None or stem in poll.replies else poll
 
     def _take(self, channel: str, poll: Poll, reply: Any, now: float) -> None:
         """Add a reply to its poll."""
-        stem, number = parts_of(channel)
+        stem, number = split_channel(channel)
         poll.replies[stem] = reply
         self._round_trip.learn(now - poll.sent_at, now)
         if poll.has_timed_out:

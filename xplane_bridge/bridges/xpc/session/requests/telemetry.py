@@ -25,8 +25,8 @@ from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.session.events import Polled, Statistics, Telemetry
 from xplane_bridge.bridges.xpc.session.requests.polls import (
     make_round_trip,
-    parts_of,
     Poll,
+    split_channel,
     StatePoll,
 )
 from xplane_bridge.bridges.xpc.session.requests.watch import patient_leases
@@ -104,7 +104,7 @@ class AircraftPoll(StatePoll):
 
     def said(self, channel: str, reply: xpc.Reply) -> Said | None:
         """Return what a reply says of X-Plane; None if it is not the state, or late."""
-        if parts_of(channel)[0] != self.state_stem:
+        if split_channel(channel)[0] != self.state_stem:
             return None
         poll = self.poll_on(channel)
         if poll is None or poll.has_timed_out:
@@ -124,7 +124,7 @@ class AircraftPoll(StatePoll):
     def receive(self, channel: str, reply: xpc.Reply, now: float) -> Telemetry | None:
         """Handle one reply; return the aircraft's telemetry if it is now complete."""
         poll = self.poll_on(channel)
-        stem = parts_of(channel)[0]
+        stem = split_channel(channel)[0]
         if poll is not None and stem == self.position_stem and isinstance(
                 reply, xpc.PositionReply):
             self._take(channel, poll, reply, now)
@@ -150,7 +150,7 @@ class AircraftPoll(StatePoll):
         if values is None or poll.is_void or poll.is_over and not poll.has_timed_out:
             return None
         pose: xpc.PositionReply | None = poll.replies.get(self.position_stem)
-        if pose is not None and not self._of_one_frame(pose, values):
+        if pose is not None and not self._is_same_frame(pose, values):
             self._statistics.split += 1
             pose = None
         elif pose is None and self.pose is None:
@@ -167,7 +167,7 @@ class AircraftPoll(StatePoll):
             return None
         return Telemetry(self.aircraft, values, pose, values.arrays)
 
-    def _of_one_frame(
+    def _is_same_frame(
         self, position: xpc.PositionReply, values: Mapping[str, float]
     ) -> bool:
         """Return whether both replies contain the same position, to the last float32 bit."""

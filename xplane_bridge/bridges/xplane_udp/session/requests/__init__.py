@@ -60,7 +60,7 @@ from xplane_bridge.bridges.xplane_udp.session.requests.subscription import Subsc
 from xplane_bridge.bridges.xplane_udp.session.requests.unsubscribes import (
     Ending,
     Key,
-    keys_of,
+    read_keys,
     Unsubscribes,
 )
 from xplane_bridge.bridges.xplane_udp.session.requests.watch import Watch
@@ -435,7 +435,7 @@ class Requests:
         """Record what came; return whether something is being ended on that channel."""
         if channel not in self._unsubscribes.unsubscribes:
             return False
-        self._unsubscribes.on_reply(channel, keys_of(message), now)
+        self._unsubscribes.on_reply(channel, read_keys(message), now)
         return True
 
     def receive_rows(self, message: Data, now: float) -> list[Any]:

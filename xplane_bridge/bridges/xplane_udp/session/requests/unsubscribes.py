@@ -154,7 +154,7 @@ class Unsubscribes:
         return max(unsubscribe.asked_at + unsubscribe.patience, unsubscribe.copied_until)
 
 
-def keys_of(message: Message) -> Iterable[Key]:
+def read_keys(message: Message) -> Iterable[Key]:
     """Return what a message has brought."""
     if isinstance(message, RrefReply):
         return (index for index, _ in message.values)

@@ -54,11 +54,11 @@ from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
 from xplane_bridge.laboratory.flights.flight import Display, State
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.script import ExperimentError, Script
-from xplane_bridge.laboratory.nodes.flight.actions import measurement_of_numbers, Observer
+from xplane_bridge.laboratory.nodes.flight.actions import numbers_to_measurement, Observer
 from xplane_bridge.laboratory.nodes.flight.alone import check_free
-from xplane_bridge.laboratory.nodes.flight.flight import namespace_of, RosFlight
+from xplane_bridge.laboratory.nodes.flight.flight import choose_namespace, RosFlight
 from xplane_bridge.laboratory.nodes.flight.launch import start_autopilot, start_recorder
-from xplane_bridge.laboratory.nodes.flight.monitor import stamp_of_bytes
+from xplane_bridge.laboratory.nodes.flight.monitor import read_serialized_stamp
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.simulation import observing, start_fleet
 from xplane_bridge.laboratory.nodes.flight.steppers import InLockstep
@@ -102,10 +102,10 @@ class Known:
         for subscription in self._before:
             handle_waiting(subscription)
         with self._lock:
-            if not self._imu or stamp_of_bytes(data) >= stamp_of_bytes(self._imu):
+            if not self._imu or read_serialized_stamp(data) >= read_serialized_stamp(self._imu):
                 self._imu = data
             if len(self._waiting) > _MOST_WAITING:
-                self._take(stamp_of_bytes(data) - _OLD)
+                self._take(read_serialized_stamp(data) - _OLD)
 
     def place(self) -> Vector:
         """Return latitude and longitude (deg; NaN without a fix), m above the ellipsoid."""
@@ -130,7 +130,7 @@ class Known:
                 orientation = (turned.w, turned.x, turned.y, turned.z)
                 roll, pitch, yaw = axes.quaternion_to_euler(orientation)
                 heading = axes.yaw_to_heading(yaw)
-                if odom and stamp_of_bytes(odom) >= stamp_of_bytes(imu):
+                if odom and read_serialized_stamp(odom) >= read_serialized_stamp(imu):
                     body = deserialize_message(odom, Odometry).twist.twist.linear
                     v_east, v_north, v_up = axes.rotate(orientation, (body.x, body.y, body.z))
         indicated, true = self._air
@@ -140,7 +140,7 @@ class Known:
 
     def _keep(self, order: int, topic: str, data: bytes) -> None:
         with self._lock:
-            self._waiting.append((stamp_of_bytes(data), order, topic, data))
+            self._waiting.append((read_serialized_stamp(data), order, topic, data))
 
     def _take(self, until: float = math.inf) -> None:
         self._waiting.sort(key=lambda one: one[:2])
@@ -176,7 +176,7 @@ class RosFleetFlight(MultiFlight['OneOfFleet']):
     """
 
     def __init__(self, order: Order, display: Display) -> None:
-        namespace = namespace_of(order)
+        namespace = choose_namespace(order)
         super().__init__(
             replace(order, link=replace(order.link, namespace=namespace)), display)
         self._resources = ExitStack()
@@ -392,7 +392,7 @@ class RosMember(NamedTuple):
     def measurement(self) -> Measurement:
         """Return what it knows of itself."""
         known = self.observer.known
-        return (measurement_of_numbers(self.observer.observation()) if known is None
+        return (numbers_to_measurement(self.observer.observation()) if known is None
                 else known.measurement())
 
     def set_target(self, values: Mapping[str, float]) -> None:
